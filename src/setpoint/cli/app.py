@@ -16,14 +16,14 @@ from setpoint.cli.demo import demo
 from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
 from setpoint.cli.evaluate import evaluate
 from setpoint.cli.export import export
-from setpoint.cli.fit import fit
+from setpoint.cli.fit import fit, train
 from setpoint.cli.frontier import frontier
 from setpoint.cli.goal import goal
 from setpoint.cli.metrics import metrics
 from setpoint.cli.monitor import monitor
 from setpoint.cli.plan import plan
 from setpoint.cli.predict import predict
-from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
+from setpoint.cli.session import Session, StoppedByUser
 from setpoint.cli.solve import solve
 from setpoint.cli.stream import stream_command
 
@@ -97,7 +97,7 @@ class App(click.Group):
         """Run the command of a context; see :meth:`main`."""
         try:
             try:
-                with warnings_as_notes():
+                with _session_of(ctx).warnings_as_notes():
                     return super().invoke(ctx)
             finally:
                 if sys.stdout is not None:  # closed by who started the program
@@ -114,6 +114,11 @@ class App(click.Group):
             # Without a name it is the output; what is left of it would fail again at exit.
             _leave_quietly()
             raise OSError(error.errno, error.strerror, "the output") from error
+
+
+def _session_of(ctx: click.Context) -> Session:
+    found = ctx.find_object(Session)
+    return Session() if found is None else found
 
 
 def _stopped(session: Session) -> int:
@@ -160,7 +165,7 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 
 _COMMANDS = (
-    fit, predict, evaluate, solve, frontier, monitor, plan,
+    fit, train, predict, evaluate, solve, frontier, monitor, plan,
     stream_command, export, goal, metrics, demo, completion,
 )  # fmt: skip
 for _command in _COMMANDS:

@@ -1,34 +1,34 @@
-"""``setpoint evaluate``: how far a stored model reaches its goal on new rows."""
+"""``setpoint evaluate``: how far a stored model, or decisions in tables, reach their goal."""
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
-from dataclasses import replace
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from glob import has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from setpoint.cli.certifying import certified_before, certified_json
-from setpoint.cli.counted import sensitive_option, weight_option
-from setpoint.cli.errors import CommandError
-from setpoint.cli.evaluate_tables import Decided, evaluate_tables, is_many
+from setpoint.cli.errors import CommandError, require_packages
 from setpoint.cli.files import check_outputs, keep_old_on_error
-from setpoint.cli.judging import opened
-from setpoint.cli.metric import Named, metric_options, module_file
 from setpoint.cli.options import (
-    Reading,
     as_json,
     datasets_option,
-    decide_new_groups,
     named_files,
     new_groups_option,
-    reading_options,
+    sensitive_option,
     trust_option,
+    weight_option,
 )
-from setpoint.cli.output import print_json, step
-from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.output import print_json
+from setpoint.cli.session import current
+from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
+
+if TYPE_CHECKING:
+    from setpoint.report import GoalReport, TextSection
+    from setpoint.report.page import Header
 
 __all__ = ["evaluate"]
 
@@ -54,10 +54,11 @@ __all__ = ["evaluate"]
 @click.option(
     "--baseline",
     metavar="COL",
-    help="The deployed model's predictions, or scores if the fit had --baseline-threshold, which "
-    "stays; else likewise.",
+    help="The deployed model's predictions, or its scores if the fit took scores; else likewise.",
 )
-@metric_options
+@click.option(
+    "--metric", metavar="MODULE:NAME", help="The function, if the model was fitted for one."
+)
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @click.option(
     "--goal",
@@ -66,33 +67,21 @@ __all__ = ["evaluate"]
     help="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
     "its --judge-by says.",
 )
+@click.option("--skip-unlabelled", is_flag=True, help="Leave out rows without a label.")
 @accept_option
 @datasets_option
 @new_groups_option
 @as_json
 @trust_option
-@reading_options
+@settings_option(*READING, "lower-is-better", "takes")
 def evaluate(
     model: str,
     data: str | None,
     tables: tuple[str, ...],
-    target: str | None,
-    prediction: str | None,
-    positive: str | None,
-    sensitive: tuple[str, ...],
-    weight: str | None,
-    baseline: str | None,
-    metric: str | None,
-    lower_is_better: bool,
-    takes: str | None,
-    report: str | None,
     goal_text: str | None,
-    accept: str | None,
     datasets: tuple[str, ...],
-    new_groups: str,
-    as_json: bool,
-    trust: tuple[str, ...],
-    reading: Reading,
+    settings: dict[str, Any],
+    **asked: Any,
 ) -> None:
     """Judge a model file by a table with labels, or decisions that are a column of tables.
 
@@ -104,77 +93,144 @@ def evaluate(
     that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
     """
     files = named_files(datasets)
-    if prediction is not None:
+    if asked["prediction"] is not None:
         for option, given in (
-            ("--metric", metric), ("--takes", takes), ("--lower-is-better", lower_is_better),
-            ("--trust", trust), ("--new-groups", new_groups != "error"),
+            ("--metric", asked["metric"]), ("--set takes", "takes" in settings),
+            ("--set lower-is-better", "lower_is_better" in settings), ("--trust", asked["trust"]),
+            ("--new-groups", asked["new_groups"] != "error"),
+            ("--skip-unlabelled", asked["skip_unlabelled"]),
         ):  # fmt: skip
             if given:
                 raise CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
         several = (model, *([] if data is None else [data]), *tables)
-        named_columns = Decided(target, prediction, positive, sensitive, weight, baseline)
-        evaluate_tables(
-            several, named_columns, goal_text, accept, report, files, reading, as_json=as_json
-        )
-    for option, given in (
-        ("--positive", positive), ("--sensitive", sensitive), ("--weight", weight),
-    ):  # fmt: skip
-        if given:
-            raise CommandError(f"{option} goes with --prediction, a column of decisions")
-    if data is None or tables or is_many(data):
+        _evaluate_tables(several, goal_text, files, settings, asked)
+    for option in ("positive", "sensitive", "weight"):
+        if asked[option]:
+            raise CommandError(f"--{option} goes with --prediction, a column of decisions")
+    if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
-    inputs = {"MODEL": model, "DATA": data}
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    named = Named(metric, lower_is_better, takes)
-    check_outputs({"--report": report}, inputs | module_file(named))
-    judged = opened(
-        model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
-        judging=True, metric=named, goal_text=goal_text,
-    )  # fmt: skip
-    decide_new_groups(judged.model.classifier, new_groups)
-    with warnings_as_notes() as notes, step("judging the rule"), redirect_stdout(sys.stderr):
-        found = judged.model.classifier.evaluate(**judged.rows(), goal=judged.goal)
-    more = tuple(note for note in notes if note not in found.warnings)
-    found = replace(found, warnings=(*found.warnings, *more))
-    n_rows = judged.part.n_rows
-    promised, holds = judged.promised
-    if report is not None:
-        from setpoint.report import TextSection
-        from setpoint.report.page import Header
+    _evaluate_model(model, data, goal_text, files, settings, asked)
 
-        about = [
-            TextSection(
-                "The data", (f"{n_rows:,} rows from {judged.table.name}", *judged.table.notes)
-            ),
-            TextSection("The model and the rows it was fitted on", judged.model.notes),
-        ]
-        current().expect(report)
-        with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
-            header = Header(judged.table.name, model)
-            found.to_html(report, about=about, header=header)
-    if as_json:
+
+def _evaluate_model(
+    model: str,
+    data: str,
+    goal_text: str | None,
+    files: dict[str, str],
+    settings: dict[str, Any],
+    asked: dict[str, Any],
+) -> NoReturn:
+    """Judge a model file by a table; this ends the command."""
+    from setpoint.report.page import Header
+    from setpoint.tasks import evaluate_table
+    from setpoint.tasks.own_metric import NamedMetric, module_file
+
+    report = asked["report"]
+    lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
+    named = NamedMetric(asked["metric"], lower, takes)
+    inputs = {"MODEL": model, "DATA": data} | _datasets(files)
+    check_outputs({"--report": report}, inputs | module_file(named))
+    judged = evaluate_table(
+        model, data, goal=goal_text, metric=named, target=asked["target"],
+        baseline=asked["baseline"], datasets=files, skip_unlabelled=asked["skip_unlabelled"],
+        unknown_group="raise" if asked["new_groups"] == "error" else "largest",
+        trust=asked["trust"], reading=reading_of(settings), journal=current(),
+    )  # fmt: skip
+    if report is not None:
+        _write(judged.report, report, judged.about(), Header(judged.loaded.table.name, model))
+    before = certified_before(judged.promised, judged.holds)
+    paths = {"model": model, "data": data, "report": report, "datasets": files}
+    guarantee = certified_json(judged.promised, judged.holds)
+    _end(judged.report, judged.loaded.model.target, guarantee, before, paths, asked)
+
+
+def _evaluate_tables(
+    paths: Sequence[str],
+    goal_text: str | None,
+    files: dict[str, str],
+    settings: dict[str, Any],
+    asked: dict[str, Any],
+) -> NoReturn:
+    """Judge decisions that are a column of tables; this ends the command."""
+    from setpoint.goals import as_goal
+    from setpoint.report import TextSection
+    from setpoint.report.page import Header
+    from setpoint.tasks.counted import evaluate_tables
+
+    target, report = asked["target"], asked["report"]
+    if goal_text is None or target is None:
+        missing = "--goal" if goal_text is None else "--target"
+        raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
+    goal = as_goal(goal_text)
+    inputs = {f"TABLES {i}": path for i, path in enumerate(paths, 1)} | _datasets(files)
+    check_outputs({"--report": report}, inputs)
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    found, name = evaluate_tables(
+        paths, goal, prediction=asked["prediction"], target=target, pos_label=asked["positive"],
+        weight=asked["weight"], baseline=asked["baseline"], sensitive_features=asked["sensitive"],
+        datasets=files, reading=reading_of(settings), journal=current(),
+    )  # fmt: skip
+    if report is not None:
+        lines = (f"{found.counts.n_rows:,} rows from {name}", *current().notes)
+        _write(found, report, [TextSection("The data", lines)], Header(name))
+    run = {"tables": list(paths), "report": report, "datasets": files}
+    _end(found, target, None, "", run, asked)
+
+
+def _write(found: GoalReport, path: str, about: Sequence[TextSection], header: Header) -> None:
+    session = current()
+    session.expect(path)
+    with session.step(f"writing {path}"), keep_old_on_error(path), session.warnings_as_notes():
+        found.to_html(path, about=about, header=header)
+
+
+def _end(
+    found: GoalReport,
+    target: str,
+    guarantee: Any,
+    before: str,
+    paths: dict[str, Any],
+    asked: Mapping[str, Any],
+) -> NoReturn:
+    """Print the report, and end with the verdict's code."""
+    n_rows = found.counts.n_rows
+    if asked["as_json"]:
         out, run = report_json(found)
         what = {
             "command": "evaluate",
             "status": status_of(found),
             "goal": found.goal,
-            "target": judged.model.target,
+            "target": target,
             "rows": n_rows,
             "evaluated": out,
-            "guarantee": certified_json(promised, holds),
-            "notes": list(current().notes),
+            "guarantee": guarantee,
+            "notes": current().notes,
         }
-        paths = {"model": model, "data": data, "report": report, "datasets": files}
         print_json(what, {**paths, "evaluated": run})
     else:
-        before = certified_before(promised, holds)
         first = "\n".join(line for line in (verdict(found, f"{n_rows:,} rows"), before) if line)
         click.echo(f"{first}\n\n{found}")
-        if report is not None:
-            click.echo(f"\nWrote the page to {report}.")
-    raise click.exceptions.Exit(code_of(found, accept))
+        if paths["report"] is not None:
+            click.echo(f"\nWrote the page to {paths['report']}.")
+    raise click.exceptions.Exit(code_of(found, asked["accept"]))
+
+
+def _datasets(files: Mapping[str, str]) -> dict[str, str]:
+    return {f"--dataset {name}": path for name, path in files.items()}
+
+
+def _is_many(path: str) -> bool:
+    """Whether a path is a pattern, or names a table of a database.
+
+    Examples
+    --------
+    >>> _is_many("scores/*.parquet"), _is_many("risk.duckdb::scores"), _is_many("a.csv")
+    (True, True, False)
+    """
+    return not Path(path).exists() and ("::" in path or has_magic(path))
 
 
 def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:

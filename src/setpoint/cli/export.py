@@ -12,9 +12,8 @@ import click
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.options import trust_option
-from setpoint.cli.output import step
 from setpoint.cli.session import current
-from setpoint.cli.tables import open_model
+from setpoint.tasks.reading import open_model
 
 if TYPE_CHECKING:
     from setpoint.goals.populations import Label
@@ -129,7 +128,7 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
         return _Found(_rule_of(path), None, None)
-    clf: Any = open_model(path, trust).classifier
+    clf: Any = open_model(path, trust, current()).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns == len(classes) > 2
@@ -140,7 +139,7 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
 def _rule_of(path: str) -> Rule:
     from setpoint.rules import Rule, RuleFormatError
 
-    with step(f"reading {path}"):
+    with current().step(f"reading {path}"):
         try:
             return Rule.from_json(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError:
@@ -180,5 +179,5 @@ def _write(text: str, output: str) -> None:
         click.echo(text)
         return
     current().expect(output)
-    with step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
+    with current().step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
         file.write((text + "\n").encode("utf-8"))

@@ -1,321 +1,446 @@
-"""``setpoint fit``: from a table and a goal to a model file and a report."""
+"""``setpoint fit`` and ``setpoint train``: from a table and a goal to a model file and a page."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import click
 
-from setpoint.cli.asked import check_estimator, goal_asked, goal_meant, say_positive
-from setpoint.cli.certifying import Certifying, certifying_options
-from setpoint.cli.elsewhere import Elsewhere, elsewhere_options
+from setpoint.cli.certifying import level_of
 from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, require_packages
 from setpoint.cli.files import check_outputs
-from setpoint.cli.fit_elsewhere import open_files
-from setpoint.cli.metric import Named, metric_options, module_file
-from setpoint.cli.options import (
-    Reading,
-    as_json,
-    datasets_option,
-    named_files,
-    reading_options,
-    search_options,
-    training_options,
-)
-from setpoint.cli.output import print_json, step
-from setpoint.cli.roles import Choices, ColumnRoles, find_roles
+from setpoint.cli.fit_output import fit_json, fit_text
+from setpoint.cli.groups import GroupedCommand
+from setpoint.cli.options import as_json, datasets_option, named_files, together
+from setpoint.cli.output import print_json
 from setpoint.cli.session import current
-from setpoint.cli.solvers import SOLVERS, check_goal, resolve_solver
-from setpoint.cli.tables import check_datasets, only_one_stdin, read, tell
-from setpoint.cli.telling import about_fit, fit_json, fit_text, noted_suspects
-from setpoint.cli.trained import Trained
-from setpoint.cli.training import train
-from setpoint.cli.verdicts import (
-    accept_option,
-    code_of,
-    infeasible_json,
-    infeasible_text,
+from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.cli.verdicts import accept_option, code_of, infeasible_json, infeasible_text
+from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible
+from setpoint.goals.goal import Goal
+from setpoint.solvers import SOLVERS
+from setpoint.tasks.fitted import FittedTable
+from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.solver_choice import MODULES, choose_solver, training_solver
+
+__all__ = ["fit", "train"]
+
+_COMMON = (*READING, "seed", "max-seconds", "certify-on", "certification-size", "strict",
+           "uncertified", "baseline-threshold", "jobs", "budget")  # fmt: skip
+_TRAINERS = [name for name, s in SOLVERS.items() if s.family != "plugin"]
+
+_data = click.argument("data")
+_target = click.option("--target", required=True, metavar="COL", help="The column to predict.")
+_asked = together(
+    click.option(
+        "--positive",
+        metavar="LABEL",
+        help="The positive class of two; needed for text other than words such as no and yes.",
+    ),
+    click.option(
+        "--confidence",
+        callback=level_of,
+        metavar="SHARE",
+        help="Certify on rows set apart that the constraints hold on new rows, such as 95%.",
+    ),
+    click.option(
+        "--judge-by",
+        metavar="TEXT",
+        help="The goal that is meant, where --goal asks for a little more to be safe.",
+    ),
 )
-from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible_page
-
-if TYPE_CHECKING:
-    from setpoint.goals.goal import Goal
-
-__all__ = ["fit"]
-
-_HELD_OUT = 0.25
-_EXPLAINED = ("auto", "portfolio", "augmented-lagrangian", "adaptive-surrogates")
+_columns = together(
+    click.option(
+        "--sensitive",
+        "sensitive_features",
+        multiple=True,
+        metavar="COLS",
+        help="Not for the model to look at. Columns that the goal names are not.",
+    ),
+    click.option("--drop", multiple=True, metavar="COLS", help="To leave out."),
+    click.option("--baseline", metavar="COL", help="The deployed model's predictions."),
+    datasets_option,
+)
+_rows = together(
+    click.option(
+        "--test-size",
+        type=click.FloatRange(0, 1, max_open=True),
+        metavar="SHARE",
+        help="Of the rows, held out to judge the rule; 0: none.  [default: 0.25, or 0 where "
+        "others certify]",
+    ),
+    click.option(
+        "--test-by",
+        metavar="COL",
+        help="Hold out whole values of COL: the last dates, or customers drawn by lot.",
+    ),
+    click.option("--skip-unlabelled", is_flag=True, help="Leave out rows without a label."),
+)
+_written = together(
+    click.option("--model", required=True, metavar="FILE", help="The model file to write."),
+    click.option("--report", metavar="FILE", help="The HTML page to write."),
+    accept_option,
+    as_json,
+)
+_GROUPS = {
+    "Columns and tables": ("--sensitive", "--drop", "--baseline", "--dataset"),
+    "Rows that judge": ("--test-size", "--test-by", "--skip-unlabelled"),
+    "Output": ("--model", "--report", "--accept", "--json"),
+}
 
 
 @click.command(
+    cls=GroupedCommand,
+    groups={
+        "What is asked for": ("--target", "--goal", "--positive", "--confidence", "--judge-by"),
+        "Model and rule": ("--estimator", "--decide-on", "--draws"),
+        **_GROUPS,
+    },
     epilog="\b\nFor example:\n"
     "  setpoint fit loans.csv --target repaid --positive no --drop id \\\n"
     "    --goal 'maximize recall subject to precision >= 0.9' \\\n"
-    "    --model loans.skops --report loans.html"
+    "    --model loans.skops --report loans.html",
 )
-@click.argument("data")
-@click.option("--target", required=True, metavar="COL", help="The column to predict.")
-@click.option(
-    "--goal",
-    "goal_text",
-    metavar="TEXT",
-    help="See setpoint goal. Required unless --metric is given.",
-)
-@click.option(
-    "--judge-by",
-    metavar="TEXT",
-    help="The goal that is meant, where --goal asks for a little more to be safe; else --goal.",
-)
-@certifying_options
-@accept_option
-@metric_options
-@click.option("--model", required=True, metavar="FILE", help="The model file to write.")
-@click.option("--report", metavar="FILE", help="The HTML page to write.")
-@click.option(
-    "--positive",
-    metavar="LABEL",
-    help="The positive class of two; needed for other text than such words as no and yes.",
-)
-@click.option(
-    "--solver",
-    type=click.Choice(SOLVERS),
-    default="auto",
-    show_default=True,
-    metavar="NAME",
-    help="auto finds the rule for the scores of a model; portfolio trains a model for the goal, "
-    "augmented-lagrangian a linear one for goals over groups, data sets and the deployed model "
-    "too, adaptive-surrogates one for a metric without a formula (auto, with --metric). "
-    f"Or {', '.join(name for name in SOLVERS if name not in _EXPLAINED)}.",
-)
+@_data
+@_target
+@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
+@_asked
 @click.option(
     "--estimator",
     metavar="NAME",
-    help="logistic (the default), hist-gradient-boosting, random-forest, or a class as "
-    "package.module.Class.",
+    help="logistic (the default), hist-gradient-boosting, random-forest, or package.module.Class.",
 )
-@training_options
-@search_options
-@click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="COLS",
-    help="Columns that the model may not look at. Those that the goal names are.",
-)
-@click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
-@click.option(
-    "--baseline-threshold",
-    type=float,
-    metavar="T",
-    help="Then COL holds scores, positive from T on, and a model trained by augmented-lagrangian "
-    "or cutting-plane looks at them.",
-)
-@datasets_option
-@click.option("--drop", multiple=True, metavar="COLS", help="Columns to leave out.")
 @click.option(
     "--decide-on",
     multiple=True,
     metavar="COLS|none",
-    help="Columns that the rule may look at beside the score; else those that the goal names.",
+    help="Columns for the rule beside the score; else those that the goal names.",
 )
-@click.option("--draws/--no-draws", help="Whether a rule may decide by chance. Else it does not.")
-@click.option(
-    "--test-size",
-    type=click.FloatRange(0, 1, max_open=True),
-    help="Share of the rows (of --validation, if given) held out to judge the rule, else 0.25; 0: "
-    "judged by cross-validation, or on the rows that the model was trained on or chosen by. With "
-    "--confidence the rows that certify judge: else 0, and others only measure.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N"
-)
-@elsewhere_options
-@as_json
-@reading_options
+@click.option("--draws/--no-draws", "randomized", help="Whether a rule may decide by chance.")
+@_columns
+@_rows
+@_written
+@settings_option("solver", *_COMMON, "engine", "scheduler", "rows-for-fit")
 def fit(
     data: str,
-    target: str,
-    goal_text: str | None,
-    judge_by: str | None,
-    certifying: Certifying,
-    accept: str | None,
-    metric: str | None,
-    lower_is_better: bool,
-    takes: str | None,
-    model: str,
-    report: str | None,
-    positive: str | None,
-    solver: str,
-    estimator: str | None,
-    checkpoint: str | None,
-    surrogate_groups: tuple[str, ...],
-    validation: str | None,
-    sensitive: tuple[str, ...],
-    baseline: str | None,
-    baseline_threshold: float | None,
+    goal_text: str,
+    settings: dict[str, Any],
     datasets: tuple[str, ...],
-    drop: tuple[str, ...],
     decide_on: tuple[str, ...],
-    draws: bool,
-    test_size: float | None,
-    seed: int,
-    as_json: bool,
-    reading: Reading,
-    elsewhere: Elsewhere,
-    **solver_options: Any,
+    **asked: Any,
 ) -> None:
-    """Fit a model and the rule that reaches a goal.
+    """Fit a model and find the rule for its scores that reaches a goal.
 
-    DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the
-    rule, or with --confidence certify it; columns that the goal names (as in
-    recall.difference(sex)) are not shown to the model. If no rule meets the goal, it says
-    what is reachable and writes no model. A metric without a formula is a Python function
-    (--metric); it is given the columns that its parameters name, dropped ones too. Ctrl-C
-    ends its search, and the best so far is written.
+    DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the rule,
+    or with --confidence certify it. Columns that the goal names, as in recall.difference(sex),
+    are not shown to the model. If no rule meets the goal, the command says what is reachable
+    and writes no model. 'setpoint train' trains the model itself for the goal.
     """
-    named = Named(metric, lower_is_better, takes)
-    goal, own = goal_asked(goal_text, named)
-    counted = elsewhere.check(data, goal)
-    confidence = certifying.settings(goal, judge_by)
-    if test_size is None:
-        test_size = _HELD_OUT if confidence is None and not counted else 0.0
-    files = named_files(datasets)
-    apart = {"--validation": validation, "--certify-on": certifying.on}
-    tables = {option: path for option, path in apart.items() if path is not None}
-    only_one_stdin([data, *tables.values(), *files.values()])
-    inputs = {"DATA": data} | tables | {f"--dataset {name}": path for name, path in files.items()}
-    inputs |= module_file(named)
-    outputs = {"--model": model, "--report": report, "--checkpoint": checkpoint}
-    check_outputs(outputs, inputs)
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
-    way = resolve_solver(
-        solver, own_metric=own is not None, estimator=estimator, draws=draws, decide_on=decide_on,
-        checkpoint=checkpoint, baseline_threshold=baseline_threshold, validation=validation,
-        surrogate_group=surrogate_groups, **solver_options,
-    )  # fmt: skip
-    if baseline_threshold is not None and baseline is None:
+    from setpoint.goals import as_goal
+
+    goal = as_goal(goal_text)
+    if goal.is_blackbox:
         raise CommandError(
-            "--baseline-threshold is for the scores of the deployed model: name their column with "
-            "--baseline"
+            "--goal names a metric without a formula: name its function, setpoint train --metric"
         )
-    if baseline_threshold is not None and not math.isfinite(baseline_threshold):
-        raise CommandError(f"--baseline-threshold is a number, got {baseline_threshold}")
-    choices = Choices(
-        target, positive, way, sensitive, drop, decide_on, baseline, baseline_threshold,
-        draws, test_size, seed, own, surrogate_groups, confidence,
-    )  # fmt: skip
-    with step("loading packages"):
-        check_goal(goal, way)
-        check_estimator(way.estimator)
-    if counted:
-        with open_files(data, elsewhere) as found:
-            roles, cautions = found.roles(goal, choices)
-            page = Page(report, data, model, command_text(goal="{goal}"), "", cautions)
-            paths: dict[str, Any] = {"data": data, "model": model, "report": report}
-            paths |= {"engine": elsewhere.engine, "scheduler": elsewhere.scheduler}
-            _fit(
-                lambda: found.train(goal, choices, roles),
-                lambda trained: found.about(choices, roles, trained),
-                goal, choices, roles, page, paths, accept, as_json=as_json,
-            )  # fmt: skip
-    meant = None if judge_by is None else goal_meant(judge_by, goal, test_size)
-    files = check_datasets(goal, files)
-    table = read(data, reading)
-    roles = find_roles(table, goal, choices)
-    if baseline is not None and roles.scores is None and not goal.needs.baseline:
-        looked = "is only compared with"
-        if way.family == "penalty":
-            looked = f"{looked}, on the rows held out" if test_size > 0 else "is not looked at"
-        current().note(
-            f"--baseline {baseline}: the goal does not refer to the deployed model, so the column "
-            f"{looked}"
+    asked["decide_on"] = decide_on or None
+    if _engine(settings, data, goal):
+        _fit_files(data, goal, settings, asked)
+        return
+    _fit(data, goal, None, settings, asked, named_files(datasets), {})
+
+
+@click.command(
+    cls=GroupedCommand,
+    groups={
+        "What is asked for": (
+            "--target", "--goal", "--metric", "--positive", "--confidence", "--judge-by",
+        ),
+        "Model": ("--solver", "--module"),
+        **_GROUPS,
+    },
+    epilog="\b\nFor example:\n"
+    "  setpoint train clicks.csv --target clicked --goal f1 --model clicks.skops\n"
+    "  setpoint train shop.csv --target bought --metric shop:revenue --model shop.skops",
+)  # fmt: skip
+@_data
+@_target
+@click.option(
+    "--goal", "goal_text", metavar="TEXT", help="See setpoint goal. Or --metric, one of the two."
+)
+@click.option(
+    "--metric",
+    metavar="MODULE:NAME",
+    help="A Python function of true labels and decisions, such as shop:revenue; its code is run.",
+)
+@_asked
+@click.option(
+    "--solver",
+    type=click.Choice([*_TRAINERS, "post-shift"]),
+    metavar="NAME",
+    help="portfolio, or augmented-lagrangian where the goal has groups, data sets or a deployed "
+    "model; adaptive-surrogates for --metric. Or "
+    f"{', '.join(n for n in [*_TRAINERS, 'post-shift'] if n not in _TRAINERS[:1])}.",
+)
+@click.option("--module", type=click.Choice(MODULES), help="The model to train.  [default: linear]")
+@_columns
+@_rows
+@_written
+@settings_option(
+    *_COMMON, "min-positives", "validation-fraction", "validation", "checkpoint", "surrogates",
+    "surrogate-group", "inverse-regularization", "draws", "estimator", "lower-is-better", "takes",
+)  # fmt: skip
+def train(
+    data: str,
+    goal_text: str | None,
+    metric: str | None,
+    solver: str | None,
+    module: str | None,
+    settings: dict[str, Any],
+    datasets: tuple[str, ...],
+    **asked: Any,
+) -> None:
+    """Train a model for a goal, over the rows as a whole.
+
+    As 'setpoint fit', but the model itself is trained, and not only a rule found for its
+    scores. A metric without a formula is a Python function (--metric), looked for in the
+    current folder and then where Python looks; it is given the columns that its parameters
+    name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
+    """
+    from setpoint.goals import as_goal
+    from setpoint.tasks.own_metric import NamedMetric, metric_of, module_file
+
+    if (goal_text is None) == (metric is None):
+        what = "one of the two is needed" if metric is None else "they are not taken together"
+        raise click.UsageError(
+            f"--goal 'maximize ...' says what is asked for, or --metric module:function: {what}"
         )
-    kinds = (*roles.columns, *roles.metric_columns)
-    if files:
-        others = {name: read(path, reading, kinds) for name, path in files.items()}
-        roles = find_roles(table, goal, choices, list(others.values()))
-    else:
-        others = {}
-    beside = {option: read(path, reading, kinds) for option, path in tables.items()}
-    judging, testing = beside.get("--validation"), beside.get("--certify-on")
-    for used in (table, *others.values(), *beside.values()):
-        tell(used, roles.used)
-    for name, why in roles.left_out.items():
-        current().note(f"the model does not look at column {name!r}: {why}")
-    cautions = noted_suspects(table, target, roles)
-    again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
-    held_out = again if test_size > 0 else again | {"test_size": None}
-    page = Page(report, data, model, command_text(**again), command_text(**held_out), cautions)
-    paths = {"data": data, "model": model, "report": report, "datasets": files}
-    paths |= {option.strip("-").replace("-", "_"): path for option, path in tables.items()}
-    if checkpoint is not None:
-        current().expect(checkpoint)
+    lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
+    named = NamedMetric(metric, lower, takes)
+    own = metric_of(named)
+    goal = own.goal if own is not None else as_goal(str(goal_text))
+    if own is None and goal.is_blackbox:
+        raise CommandError("--goal names a metric without a formula: name its function, --metric")
+    settings["solver"] = solver or training_solver(goal, own is not None)
+    if solver is None and own is not None and "estimator" in settings:
+        settings["solver"] = "post-shift"
+    if module is not None:
+        settings["module"] = module
+    asked["randomized"] = settings.pop("randomized", False)
+    _fit(data, goal, own, settings, asked, named_files(datasets), module_file(named))
 
-    def fitted() -> Trained:
-        trained = train(table, others, goal, choices, roles, judging, meant, testing)
-        say_positive(trained, goal, positive)
-        return trained
 
-    _fit(
-        fitted,
-        lambda trained: about_fit(table, others, choices, roles, trained, judging),
-        goal, choices, roles, page, paths, accept, as_json=as_json,
-    )  # fmt: skip
+class _Prepared(Protocol):
+    """A fit that was checked: all but the work."""
+
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def settings(self) -> FitSettings: ...
+    @property
+    def cautions(self) -> list[str]: ...
+    def run(self) -> FittedTable: ...
 
 
 def _fit(
-    fitted: Callable[[], Trained],
-    about: Callable[[Trained], list[tuple[str, list[str]]]],
+    data: str,
     goal: Goal,
-    choices: Choices,
-    roles: ColumnRoles,
-    page: Page,
-    paths: dict[str, Any],
-    accept: str | None,
-    *,
-    as_json: bool,
+    own: Any,
+    settings: dict[str, Any],
+    asked: dict[str, Any],
+    files: dict[str, str],
+    code: dict[str, str],
 ) -> None:
+    """Fit on tables in memory.
+
+    Parameters
+    ----------
+    settings : dict
+        Of --set, and what a command adds to it.
+    asked : dict
+        What the other options say.
+    files : dict of str to str
+        Of --dataset.
+    code : dict of str to str
+        Files of a metric, which no output may overwrite.
+    """
+    from setpoint.tasks.fitting import HELD_OUT, prepare_fit
+    from setpoint.tasks.promise import promise_of
+
+    reading = reading_of(settings)
+    tables = {name: settings.pop(name, None) for name in ("validation", "certify_on")}
+    tables = {name: path for name, path in tables.items() if path is not None}
+    certify = {
+        name: settings.pop(name)
+        for name in ("certification_size", "uncertified", "strict")
+        if name in settings
+    }
+    confidence = promise_of(
+        goal, asked["confidence"], judge_by=asked["judge_by"],
+        certify_on=tables.get("certify_on"), **certify,
+    )  # fmt: skip
+    model, report, checkpoint = asked["model"], asked["report"], settings.get("checkpoint")
+    inputs = {"DATA": data} | {f"--set {name.replace('_', '-')}": p for name, p in tables.items()}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
+    outputs = {"--model": model, "--report": report, "--set checkpoint": checkpoint}
+    check_outputs(outputs, inputs | code)
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    wanted = _wanted(settings, asked, own, HELD_OUT if confidence is None else 0.0, confidence,
+                     "validation" in tables)  # fmt: skip
+    if checkpoint is not None:
+        current().expect(checkpoint)
+    prepared = prepare_fit(
+        data, goal, wanted, datasets=files, reading=reading, journal=current(),
+        judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
+    )  # fmt: skip
+    paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
+    _finish(prepared, data, asked, paths)
+
+
+def _wanted(
+    settings: dict[str, Any],
+    asked: dict[str, Any],
+    own: Any,
+    test_size: float,
+    confidence: Any,
+    validates: bool,
+) -> FitSettings:
+    """The settings of the fit, where they fit together."""
+    threshold, groups = settings.get("baseline_threshold"), settings.get("surrogate_groups", ())
+    seed = settings.pop("random_state", 0)
+    choice = choose_solver(
+        settings.pop("solver", "auto"), own_metric=own is not None,
+        estimator=settings.pop("estimator", asked.get("estimator")),
+        randomized=asked["randomized"], decide_on=asked.get("decide_on"),
+        validation=True if validates else None, **settings,
+    )  # fmt: skip
+    return FitSettings(
+        asked["target"], asked["positive"], choice, asked["sensitive_features"], asked["drop"],
+        asked.get("decide_on"), asked["baseline"], threshold, asked["randomized"],
+        test_size if asked["test_size"] is None else asked["test_size"], asked["test_by"], seed,
+        own, tuple(groups), confidence,
+    )  # fmt: skip
+
+
+_COUNTED = {
+    "data", "target", "goal_text", "accept", "model", "report", "positive", "estimator",
+    "sensitive_features", "baseline", "drop", "decide_on", "randomized", "as_json", "settings",
+}  # fmt: skip
+_COUNTED_SETTINGS = {"engine", "scheduler", "rows_for_fit", "random_state"}
+
+
+def _engine(settings: dict[str, Any], data: str, goal: Goal) -> bool:
+    """Whether the table is counted where it lies; what does not go with that is refused."""
+    if "engine" not in settings:
+        for name in ("scheduler", "rows_for_fit"):
+            if name in settings:
+                raise CommandError(
+                    f"--set {name.replace('_', '-')} is for tables that are counted where they "
+                    "lie: add --set engine=dask, or leave it out"
+                )
+        return False
+    context = click.get_current_context()
+    given = [
+        str(p.opts[0])
+        for p in context.command.params
+        if context.get_parameter_source(str(p.name)) == click.core.ParameterSource.COMMANDLINE
+        and p.name not in _COUNTED
+    ]
+    given += [
+        f"--set {name.replace('_', '-')}"
+        for name, value in settings.items()
+        if name not in _COUNTED_SETTINGS and (name, value) != ("solver", "auto")
+    ]
+    if given:
+        names = [p.opts[0] for p in context.command.params if p.name in _COUNTED]
+        raise CommandError(
+            f"{given[0]} is for tables in memory, and engine=dask counts the rows where they lie; "
+            f"beside it go {', '.join(n for n in names if n.startswith('--'))}"
+        )
+    if data == "-":
+        raise CommandError(
+            "engine=dask reads Parquet files several times, and DATA is stdin; name files"
+        )
+    if goal.needs.datasets:
+        raise CommandError(
+            f"engine=dask: the goal refers to the data set {goal.needs.datasets[0]!r}, and one "
+            "table is counted; leave engine out, and the tables are read into memory"
+        )
+    if any(c.confidence is not None for c in goal.constraints):
+        raise CommandError(
+            "engine=dask: what is counted does not certify, and the goal asks for a confidence; "
+            "leave that out of the goal, or leave engine out"
+        )
+    require_packages("--set engine", "scale", "pandas", "pyarrow")
+    if "scheduler" in settings:
+        require_packages("--set scheduler", "scale", "dask", "distributed")
+    return True
+
+
+def _fit_files(data: str, goal: Goal, settings: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Fit on Parquet files that are counted where they lie."""
+    from setpoint.tasks.fit_elsewhere import prepare_files
+
+    model, report = asked["model"], asked["report"]
+    check_outputs({"--model": model, "--report": report}, {"DATA": data})
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    engine, scheduler = settings.pop("engine"), settings.pop("scheduler", None)
+    rows_for_fit = settings.pop("rows_for_fit", None)
+    wanted = _wanted(settings, asked, None, 0.0, None, False)
+    paths = {"data": data, "model": model, "report": report}
+    paths |= {"engine": engine, "scheduler": scheduler}
+    with prepare_files(
+        data, goal, wanted, scheduler=scheduler, rows_for_fit=rows_for_fit, journal=current()
+    ) as prepared:
+        _finish(prepared, data, asked, paths)
+
+
+def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
     """Fit, write and print; this ends the command.
 
     Parameters
     ----------
-    fitted : callable
-        Does the work.
-    about : callable
-        Sections of the page.
     paths : dict
         What the JSON says of the run.
     """
     from setpoint.search import InfeasibleError
 
-    report, model = page.path, page.model
+    goal, model, report = prepared.goal, asked["model"], asked["report"]
+    command = str(click.get_current_context().info_name)
+    again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
+    held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
+    page = Page(
+        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions
+    )
     try:
-        trained = fitted()
+        fitted = prepared.run()
     except InfeasibleError as error:
         if report is not None:
-            write_infeasible_page(error, goal, page)
-        if as_json:
-            print_json({"command": "fit", "goal": str(goal), **infeasible_json(error, goal)}, paths)
+            write_infeasible(error, goal, page)
+        if asked["as_json"]:
+            print_json(
+                {"command": command, "goal": str(goal), **infeasible_json(error, goal)}, paths
+            )
         else:
             click.echo(infeasible_text(error, goal, "no model was written"))
             if report is not None:
                 click.echo(f"\nWrote the page to {report}.")
         raise click.exceptions.Exit(FAILED) from error
-    write_fit(trained, roles, choices, goal.needs.datasets, page, about(trained))
-    if as_json:
-        out, run = fit_json(goal, choices, roles, trained)
+    write_fit(fitted, page)
+    if asked["as_json"]:
+        out, run = fit_json(command, goal, fitted)
         print_json(out, {**paths, **run})
     else:
-        judged_again = trained.guarantee is None and not trained.counted
-        click.echo(fit_text(trained, page.with_margin(trained.judged) if judged_again else ""))
+        judged_again = fitted.guarantee is None and not fitted.counted
+        click.echo(fit_text(fitted, page.with_margin(fitted.judged) if judged_again else ""))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )
     if current().stopped:
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)
-    if trained.guarantee is not None:
-        raise click.exceptions.Exit(SHOWN if trained.guarantee.state == "certified" else FAILED)
-    raise click.exceptions.Exit(code_of(trained.judged, accept))
+    if fitted.guarantee is not None:
+        raise click.exceptions.Exit(SHOWN if fitted.guarantee.state == "certified" else FAILED)
+    raise click.exceptions.Exit(code_of(fitted.judged, asked["accept"]))

@@ -8,18 +8,11 @@ import click
 
 from setpoint.cli.errors import FAILED, CommandError
 from setpoint.cli.files import check_outputs
-from setpoint.cli.judging import opened
-from setpoint.cli.options import (
-    Reading,
-    as_json,
-    datasets_option,
-    named_files,
-    reading_options,
-    trust_option,
-)
-from setpoint.cli.output import aligned, print_json, step
+from setpoint.cli.options import as_json, datasets_option, named_files, trust_option
+from setpoint.cli.output import aligned, print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
-from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.session import current
+from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.goals.goal import Goal
 from setpoint.tolerances import SATISFIED
@@ -56,7 +49,7 @@ _BY_POSTERIORS = (
 @datasets_option
 @as_json
 @trust_option
-@reading_options
+@settings_option(*READING)
 def frontier(
     model: str,
     data: str,
@@ -68,7 +61,7 @@ def frontier(
     datasets: tuple[str, ...],
     as_json: bool,
     trust: tuple[str, ...],
-    reading: Reading,
+    settings: dict[str, Any],
 ) -> None:
     """Show the best objective as the bound of one constraint moves.
 
@@ -81,29 +74,24 @@ def frontier(
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     check_outputs({"--picture": picture}, inputs)
     check_picture(picture)
-    judged = opened(
-        model,
-        data,
-        reading,
-        trust=trust,
-        target=target,
-        baseline=baseline,
-        files=files,
-        vary=vary,
-    )
-    from setpoint.plugin import frontier as frontier_of
     from setpoint.search import InfeasibleError
+    from setpoint.tasks import frontier_of_table
 
     paths = {"model": model, "data": data, "picture": picture, "datasets": files}
     try:
-        with warnings_as_notes(), step("moving the bound"):
-            found = frontier_of(judged.model.classifier, vary=vary, values=levels, **judged.rows())
+        moved = frontier_of_table(
+            model, data, vary=vary, values=levels, target=target, baseline=baseline,
+            datasets=files, trust=trust, reading=reading_of(settings), journal=current(),
+        )  # fmt: skip
     except InfeasibleError as error:
+        goal = error.goal
+        assert goal is not None
         if as_json:
-            print_json({"command": "frontier", **infeasible_json(error, judged.goal)}, paths)
+            print_json({"command": "frontier", **infeasible_json(error, goal)}, paths)
         else:
-            click.echo(infeasible_text(error, judged.goal, "there is no frontier"))
+            click.echo(infeasible_text(error, goal, "there is no frontier"))
         raise click.exceptions.Exit(FAILED) from error
+    found, loaded = moved.frontier, moved.loaded
     if picture is not None:
         current().expect(picture)
         draw(picture, lambda ax: _display(found).plot(ax))
@@ -111,14 +99,14 @@ def frontier(
         what = {
             "command": "frontier",
             "status": "found",
-            "rows": judged.part.n_rows,
+            "rows": loaded.part.n_rows,
             "frontier": found.thinned(_POINTS).to_dict(),
-            "notes": list(current().notes),
+            "notes": current().notes,
         }
         print_json(what, paths)
         return
     click.echo(_text(found))
-    if judged.model.classifier.goal_report_.search.evidence == "soft":
+    if loaded.model.classifier.goal_report_.search.evidence == "soft":
         click.echo(f"\n{_BY_POSTERIORS}")
     if picture is not None:
         click.echo(f"\nWrote the picture to {picture}.")

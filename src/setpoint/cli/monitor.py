@@ -12,21 +12,15 @@ import click
 
 from setpoint.cli.errors import FAILED, SHOWN, CommandError, in_shell_words
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
-from setpoint.cli.judging import LoadedModel, opened
-from setpoint.cli.options import (
-    Reading,
-    as_json,
-    decide_new_groups,
-    new_groups_option,
-    reading_options,
-    trust_option,
-)
-from setpoint.cli.output import print_json, step
+from setpoint.cli.options import as_json, new_groups_option, trust_option
+from setpoint.cli.output import print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
-from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.session import current
+from setpoint.cli.settings import READING, reading_of, settings_option
 
 if TYPE_CHECKING:
     from setpoint.estimators.monitor import Monitor
+    from setpoint.tasks.loaded import LoadedModel
 
 __all__ = ["monitor"]
 
@@ -71,7 +65,7 @@ __all__ = ["monitor"]
 @new_groups_option
 @as_json
 @trust_option
-@reading_options
+@settings_option(*READING)
 def monitor(
     model: str,
     data: str,
@@ -87,7 +81,7 @@ def monitor(
     new_groups: str,
     as_json: bool,
     trust: tuple[str, ...],
-    reading: Reading,
+    settings: dict[str, Any],
 ) -> None:
     """Watch a model file on new rows, in their order.
 
@@ -101,11 +95,15 @@ def monitor(
     inputs = {"MODEL": model, "DATA": data}
     check_outputs({"--state": state, "--picture": picture}, inputs)
     check_picture(picture)
-    judged = opened(
-        model, data, reading, trust=trust, target=target, baseline=baseline, files=None,
-        judging=True, goal_text=goal_text, labelled=not no_labels,
+    from setpoint.tasks.loaded import decide_new_groups, load_and_read
+
+    session = current()
+    judged = load_and_read(
+        model, data, reading_of(settings), session, trust=trust, target=target,
+        baseline=baseline, files=None, judging=True, goal=goal_text, labelled=not no_labels,
     )  # fmt: skip
-    decide_new_groups(judged.model.classifier, new_groups)
+    unknown_group = "raise" if new_groups == "error" else "largest"
+    decide_new_groups(judged.model.classifier, unknown_group)
     found = _monitor(judged, alpha, not no_restart)
     if no_labels and all(found.needs_labels):
         raise CommandError(
@@ -115,16 +113,20 @@ def monitor(
     before = _resume(found, state)
     rows = judged.rows()
     rows.pop("datasets")
-    with warnings_as_notes(), step("watching the rows"), redirect_stdout(sys.stderr):
+    with (
+        session.warnings_as_notes(),
+        session.step("watching the rows"),
+        redirect_stdout(sys.stderr),
+    ):
         found.update(**rows, late=late_labels)
     if state is not None:
-        current().expect(state)
-        with step(f"writing {state}"), keep_old_on_error(state), writing(state) as file:
+        session.expect(state)
+        with session.step(f"writing {state}"), keep_old_on_error(state), writing(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
         from setpoint.estimators.monitor_display import MonitorDisplay
 
-        current().expect(picture)
+        session.expect(picture)
         draw(picture, MonitorDisplay(found).plot)
     if as_json:
         paths = {"model": model, "data": data, "state": state, "picture": picture}
@@ -213,5 +215,5 @@ def _as_json(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]
             for text, wealth, needs in statements
         ],
         "alarms": [{**asdict(a), "new": i >= before} for i, a in enumerate(found.alarms_)],
-        "notes": list(current().notes),
+        "notes": current().notes,
     }

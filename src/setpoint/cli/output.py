@@ -1,20 +1,17 @@
-"""What goes to stdout, and the steps that a terminal shows on stderr."""
+"""What goes to stdout: one JSON object, or aligned text."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from setpoint.cli.session import current
 
-__all__ = ["aligned", "print_json", "step"]
+__all__ = ["aligned", "print_json"]
 
 
 def print_json(what: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> None:
@@ -39,31 +36,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _finite(v) for k, v in value.items()}
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-@contextmanager
-def step(name: str) -> Iterator[None]:
-    """Show a step and the seconds it took, if stderr is a terminal; end at Ctrl-C.
-
-    Parameters
-    ----------
-    name : str
-        Such as "fitting the model".
-    """
-    session = current()
-    session.check()
-    start = time.perf_counter()
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        console = Console(stderr=True, highlight=False)
-        with console.status(console.render_str(name, markup=False)):
-            yield
-        console.print(f"{name}: {time.perf_counter() - start:.1f} s", style="dim", markup=False)
-    else:
-        yield
-    session.check()
-    session.seconds[name] = time.perf_counter() - start
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -10,7 +10,7 @@ import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import keep_old_on_error, writing
-from setpoint.cli.output import step
+from setpoint.cli.session import current
 
 __all__ = ["check_picture", "draw", "picture_option"]
 
@@ -46,7 +46,7 @@ def draw(path: str, plot: Callable[[Any], object]) -> None:
     CommandError
         If matplotlib is missing, or the file cannot be written.
     """
-    with step(f"writing {path}"):
+    with current().step(f"writing {path}"):
         try:
             from matplotlib.figure import Figure
         except ImportError:

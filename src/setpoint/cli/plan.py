@@ -11,24 +11,14 @@ import click
 from setpoint.cli.certifying import level_of
 from setpoint.cli.errors import FAILED, SHOWN, CommandError
 from setpoint.cli.files import check_outputs
-from setpoint.cli.judging import opened
-from setpoint.cli.labels import check_positive, label_of
-from setpoint.cli.options import (
-    Reading,
-    as_json,
-    datasets_option,
-    named_files,
-    reading_options,
-    trust_option,
-)
-from setpoint.cli.output import print_json, step
+from setpoint.cli.options import as_json, datasets_option, named_files, trust_option
+from setpoint.cli.output import print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
-from setpoint.cli.session import current, warnings_as_notes
-from setpoint.cli.tables import check_datasets, only_one_stdin, part_of, read, tell
+from setpoint.cli.session import current
+from setpoint.cli.settings import READING, reading_of, settings_option
 
 if TYPE_CHECKING:
     from setpoint.estimators import RowsNeeded
-    from setpoint.goals.goal import Goal
 
 __all__ = ["plan"]
 
@@ -78,7 +68,7 @@ __all__ = ["plan"]
 @datasets_option
 @as_json
 @trust_option
-@reading_options
+@settings_option(*READING)
 def plan(
     goal: str,
     data: str | None,
@@ -94,7 +84,7 @@ def plan(
     datasets: tuple[str, ...],
     as_json: bool,
     trust: tuple[str, ...],
-    reading: Reading,
+    settings: dict[str, Any],
 ) -> None:
     """Say how many rows it takes to certify a goal on new rows.
 
@@ -113,23 +103,32 @@ def plan(
     check_outputs({"--picture": picture}, inputs)
     check_picture(picture)
     _check(data, target, prediction, model, positive, rates)
+    session, reading = current(), reading_of(settings)
     pilot: dict[str, Any]
     if data is None:
         pilot = {"rates": _stated(rates)}
     elif model is not None:
-        judged = opened(
-            model, data, reading, trust=trust, target=target, baseline=baseline, files=files,
-            judging=True, goal_text=goal,
+        from setpoint.tasks.loaded import load_and_read
+        from setpoint.tasks.pilot import pilot_of_model
+
+        loaded = load_and_read(
+            model, data, reading, session, trust=trust, target=target, baseline=baseline,
+            files=files, judging=True, goal=goal,
         )  # fmt: skip
-        with step("deciding"), warnings_as_notes():
-            pilot = _decided(judged)
+        with session.step("deciding"), session.warnings_as_notes():
+            pilot = pilot_of_model(loaded)
     else:
+        from setpoint.tasks.pilot import pilot_of_table
+
         assert target is not None
         assert prediction is not None
-        pilot = _counted(wanted, data, reading, target, prediction, positive, baseline, files)
+        pilot = pilot_of_table(
+            wanted, data, target=target, prediction=prediction, pos_label=positive,
+            baseline=baseline, datasets=files, reading=reading, journal=session,
+        )  # fmt: skip
     from setpoint.estimators import RowsNeededDisplay, rows_needed
 
-    with step("counting rows"), warnings_as_notes():
+    with session.step("counting rows"), session.warnings_as_notes():
         try:
             found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
         except ValueError as error:
@@ -156,7 +155,7 @@ def _say(
             "command": "plan",
             "status": "planned" if found.rows is not None else "not met",
             "plan": found.to_dict(),
-            "notes": list(current().notes),
+            "notes": current().notes,
         }
         print_json(what, {"data": data, "model": model, "picture": picture, "datasets": files})
         return
@@ -234,65 +233,3 @@ def _in_options(text: str) -> str:
     """
     text = re.sub(r"has its own: .*'(\w+)=a'.*", r"has its own, as in \1=a:recall=0.9", text)
     return re.sub(r"^rates(?:\['([^']*)'\])?", lambda f: f"--rate {f[1] or ''}".rstrip(), text)
-
-
-def _decided(judged: Any) -> dict[str, Any]:
-    """The rows of a table, and what a model decides on them."""
-    from setpoint.inputs import Dataset
-
-    clf, part = judged.model.classifier, judged.part
-    sets = {
-        name: Dataset(
-            clf.predict(d.X), d.y, sensitive_features=d.sensitive_features, baseline=d.baseline
-        )
-        for name, d in judged.datasets.items()
-    }
-    return {
-        "y_true": part.y, "y_pred": clf.predict(part.X), "classes": clf.classes_,
-        "pos_label": getattr(clf, "positive_", None), "datasets": sets or None, **part.sides(),
-    }  # fmt: skip
-
-
-def _counted(
-    goal: Goal,
-    data: str,
-    reading: Reading,
-    target: str,
-    prediction: str,
-    positive: str | None,
-    baseline: str | None,
-    files: dict[str, str],
-) -> dict[str, Any]:
-    """The rows of a table with labels and decisions, as the library takes them."""
-    import numpy as np
-
-    from setpoint.inputs import Dataset
-    from setpoint.tables import labels_of
-
-    only_one_stdin([data, *files.values()])
-    files = check_datasets(goal, files)
-    used = {*goal.needs.names, target, prediction, *([] if baseline is None else [baseline])}
-    table = read(data, reading)
-    others = {name: read(path, reading) for name, path in files.items()}
-    for one in (table, *others.values()):
-        tell(one, used)
-    part = part_of(table, (), goal, target, None, baseline=baseline)
-    assert part.y is not None
-    decided = labels_of(table, prediction)
-    sets = {}
-    for name, other in others.items():
-        own = part_of(other, (), goal, target, None, dataset=name, baseline=baseline)
-        sets[name] = Dataset(
-            labels_of(other, prediction),
-            own.y,
-            sensitive_features=own.groups,
-            baseline=own.deployed,
-        )
-    labels = sorted({*np.unique(part.y).tolist(), *np.unique(decided).tolist()}, key=str)
-    pos_label = label_of(positive, labels, target)
-    if positive is None:
-        check_positive(labels, goal, target, table.name)
-    return {
-        "y_true": part.y, "y_pred": decided, "pos_label": pos_label, "datasets": sets or None,
-        **part.sides(),
-    }  # fmt: skip

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
-from setpoint.cli.options import (
-    Reading,
-    columns_named,
-    decide_new_groups,
-    new_groups_option,
-    reading_options,
-    trust_option,
-)
-from setpoint.cli.output import step
+from setpoint.cli.options import new_groups_option, trust_option
 from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
 from setpoint.cli.rows import FORMATS, write_rows
-from setpoint.cli.session import current, warnings_as_notes
-from setpoint.cli.tables import open_model, read, scores_of, tell
-
-if TYPE_CHECKING:
-    from setpoint.tables import Table, TableModel
+from setpoint.cli.session import current
+from setpoint.cli.settings import READING, reading_of, settings_option
 
 __all__ = ["predict"]
 
@@ -51,7 +40,7 @@ __all__ = ["predict"]
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
 @new_groups_option
 @trust_option
-@reading_options
+@settings_option(*READING)
 def predict(
     model: str,
     data: tuple[str, ...],
@@ -61,7 +50,7 @@ def predict(
     as_json: bool,
     new_groups: str,
     trust: tuple[str, ...],
-    reading: Reading,
+    settings: dict[str, Any],
 ) -> None:
     """Decide the rows of a table, or of many, by a model file.
 
@@ -70,23 +59,28 @@ def predict(
     the same order: the columns kept, the prediction, and the score of the positive class
     (or one for each class).
     """
+    from setpoint.tasks import predict_table
+    from setpoint.tasks.loaded import decide_new_groups
+    from setpoint.tasks.reading import open_model
+
+    unknown_group = "raise" if new_groups == "error" else "largest"
+    reading = reading_of(settings)
     if is_folder(data, output):
         if as_json:
             raise CommandError("--json writes JSON lines of one table, found several or a folder")
         outputs_of(data, output)
-        found = open_model(model, trust)
-        decide_new_groups(found.classifier, new_groups)
-        predict_many(found, data, output, keep, reading, _decided, overwrite=overwrite)
+        found = open_model(model, trust, current())
+        decide_new_groups(found.classifier, unknown_group)
+        predict_many(found, data, output, keep, reading, overwrite=overwrite)
         return
     if overwrite:
         raise CommandError("--overwrite is for a folder of files; one file is always written anew")
     kind = _format(output, as_json)
     check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
-    found = open_model(model, trust)
-    decide_new_groups(found.classifier, new_groups)
-    table = read(data[0], reading, found.columns)
-    with step("deciding"):
-        columns = _decided(found, table, keep)
+    columns = predict_table(
+        model, data[0], keep=keep, unknown_group=unknown_group, trust=trust, reading=reading,
+        journal=current(),
+    ).columns  # fmt: skip
     session = current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
@@ -96,7 +90,7 @@ def predict(
         session.streaming = False
         return
     session.expect(output)
-    with step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
+    with session.step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
         write_rows(columns, file, kind)
 
 
@@ -112,28 +106,3 @@ def _format(output: str, as_json: bool) -> str:
     if as_json and kind != ".jsonl":
         raise CommandError(f"--json writes JSON lines: name the file *.jsonl, not {output}")
     return kind
-
-
-def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str, Any]:
-    """The columns to write, as Arrow arrays: those kept as they stood in the file."""
-    from setpoint.inputs import Deployed
-    from setpoint.tables.extras import needed
-
-    kept = columns_named("--keep", keep, map(str, table.frame), table.name)
-    tell(table, {*kept, *(c.name for c in model.columns)})
-    clf = model.classifier
-    deployed = Deployed.of(clf.baseline)
-    if deployed is not None and deployed.threshold is not None:
-        scores_of(table, str(deployed.column))  # a feature that has to be there
-    with warnings_as_notes():
-        decided = model.predict(table)
-    for name in kept:
-        if name in decided:
-            raise CommandError(
-                f"--keep: the column {name!r} has the name of one that is written beside it; "
-                "rename it in the table"
-            )
-    out = {name: table.column(name) for name in kept}
-    pa = needed("pyarrow")
-    out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
-    return out

@@ -14,19 +14,17 @@ import click
 
 from setpoint.cli.errors import CommandError, message_of
 from setpoint.cli.files import keep_old_on_error, writing
-from setpoint.cli.options import Reading, columns_named
 from setpoint.cli.rows import write_rows
 from setpoint.cli.session import StoppedByUser, current
+from setpoint.tasks.reading import Reading, columns_named
 
 if TYPE_CHECKING:
-    from setpoint.tables import Table, TableModel
+    from setpoint.tables import TableModel
 
 __all__ = ["is_folder", "predict_many"]
 
 _KINDS = {".parquet": ".parquet", ".pq": ".parquet", ".csv.gz": ".csv.gz", ".csv": ".csv"}
 _SHOWN = 5
-
-Decided = Callable[["TableModel", "Table", tuple[str, ...]], dict[str, Any]]
 
 
 def is_folder(data: Sequence[str], output: str) -> bool:
@@ -48,7 +46,6 @@ def predict_many(
     output: str,
     keep: tuple[str, ...],
     reading: Reading,
-    decided: Decided,
     *,
     overwrite: bool,
 ) -> None:
@@ -58,8 +55,6 @@ def predict_many(
     ----------
     output : str
         The folder; it is made if only itself is missing.
-    decided : callable
-        From the model, a table and the columns kept to the columns to write.
     overwrite : bool
         Whether files that are there are decided anew.
 
@@ -90,7 +85,7 @@ def predict_many(
                 tell(number, path, before + n, False)
 
             try:
-                n_rows += _decide(model, path, out, keep, reading, decided, rows_so_far)
+                n_rows += _decide(model, path, out, keep, reading, rows_so_far)
             except StoppedByUser:
                 raise
             except Exception as error:  # the others go on
@@ -170,15 +165,16 @@ def _decide(
     out: Path,
     keep: tuple[str, ...],
     reading: Reading,
-    decided: Decided,
     tell: Callable[[int], None],
 ) -> int:
     """Decide one file; the number of its rows."""
+    from setpoint.tasks.prediction import decide_rows
+
     kind = _kind_of(path)
     target = str(out)
     with keep_old_on_error(target), writing(target) as file:
         if kind == ".parquet":
-            return _decide_batches(model, path, keep, decided, file, tell)
+            return _decide_batches(model, path, keep, file, tell)
         from setpoint.tables import read_table
 
         table = read_table(  # without a step of its own: the files are the steps
@@ -190,7 +186,7 @@ def _decide(
         )
         if not len(table.frame):
             raise CommandError(f"{table.name} has column names and no rows")
-        write_rows(decided(model, table, keep), file, kind)
+        write_rows(decide_rows(model, table, keep, current()), file, kind)
         return len(table.frame)
 
 
@@ -198,26 +194,26 @@ def _decide_batches(
     model: TableModel,
     path: str,
     keep: tuple[str, ...],
-    decided: Decided,
     file: IO[bytes],
     tell: Callable[[int], None],
 ) -> int:
     """Decide a Parquet file some rows at a time."""
     from setpoint.tables.batches import parquet_batches
     from setpoint.tables.extras import needed
+    from setpoint.tasks.prediction import decide_rows
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     kept: list[str] = []
 
     def chosen(names: Sequence[str], name: str) -> Sequence[str]:
-        kept[:] = columns_named("--keep", keep, names, name)
+        kept[:] = columns_named("keep", keep, list(names), name)
         return kept
 
     writer, n_rows = None, 0
     try:
         for table in parquet_batches(path, model.columns, chosen):
             current().check()
-            rows = pa.table(decided(model, table, tuple(kept)))
+            rows = pa.table(decide_rows(model, table, kept, current()))
             if writer is None:
                 writer = parquet.ParquetWriter(file, rows.schema)
             writer.write_table(rows.cast(writer.schema))

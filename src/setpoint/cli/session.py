@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
+import sys
 import threading
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
 
 import click
 
 from setpoint.cli.errors import in_shell_words
+from setpoint.tasks.journal import Journal
 
-__all__ = ["Session", "StoppedByUser", "current", "warnings_as_notes"]
+__all__ = ["Session", "StoppedByUser", "current"]
 
 _MOST_NAMED = 5
-_KEPT = re.compile(r": the best found so far is kept$")
-# Of interest to developers, not to whoever has a table.
-_SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
 
 class StoppedByUser(Exception):
     """Ctrl-C was pressed."""
 
 
-@dataclass
-class Session:
+class Session(Journal):
     """One run of a command.
 
-    Parameters
+    Attributes
     ----------
     debug : bool
         Whether errors come with a traceback.
@@ -46,26 +40,25 @@ class Session:
         Files that the command is to write, and what was there before.
     streaming : bool
         Whether a part of the output has left already.
-    notes : dict
-        What was said on stderr, each once.
-    seconds : dict of str to float
-        How long each step took.
     """
 
-    debug: bool = False
-    interrupted: bool = False
-    stopped: bool = False
-    outputs: dict[str, object] = field(default_factory=dict)
-    streaming: bool = False
-    notes: dict[str, None] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    def __init__(self) -> None:
+        super().__init__()
+        self.debug = self.interrupted = self.stopped = self.streaming = False
+        self.outputs: dict[str, object] = {}
 
-    def note(self, text: str) -> None:
-        """Say something on stderr, unless it was said."""
-        text = in_shell_words(" ".join(text.split()))
-        if text not in self.notes:
-            self.notes[text] = None
-            click.echo(f"{click.style('note:', fg='yellow')} {text}", err=True)
+    def worded(self, text: str) -> str:
+        """A sentence of the library with the options of the shell."""
+        return in_shell_words(text)
+
+    def show(self, text: str) -> None:
+        """Say a note on stderr."""
+        click.echo(f"{click.style('note:', fg='yellow')} {text}", err=True)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether Ctrl-C was pressed: nobody will see what a search warns of then."""
+        return self.interrupted
 
     def check(self) -> None:
         """End here if Ctrl-C was pressed.
@@ -77,13 +70,27 @@ class Session:
         if self.interrupted:
             raise StoppedByUser
 
-    def keep(self) -> bool:
+    def keep_best(self) -> bool:
         """Go on after Ctrl-C with the best of a search; whether there was one.
 
         Another Ctrl-C ends the command as usual.
         """
         self.stopped, self.interrupted = self.interrupted, False
         return self.stopped
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Show a step and the seconds it took, if stderr is a terminal; end at Ctrl-C."""
+        if not sys.stderr.isatty():
+            with super().step(name):
+                yield
+            return
+        from rich.console import Console
+
+        console = Console(stderr=True, highlight=False)
+        with super().step(name), console.status(console.render_str(name, markup=False)):
+            yield
+        console.print(f"{name}: {self.seconds[name]:.1f} s", style="dim", markup=False)
 
     def last_words(self) -> str:
         """What is there after Ctrl-C."""
@@ -141,39 +148,3 @@ def current() -> Session:
     """The session of the command that runs."""
     found = click.get_current_context().find_object(Session)
     return Session() if found is None else found
-
-
-@contextmanager
-def warnings_as_notes(rows: str = "") -> Iterator[list[str]]:
-    """Warnings of libraries become notes; the list holds their texts, each once.
-
-    `rows` are those that are said to be few, where others judge: both have their numbers.
-    What is kept of a search that was stopped is noted at the end: an error keeps nothing.
-    """
-    session, heard, late = current(), list[str](), list[str]()
-
-    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        text = " ".join(str(message).split())
-        # A search that Ctrl-C ended keeps its best rule, and warns: nobody will see that rule.
-        if issubclass(category, _SILENT) or session.interrupted:
-            return
-        if rows and category.__name__ == "FewRowsWarning":
-            text = f"{rows}: {text}"
-        if text not in heard:
-            heard.append(text)
-            if _KEPT.search(text):
-                late.append(text)
-            else:
-                session.note(text)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = show
-        try:
-            yield heard
-        except Exception:
-            for text in late:
-                session.note(_KEPT.sub("", text))
-            raise
-        for text in late:
-            session.note(text)

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.counted import (
-    CountedTables,
-    check_baseline,
-    check_column,
-    check_counted,
-    check_sensitive,
-    in_option_words,
-    open_tables,
-    passes_shown,
-    positive_in,
-    sensitive_option,
-    weight_option,
-)
 from setpoint.cli.errors import FAILED, STOPPED, require_packages
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.options import (
-    Reading,
     as_json,
-    columns_named,
     datasets_option,
-    delimited_options,
     named_files,
+    sensitive_option,
+    weight_option,
 )
-from setpoint.cli.output import print_json, step
-from setpoint.cli.session import current, warnings_as_notes
+from setpoint.cli.output import print_json
+from setpoint.cli.session import current
+from setpoint.cli.settings import reading_of, settings_option
 from setpoint.cli.verdicts import (
     accept_option,
     code_of,
@@ -41,7 +31,7 @@ from setpoint.cli.verdicts import (
     status_of,
     verdict,
 )
-from setpoint.cli.writing import Page, command_text, write_infeasible_page
+from setpoint.cli.writing import Page, command_text, write_infeasible
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -93,7 +83,7 @@ __all__ = ["solve"]
 )
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @as_json
-@delimited_options
+@settings_option("separator", "decimal")
 def solve(
     tables: tuple[str, ...],
     score: str,
@@ -113,7 +103,7 @@ def solve(
     rule: str | None,
     report: str | None,
     as_json: bool,
-    reading: Reading,
+    settings: dict[str, Any],
 ) -> None:
     """Find the rule for the scores of a model, on tables of any size.
 
@@ -124,6 +114,7 @@ def solve(
     """
     from setpoint.goals import as_goal
     from setpoint.search import InfeasibleError
+    from setpoint.tasks.counted import solve_tables
 
     goal = as_goal(goal_text)
     if exact and tol is not None:
@@ -135,30 +126,30 @@ def solve(
     check_outputs(outputs, inputs)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
-    check_counted(goal)
-    named = [name for name in (score, target, weight, baseline) if name is not None]
-    asked = [*named, *sensitive, *decide_on]
-    opened = open_tables(tables, goal, files, reading, asked)
-    check_column("--score", score, opened, number=True)
-    check_column("--target", target, opened)
-    if weight is not None:
-        check_column("--weight", weight, opened, number=True)
-    check_baseline(baseline, opened, goal)
-    check_sensitive(sensitive, opened, goal)
-    looks_at = _decide_on(decide_on, opened)
-    page = Page(report, opened.name, "", command_text(goal="{goal}"), "", ())
     for path in (checkpoint, rule, report):
         if path is not None:
             current().expect(path)
+    name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
+    page = Page(report, name, "", command_text(goal="{goal}"), "", ())
     paths = {"tables": list(tables), "rule": rule, "report": report, "datasets": files}
+    passes: list[str] = []
     try:
-        found, passes = _solved(
-            goal, opened, target, score, weight, baseline, looks_at, draws, tol, exact, checkpoint,
-            positive_in(opened, target, positive),
-        )  # fmt: skip
+        with passes_shown() as tell:
+
+            def watch(done: object) -> None:
+                passes.append(str(done))
+                tell(passes[-1])
+
+            found, name = solve_tables(
+                tables, goal, score=score, target=target, pos_label=positive, weight=weight,
+                baseline=baseline, sensitive_features=sensitive, datasets=files,
+                decide_on=decide_on or None, randomized=draws, tol=tol, exact=exact,
+                checkpoint=checkpoint, reading=reading_of(settings), journal=current(),
+                watch=watch,
+            )  # fmt: skip
     except InfeasibleError as error:
         if report is not None:
-            write_infeasible_page(error, goal, page)
+            write_infeasible(error, goal, page)
         if as_json:
             out = {"command": "solve", "goal": str(goal), **infeasible_json(error, goal)}
             print_json(out, paths)
@@ -168,7 +159,7 @@ def solve(
                 click.echo(f"\nWrote the page to {report}.")
         raise click.exceptions.Exit(FAILED) from error
     _say_positive(found, goal, positive)
-    _write(found, rule, page, opened)
+    _write(found, rule, page, name)
     _print(found, goal, target, score, passes, paths, as_json=as_json)
     if current().stopped:
         click.echo(current().last_words(), err=True)
@@ -176,56 +167,17 @@ def solve(
     raise click.exceptions.Exit(code_of(found.report, accept))
 
 
-def _decide_on(decide_on: tuple[str, ...], tables: CountedTables) -> Any:
-    if not decide_on:
-        return "auto"
-    if decide_on == ("none",) and "none" not in tables.columns:
-        return None
-    return sorted(columns_named("--decide-on", decide_on, tables.columns, tables.name))
+@contextmanager
+def passes_shown() -> Iterator[Callable[[str], None]]:
+    """Called after each pass: a line for it if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
 
-
-def _solved(
-    goal: Goal,
-    tables: CountedTables,
-    target: str,
-    score: str,
-    weight: str | None,
-    baseline: str | None,
-    looks_at: Any,
-    draws: bool,
-    tol: float | None,
-    exact: bool,
-    checkpoint: str | None,
-    positive: Any,
-) -> tuple[Solution, list[str]]:
-    """The rule, and a line for each pass."""
-    from setpoint.plugin import solve as solved
-
-    passes: list[str] = []
-
-    def watch(done: object) -> None:
-        passes.append(str(done))
-        tell(passes[-1])
-
-    with warnings_as_notes(), in_option_words(), passes_shown() as tell:
-        found = solved(
-            goal,
-            tables.frame,
-            y=target,
-            scores=score,
-            sample_weight=weight,
-            baseline=baseline,
-            datasets=tables.datasets or None,
-            decide_on=looks_at,
-            randomized="auto" if draws else False,
-            pos_label=positive,
-            tol=tol,
-            exact=exact,
-            checkpoint=checkpoint,
-            watch=watch,
-        )
-    current().keep()  # after Ctrl-C the rule is that of the passes before
-    return found, passes
+    console = Console(stderr=True, highlight=False)
+    with console.status("counting the rows"):
+        yield lambda text: console.print(text, style="dim", markup=False)
 
 
 def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
@@ -236,16 +188,20 @@ def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
         current().note(f"the positive class is {positive!r}; --positive names another")
 
 
-def _write(found: Solution, rule: str | None, page: Page, tables: CountedTables) -> None:
+def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:
     if rule is not None:
-        with step(f"writing {rule}"), keep_old_on_error(rule), writing(rule) as file:
+        with current().step(f"writing {rule}"), keep_old_on_error(rule), writing(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
     if page.path is None:
         return
     from setpoint.report import TextSection
 
-    about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {tables.name}",))]
-    with step(f"writing {page.path}"), keep_old_on_error(page.path), warnings_as_notes():
+    about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {name}",))]
+    with (
+        current().step(f"writing {page.path}"),
+        keep_old_on_error(page.path),
+        current().warnings_as_notes(),
+    ):
         found.report.to_html(page.path, about=about, header=page.header())
 
 
@@ -273,7 +229,7 @@ def _print(
             "passes": passes,
             "rule": json.loads(found.rule.to_json()),
             "solved": out,
-            "notes": list(current().notes),
+            "notes": current().notes,
         }
         print_json(what, {**paths, "solved": run})
         return

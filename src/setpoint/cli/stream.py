@@ -10,14 +10,16 @@ import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs
-from setpoint.cli.options import Reading, as_json, reading_options
+from setpoint.cli.options import as_json
 from setpoint.cli.output import print_json
 from setpoint.cli.session import StoppedByUser, current
+from setpoint.cli.settings import with_reading
 from setpoint.cli.stream_begin import Asked, opened
 from setpoint.cli.stream_live import SaveEvery, SignalHandler
 from setpoint.cli.stream_output import Decisions
 from setpoint.cli.stream_run import Run
 from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
+from setpoint.tasks.reading import Reading
 
 __all__ = ["stream_command"]
 
@@ -87,7 +89,7 @@ _NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
 )
 @accept_option
 @as_json
-@reading_options
+@with_reading
 def stream_command(
     data: str,
     target: str | None,
@@ -184,7 +186,7 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
                 "stopped": run.stopped,
                 "learnt_before": run.n_before,
                 "rows_per_second": round((kept.n_rows - run.n_before) / seconds, 1),
-                "notes": list(session.notes),
+                "notes": session.notes,
                 "report": run_of_report,
             },
         )

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setpoint.cli.errors import CommandError, in_shell_words
-from setpoint.cli.options import Reading, columns_named
-from setpoint.cli.output import step
 from setpoint.cli.session import StoppedByUser, current
 from setpoint.cli.stream_live import SignalHandler
 from setpoint.cli.stream_run import Run
+from setpoint.tasks.reading import Reading, columns_named
 
 if TYPE_CHECKING:
     from setpoint.tables.streaming.state import StreamState
@@ -104,11 +103,11 @@ def _going_on(
 
     stream = source()
     session = current()
-    dropped = columns_named("--drop", asked.drop, stream.names, stream.name)
+    dropped = columns_named("drop", asked.drop, stream.names, stream.name)
     schema.check(stream.names, dropped, stream.name)
     before = f"{state.n_rows:,} rows were learnt before, by {path}"
     if again and state.checksum:
-        with step(f"going on in {data}"):
+        with current().step(f"going on in {data}"):
             same = stream.go_on(state.offset, state.checksum)
         if same:
             session.note(f"{stream.name}: {before}; it goes on in line {stream.place.line}")
@@ -134,7 +133,7 @@ def _begun(
 ) -> Run:
     if asked.target is None:
         raise CommandError("name the column to predict with --target")
-    with step("loading packages"):
+    with current().step("loading packages"):
         from setpoint.estimators.skops_io import skops_io
         from setpoint.goals import as_goal
         from setpoint.online import OnlineFClassifier
@@ -147,7 +146,7 @@ def _begun(
         settings = asked.settings()
         if "goal" in settings:
             as_goal(settings["goal"])
-    with step(f"reading the first rows of {'stdin' if data == '-' else data}"):
+    with current().step(f"reading the first rows of {'stdin' if data == '-' else data}"):
         stream = Stream(
             data,
             encoding=reading.encoding,
@@ -158,8 +157,8 @@ def _begun(
         )
         schema = stream.schema(
             asked.target,
-            drop=columns_named("--drop", asked.drop, stream.names, stream.name),
-            text=columns_named("--text", asked.text, stream.names, stream.name),
+            drop=columns_named("drop", asked.drop, stream.names, stream.name),
+            text=columns_named("text", asked.text, stream.names, stream.name),
             classes=asked.classes,
             positive=asked.positive,
             decimal=reading.decimal,
@@ -175,7 +174,7 @@ def _begun(
 
 
 def _loaded(path: str) -> StreamState:
-    with step(f"reading {path}"):
+    with current().step(f"reading {path}"):
         from setpoint.estimators import ModelFileError
         from setpoint.tables.streaming.state import StreamState
 

@@ -9,6 +9,7 @@ import click
 
 from setpoint.cli.errors import FAILED, SHOWN, TOO_CLOSE, in_shell_words
 from setpoint.cli.session import current
+from setpoint.tasks.pages import goals_near
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = [
     "accept_option",
     "code_of",
-    "goals_near",
     "infeasible_json",
     "infeasible_text",
     "report_json",
@@ -106,7 +106,7 @@ def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
         "violation": error.violation,
         "blame": error.blame,
         "reachable": error.reachable,
-        "notes": list(current().notes),
+        "notes": current().notes,
     }
 
 
@@ -123,19 +123,3 @@ def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str
     if near:
         lines += ["", last, *(f"  {one}" for one in near)]
     return "\n".join(lines)
-
-
-def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
-    """Goals near one that no rule meets; one, where it could not be certified."""
-    from setpoint.deciding import NotCertifiable
-    from setpoint.report.nearby import goals_nearby
-
-    if not isinstance(error, NotCertifiable):
-        return goals_nearby(goal, error.reachable)
-    near = goal
-    for text, limit in error.reachable.items():  # the safest rule has to pass all of them
-        found = goals_nearby(near, {text: limit})
-        if not found:
-            return []
-        near = found[0]
-    return [] if near == goal else [near]

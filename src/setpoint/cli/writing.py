@@ -1,30 +1,27 @@
-"""What ``setpoint fit`` writes: the model file and the page."""
+"""What ``setpoint fit`` and ``setpoint train`` write: the model file and the page."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from setpoint.cli.errors import in_shell_words
 from setpoint.cli.files import keep_old_on_error
-from setpoint.cli.output import step
-from setpoint.cli.roles import Choices, ColumnRoles
-from setpoint.cli.session import current, warnings_as_notes
-from setpoint.cli.trained import Trained
-from setpoint.cli.verdicts import goals_near
+from setpoint.cli.session import current
+from setpoint.tasks.fitted import FittedTable
+from setpoint.tasks.journal import Journal
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
     from setpoint.report import GoalReport
     from setpoint.report.page import Header
-    from setpoint.search import Frontier, InfeasibleError
+    from setpoint.search import InfeasibleError
 
-__all__ = ["Page", "command_text", "write_fit", "write_infeasible_page"]
+__all__ = ["Page", "command_text", "write_fit", "write_infeasible"]
 
 
 @dataclass(frozen=True)
@@ -96,109 +93,48 @@ def command_text(**changed: str | None) -> str:
     return " ".join(words)
 
 
-def write_infeasible_page(error: InfeasibleError, goal: Goal, page: Page) -> None:
-    """The page of a goal that no rule meets: what can be met, and at what price."""
-    from setpoint.deciding import NotCertifiable
-    from setpoint.report.page import write_infeasible
-    from setpoint.report.page.infeasible import NO_RULE, UNCERTIFIED
+def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
+    """The page of a goal that no rule meets."""
+    from setpoint.tasks.pages import write_infeasible_page
 
-    assert page.path is not None
-    current().expect(page.path)
-    near = [str(one) for one in goals_near(error, goal)]
-    with step(f"writing {page.path}"), keep_old_on_error(page.path), warnings_as_notes():
-        write_infeasible(
-            page.path,
-            goal,
-            in_shell_words(str(error)),
-            list(error.reachable.items()),
-            _between(error, goal),
-            near,
-            page.header(),
-            UNCERTIFIED if isinstance(error, NotCertifiable) else NO_RULE,
-        )
+    session, path = current(), page.path
+    assert path is not None
+    session.expect(path)
+    with (
+        session.step(f"writing {path}"),
+        keep_old_on_error(path),
+        session.warnings_as_notes(),
+    ):
+        write_infeasible_page(error, goal, path, page.header(), session.worded(str(error)))
 
 
-def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
-    """The frontier between the bounds that cannot hold together, where the rows are there."""
-    from setpoint.plugin.frontier import frontier_of_evidence
-    from setpoint.report.nearby import between_bounds
-
-    found = between_bounds(goal, error.blame)
-    if found is None or error.evidence is None:
-        return None
-    other, moving = found
-    try:
-        return frontier_of_evidence(
-            other, error.evidence, moving, None, randomized=False, soft=False
-        ).thinned()
-    except ValueError:  # a shape that no method takes
-        return None
-
-
-def write_fit(
-    trained: Trained,
-    roles: ColumnRoles,
-    choices: Choices,
-    datasets: tuple[str, ...],
-    page: Page,
-    about: list[tuple[str, list[str]]],
-) -> None:
-    """Write the model file and the page; the model first, as the page can be made again from it.
-
-    Parameters
-    ----------
-    datasets : tuple of str
-        Those that the goal refers to.
-    page : Page
-    about : list of (title, sentences)
-        Sections of the page.
-    """
+def write_fit(fitted: FittedTable, page: Page) -> None:
+    """Write the model file and the page; the model first, as the page can be made again from it."""
     from setpoint.estimators import save_model
-    from setpoint.tables import TableModel
+    from setpoint.tasks.pages import costs_of_constraints, write_page
 
     session = current()
     model, report = page.model, page.path
     for path in (model, *([report] if report else [])):
         session.expect(path)
-    frontiers = _frontiers(trained) if report else ()
-    notes = tuple(line for _, lines in about for line in lines)
-    # Later months are judged by what is meant, not by the margin on top.
-    meant = trained.judged.goal
-    stored = TableModel(
-        trained.classifier, roles.columns, choices.target, datasets, notes,
-        judge_by=None if meant == trained.report.goal else meant,
-    )  # fmt: skip
-    with step(f"writing {model}"), keep_old_on_error(model):
-        save_model(stored, model)
-        _say_foreign(choices.way.estimator, model)
+    costs = costs_of_constraints(fitted, session) if report else ()
+    with session.step(f"writing {model}"), keep_old_on_error(model):
+        save_model(fitted.model, model)
+        _note_foreign(fitted.settings.choice.estimator, model, session)
     if report is None:
         return
-    from setpoint.report import Frontiers, TextSection
-
-    sections = [TextSection(title, tuple(lines)) for title, lines in about]
-    fitted = replace(trained.report, sections=(*trained.report.sections, Frontiers(frontiers)))
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
-    plain = trained.guarantee is not None or trained.counted
-    header = page.header("" if plain else trained.judged.goal)
-    with step(f"writing {report}"), keep_old_on_error(report), warnings_as_notes():
-        fitted.to_html(report, held_out=trained.held_out, about=sections, header=header)
+    plain = fitted.guarantee is not None or fitted.counted
+    header = page.header("" if plain else fitted.judged.goal)
+    with (
+        session.step(f"writing {report}"),
+        keep_old_on_error(report),
+        session.warnings_as_notes(),
+    ):
+        write_page(fitted, report, header, costs)
 
 
-def _frontiers(trained: Trained) -> tuple[Frontier, ...]:
-    """What each constraint costs, where a method is there to tell."""
-    from setpoint.plugin import frontier
-
-    found = []
-    for i, entry in enumerate(trained.report.constraints):
-        with step(f"what {entry.text} costs"), warnings_as_notes():
-            try:
-                found.append(frontier(trained.classifier, vary=i).thinned())
-            except ValueError:  # a shape that no method takes, or no rule without this bound
-                continue
-    return tuple(found)
-
-
-def _say_foreign(estimator: str | None, model: str) -> None:
+def _note_foreign(estimator: str | None, model: str, journal: Journal) -> None:
     """Whoever reads a model of another package has to trust its types."""
     from setpoint.estimators import TRUSTED_TYPES
     from setpoint.tables import LEARNERS
@@ -210,4 +146,4 @@ def _say_foreign(estimator: str | None, model: str) -> None:
     foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
     if foreign:
         trust = " ".join(f"--trust {name}" for name in foreign)
-        current().note(f"{model} holds types of other packages; its readers need {trust}")
+        journal.note(f"{model} holds types of other packages; its readers need {trust}")

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import ShapeError
+from setpoint.goals.goal import Goal
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import AchievableSet
 from setpoint.search.limits import StoppedError, StoppedWarning
@@ -35,9 +36,12 @@ class InfeasibleError(ValueError):
         For each of them the best value of its left side, the other constraints kept.
     evidence : Evidence or None
         The rows that were searched, where a frontier may still be asked for; not copied.
+    goal : Goal or None
+        The goal, where it is not the one that was passed; not copied.
     """
 
     evidence: Evidence | None = None
+    goal: Goal | None = None
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.tables.columnar import plain_column
@@ -41,6 +41,8 @@ class Table:
         The decimal mark in `columns`.
     first : int
         How many rows of the file stand before these.
+    unit : {"line", "row"}
+        What `lines` counts.
 
     Examples
     --------
@@ -56,11 +58,38 @@ class Table:
     lines: NDArray[np.int64] | None = field(default=None, repr=False)
     decimal: Decimal = field(default=".", repr=False)
     first: int = field(default=0, repr=False)
+    unit: str = field(default="line", repr=False)
 
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
         at = self.first + row + 1
-        return f"row {at}" if self.lines is None else f"line {int(self.lines[row])}"
+        return f"row {at}" if self.lines is None else f"{self.unit} {int(self.lines[row])}"
+
+    def take(self, kept: NDArray[np.bool_]) -> Table:
+        """Some of the rows, which keep their places in the file.
+
+        Parameters
+        ----------
+        kept : array of bool, shape (N,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> Table("a.csv", pd.DataFrame({"x": [1, 2]})).take(np.array([False, True])).place(0)
+        'row 2'
+        """
+        import numpy as np
+
+        pa = needed("pyarrow")
+        where = np.flatnonzero(kept)
+        places = self.first + 1 + where if self.lines is None else self.lines[where]
+        columns = self.columns
+        if columns is not None:
+            columns = {name: column.take(pa.array(where)) for name, column in columns.items()}
+        frame = self.frame.iloc[where].reset_index(drop=True)
+        unit = "row" if self.lines is None else self.unit
+        return replace(self, frame=frame, columns=columns, lines=places, unit=unit)
 
     def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
         """Refuse rows in which something is missing; the message counts them.

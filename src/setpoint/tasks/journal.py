@@ -88,6 +88,7 @@ class Journal:
             Those that are said to be few, where others judge: both have their numbers.
         """
         heard: list[str] = []
+        late: list[tuple[str, str]] = []
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
             text = " ".join(str(message).split())
@@ -95,11 +96,22 @@ class Journal:
                 return
             if rows and category.__name__ == "FewRowsWarning":
                 text = f"{rows}: {text}"
-            if text not in heard:
-                heard.append(text)
+            if text in heard:
+                return
+            heard.append(text)
+            if category.__name__ == "StoppedWarning":  # an error after it keeps nothing
+                late.append((text, text.partition(": ")[0]))
+            else:
                 self.note(text)
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = show
-            yield heard
+            try:
+                yield heard
+            except Exception:
+                for _, short in late:
+                    self.note(short)
+                raise
+            for text, _ in late:
+                self.note(text)

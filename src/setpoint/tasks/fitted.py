@@ -1,18 +1,21 @@
-"""What ``setpoint fit`` has once it fitted and judged."""
+"""What a fit on a table gives: the classifier, how it was judged, and what there is to say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.splitting import counted
+from setpoint.tasks.holdout import counted
+from setpoint.tasks.roles import ColumnRoles
+from setpoint.tasks.settings import FitSettings
 
 if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
+    from setpoint.tables import TableModel
 
-__all__ = ["Rows", "Trained"]
+__all__ = ["FittedTable", "Rows"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Trained:
+class FittedTable:
     """A classifier and how it was judged.
 
     Parameters
@@ -43,8 +46,15 @@ class Trained:
         chosen by; with a guarantee on those that certify.
     classes : dict of str to int
         Rows of each class.
-    trained : bool
-        Whether the model was trained for the goal, not only its rule found.
+    settings : FitSettings
+    roles : ColumnRoles
+        What each column is used for.
+    about : sequence of (title, sentences)
+        The data and the model, in sentences.
+    cautions : sequence of str
+        Sentences on columns that are too good to be true.
+    notes : sequence of str
+        What was said on the way.
     datasets : dict of str to Rows
         The further data sets.
     validation : Rows or None
@@ -63,12 +73,32 @@ class Trained:
     classes: Mapping[str, int]
     n_fitted: int
     n_held_out: int
-    trained: bool = False
+    settings: FitSettings
+    roles: ColumnRoles
+    about: Sequence[tuple[str, list[str]]] = ()
+    cautions: Sequence[str] = ()
+    notes: Sequence[str] = ()
     datasets: Mapping[str, Rows] = field(default_factory=dict)
     validation: Rows | None = None
     name: str = ""
     certify_on: str = ""
     counted: bool = False
+
+    @property
+    def model(self) -> TableModel:
+        """What is stored, and predicts the rows of tables."""
+        from setpoint.goals.goal import Goal
+        from setpoint.tables import TableModel
+
+        meant = self.judged.goal  # later months are judged by it, not by the margin on top
+        return TableModel(
+            self.classifier,
+            self.roles.columns,
+            self.settings.target,
+            Goal.parse(self.report.goal).needs.datasets,
+            tuple(line for _, lines in self.about for line in lines),
+            judge_by=None if meant == self.report.goal else meant,
+        )
 
     @property
     def guarantee(self) -> Guarantee | None:
@@ -117,7 +147,7 @@ class Trained:
             return f"the {n:,} rows that the rule was chosen on"
         if self.validation is not None:
             return f"the {n:,} rows of {self.name} by which the model was chosen"
-        if not self.trained or self.report.search.folds:
+        if not self.settings.choice.trains or self.report.search.folds:
             return f"{n:,} rows, by cross-validation"
         if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"

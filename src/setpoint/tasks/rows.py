@@ -1,155 +1,28 @@
-"""Tables and models as commands take them, and what a goal needs of a table."""
+"""The rows of a table as a classifier and a goal take them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError, in_shell_words
-from setpoint.cli.options import Reading
-from setpoint.cli.output import step
-from setpoint.cli.session import current
-from setpoint.goals.errors import nearest
+from setpoint.errors import InputError
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, Other
+from setpoint.tasks.journal import Journal
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from setpoint.tables import Column, Table, TableModel
+    from setpoint.tables import Column, Table
 
-__all__ = [
-    "Part",
-    "check_datasets",
-    "check_one_table",
-    "check_threshold",
-    "kind_by_goal",
-    "only_one_stdin",
-    "open_model",
-    "part_of",
-    "read",
-    "scores_of",
-    "tell",
-]
-
-
-def read(source: str, reading: Reading, columns: Sequence[Column] = ()) -> Table:
-    """Read a table; :func:`tell` says what was assumed about it.
-
-    Parameters
-    ----------
-    source : str
-        "-" is stdin.
-    columns : sequence of Column
-        Kinds that are known.
-    """
-    from setpoint.tables import read_table
-
-    with step(f"reading {'stdin' if source == '-' else source}"):
-        table = read_table(
-            source,
-            encoding=reading.encoding,
-            separator=reading.separator,
-            decimal=reading.decimal,
-            columns=columns or None,
-        )
-    if not len(table.frame):
-        raise CommandError(f"{table.name} has column names and no rows")
-    return table
-
-
-def tell(table: Table, used: Collection[str]) -> tuple[str, ...]:
-    """What was assumed in reading a table, but for columns that nobody uses, as notes.
-
-    Parameters
-    ----------
-    used : collection of str
-        Columns.
-    """
-    unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
-    notes = tuple(note for note in table.notes if not note.startswith(unused))
-    for note in notes:
-        current().note(f"{table.name}: {note}")
-    return notes
-
-
-def only_one_stdin(sources: Sequence[str]) -> None:
-    """Refuse to read stdin twice.
-
-    Raises
-    ------
-    CommandError
-    """
-    if sum(source == "-" for source in sources) > 1:
-        raise CommandError("stdin ('-') can be read once only; name files for the other tables")
-
-
-def check_datasets(goal: Goal, files: Mapping[str, str]) -> dict[str, str]:
-    """The files of the data sets that the goal refers to.
-
-    Raises
-    ------
-    CommandError
-        If one is missing.
-    """
-    wanted = goal.needs.datasets
-    for name in wanted:
-        if name not in files:
-            raise CommandError(
-                f"the goal refers to the data set {name!r}: give it as --dataset {name}=FILE"
-            )
-    for name in files:
-        if name not in wanted:
-            reason = "the goal refers to no data sets"
-            if wanted:
-                reason = f"the goal does not refer to it ({nearest(name, wanted)})"
-            current().note(f"--dataset {name}: {reason}, so it is not read")
-    return {name: files[name] for name in wanted}
-
-
-def open_model(path: str, trust: Sequence[str]) -> TableModel:
-    """The model in a file.
-
-    Raises
-    ------
-    CommandError
-        If the file holds something else, or cannot be read.
-    """
-    from setpoint.estimators import ModelFileError, load_model
-    from setpoint.tables import TableModel
-
-    with step(f"reading {path}"):
-        try:
-            found = load_model(path, trusted=trust)
-        except ModelFileError as error:
-            raise CommandError(in_shell_words(str(error))) from error
-    if not isinstance(found, TableModel):
-        raise CommandError(
-            f"{path} holds a {type(found).__name__}, no model of setpoint fit; models made in "
-            "Python are used there, with setpoint.load_model"
-        )
-    return found
-
-
-def check_one_table(goal: Goal) -> None:
-    """Refuse a goal over several data sets.
-
-    Raises
-    ------
-    CommandError
-    """
-    for name in goal.needs.datasets:
-        raise CommandError(
-            f"the goal refers to the data set {name!r}, and this command takes one table; give "
-            "a goal with constraints on its rows alone"
-        )
+__all__ = ["TableRows", "check_threshold", "kind_by_goal", "rows_of", "scores_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TableRows:
     """What a classifier and a goal take of one table.
 
     Parameters
@@ -183,9 +56,9 @@ class Part:
         """Rows."""
         return len(self.X)
 
-    def take(self, index: NDArray[np.int64]) -> Part:
+    def take(self, index: NDArray[np.int64]) -> TableRows:
         """Some of the rows."""
-        return Part(
+        return TableRows(
             self.X.iloc[index],
             None if self.y is None else self.y[index],
             None if self.groups is None else self.groups.iloc[index],
@@ -204,7 +77,7 @@ class Part:
         return Dataset(self.X, self.y, sensitive_features=self.groups, baseline=self.deployed)
 
 
-def part_of(
+def rows_of(
     table: Table,
     columns: Sequence[Column],
     goal: Goal,
@@ -218,7 +91,8 @@ def part_of(
     groups: Mapping[str, str] | None = None,
     metric_columns: Sequence[Column] = (),
     labelled: bool = True,
-) -> Part:
+    journal: Journal,
+) -> TableRows:
     """A table as the classifier and the goal take it.
 
     Parameters
@@ -244,7 +118,7 @@ def part_of(
 
     Raises
     ------
-    TableError, CommandError
+    TableError, InputError
         If a column is missing, or holds what it should not.
     """
     from setpoint.tables import conform, labels_of
@@ -255,7 +129,7 @@ def part_of(
         y = labels_of(table, target, classes) if labelled else None
     elif target in table.frame:
         if table.frame[target].isna().all():
-            current().note(
+            journal.note(
                 f"{table.name}: column {target!r} is empty, so its rows have no labels; the goal "
                 f"needs none of {dataset}"
             )
@@ -263,9 +137,9 @@ def part_of(
             y = labels_of(table, target, classes)
     deployed = None
     if dataset in needs.baseline and baseline is None:
-        raise CommandError(
+        raise InputError(
             "the goal refers to the deployed model: name the column with its predictions with "
-            "--baseline"
+            "`baseline`"
         )
     if scores is not None:
         scores_of(table, scores)
@@ -287,10 +161,10 @@ def part_of(
                 f"value in column {name!r}, which {who} looks at",
                 "fill them in, or leave such rows out",
             )
-    return Part(conform(table, columns), y, side, deployed, threshold)
+    return TableRows(conform(table, columns), y, side, deployed, threshold)
 
 
-def check_threshold(scores: Any, threshold: float, name: str) -> None:
+def check_threshold(scores: Any, threshold: float, name: str, journal: Journal) -> None:
     """Say where the deployed model would decide the same for everybody.
 
     Parameters
@@ -301,8 +175,8 @@ def check_threshold(scores: Any, threshold: float, name: str) -> None:
     """
     n, n_rows = int((scores >= threshold).sum()), len(scores)
     if n in (0, n_rows):
-        current().note(
-            f"--baseline-threshold {threshold:g}: so the deployed model decides positive for "
+        journal.note(
+            f"`baseline_threshold={threshold:g}`: so the deployed model decides positive for "
             f"{n:,} of the {n_rows:,} rows of {name}, whose scores go from {scores.min():g} to "
             f"{scores.max():g}"
         )

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError
-from setpoint.cli.roles import Choices
-from setpoint.cli.session import current
-from setpoint.cli.tables import Part
+from setpoint.errors import InputError
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.rows import TableRows
+from setpoint.tasks.settings import FitSettings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["HoldoutSplit", "counted", "hold_out", "hold_out_with"]
+__all__ = ["HoldoutSplit", "counted", "held_by", "hold_out", "hold_out_with"]
 
 _MANY = 20
 """Different numbers that make a class improbable."""
@@ -33,23 +33,28 @@ class HoldoutSplit:
         Rows that are in the table or in an earlier data set too.
     """
 
-    part: Part
+    part: TableRows
     held: NDArray[np.bool_]
     shared: int = 0
 
     @property
-    def fitted(self) -> Part:
+    def fitted(self) -> TableRows:
         """The rows to fit on."""
         return self.part.take((~self.held).nonzero()[0]) if self.held.any() else self.part
 
     @property
-    def judging(self) -> Part | None:
+    def judging(self) -> TableRows | None:
         """The rows held out; None where there are none."""
         return self.part.take(self.held.nonzero()[0]) if self.held.any() else None
 
 
 def hold_out(
-    whole: Part, parts: Mapping[str, Part], choices: Choices, name: str
+    whole: TableRows,
+    parts: Mapping[str, TableRows],
+    settings: FitSettings,
+    name: str,
+    journal: Journal,
+    by: Any = None,
 ) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
     """A table and the further data sets, each in two.
 
@@ -60,24 +65,27 @@ def hold_out(
     ----------
     name : str
         The table's, for messages.
+    by : Series, optional
+        What `settings.test_by` names, a value for each row; then the table is not split by lot.
 
     Raises
     ------
-    CommandError
+    InputError
         If the table has too few rows of a class.
     """
-    first = HoldoutSplit(whole, _drawn(whole.y, whole.n_rows, choices, name))
+    held = _drawn(whole.y, whole.n_rows, settings, name) if by is None else held_by(by, settings)
+    first = HoldoutSplit(whole, held)
     out: dict[str, HoldoutSplit] = {}
     for dataset, part in parts.items():
         earlier = {name: first} | {f"the data set {other}": made for other, made in out.items()}
-        made, among = _beside(part, earlier, choices)
+        made, among = _beside(part, earlier, settings)
         if among:
             side = "held out where those are"
-            if choices.confidence is not None:
+            if settings.confidence is not None:
                 side = "and certify, or are held out, where those do"
-            elif choices.test_size == 0:
+            elif settings.test_size == 0:
                 side = "what is counted on them was trained on"
-            current().note(
+            journal.note(
                 f"{dataset}: {made.shared:,} of its {counted(part.n_rows)} are rows of "
                 f"{' or '.join(among)} too, {side}"
             )
@@ -85,8 +93,54 @@ def hold_out(
     return first, out
 
 
+def held_by(by: Any, settings: FitSettings) -> NDArray[np.bool_]:
+    """Which rows are held out where all rows of a value are on one side.
+
+    The last dates are held out; of other values some are drawn.
+
+    Parameters
+    ----------
+    by : Series
+        A value for each row.
+
+    Raises
+    ------
+    InputError
+        If a value is missing, or there are fewer than two.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> days = pd.Series(pd.to_datetime(["2024-01-01", "2024-03-01", "2024-02-01", "2024-01-01"]))
+    >>> held_by(days, FitSettings("y", test_size=0.25, test_by="day")).tolist()
+    [False, True, False, False]
+    """
+    import numpy as np
+
+    n_gone = int(by.isna().sum())
+    if n_gone:
+        raise InputError(
+            f"`test_by`: {counted(n_gone)} have no value in column {settings.test_by!r}; fill them "
+            "in, or leave such rows out"
+        )
+    codes, values = by.factorize(sort=True)
+    sizes = np.bincount(codes, minlength=len(values))
+    if len(values) < 2:
+        raise InputError(
+            f"`test_by`: column {settings.test_by!r} holds one value only, and rows of one value "
+            "are on one side; name another column, or hold rows out by lot"
+        )
+    order = np.arange(len(values))[::-1]
+    if by.dtype.kind != "M":
+        order = np.random.default_rng(settings.random_state).permutation(len(values))
+    # As many values as come nearest to the share, one at least, and never all.
+    share = np.cumsum(sizes[order]) / len(by)
+    n = 1 + int(np.abs(share[:-1] - settings.test_size).argmin())
+    return np.isin(codes, order[:n])
+
+
 def hold_out_with(
-    whole: Part, validation: Part, choices: Choices, name: str
+    whole: TableRows, validation: TableRows, settings: FitSettings, name: str, journal: Journal
 ) -> tuple[HoldoutSplit, HoldoutSplit]:
     """A table to train on, and the one that a metric is measured on, each in two.
 
@@ -100,16 +154,16 @@ def hold_out_with(
 
     Raises
     ------
-    CommandError
+    InputError
         If it has too few rows of a class, or the first has no others.
     """
-    second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, choices, name))
+    second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, settings, name))
     twin = _twins(whole, validation)
     held = (twin >= 0) & second.held[twin]
     if held.all():
-        raise CommandError(f"{name}: all rows of DATA are held out there, and none is left")
+        raise InputError(f"{name}: all rows of DATA are held out there, and none is left")
     if held.any():
-        current().note(
+        journal.note(
             f"{counted(int(held.sum()))} of DATA {'is' if held.sum() == 1 else 'are'} held out of "
             f"{name} too, and not trained on"
         )
@@ -117,7 +171,7 @@ def hold_out_with(
 
 
 def _beside(
-    part: Part, earlier: Mapping[str, HoldoutSplit], choices: Choices
+    part: TableRows, earlier: Mapping[str, HoldoutSplit], settings: FitSettings
 ) -> tuple[HoldoutSplit, list[str]]:
     """A data set in two, and the names of the tables that share rows with it."""
     import numpy as np
@@ -133,7 +187,7 @@ def _beside(
             held[found] = earlier[name].held[twin[found]]
             left &= ~found
     y = None if part.y is None else part.y[left]
-    held[left] = _drawn(y, int(left.sum()), choices, None)
+    held[left] = _drawn(y, int(left.sum()), settings, None)
     if held.all():  # nothing to train on: then these rows are held out nowhere
         held[:] = False
         for name, twin in twins.items():
@@ -141,41 +195,44 @@ def _beside(
     return HoldoutSplit(part, held, int((~left).sum())), among
 
 
-def _drawn(y: Any, n_rows: int, choices: Choices, name: str | None) -> NDArray[np.bool_]:
+def _drawn(y: Any, n_rows: int, settings: FitSettings, name: str | None) -> NDArray[np.bool_]:
     """Which rows are held out; none where a data set is too small for that."""
     import numpy as np
     from sklearn.model_selection import train_test_split
 
     held = np.zeros(n_rows, dtype=bool)
-    if choices.test_size == 0:
+    if settings.test_size == 0:
         return held
     if y is not None and n_rows:
         found, counts = np.unique(y, return_counts=True)
-        n_test = int(np.ceil(choices.test_size * n_rows))
+        n_test = int(np.ceil(settings.test_size * n_rows))
         if counts.min() < 2 or min(n_test, n_rows - n_test) < len(found):
             if name is not None:
                 few = found.tolist()[int(counts.argmin())]
                 if found.dtype.kind in "iuf" and len(found) > _MANY:
-                    raise CommandError(
-                        f"{name}: column {choices.target!r} is a number with {len(found)} values, "
+                    raise InputError(
+                        f"{name}: column {settings.target!r} is a number with {len(found)} values, "
                         f"and class {few} has {counts.min()} of {n_rows} rows; a target has "
-                        "classes: make some, or name another column with --target"
+                        "classes: make some, or name another column with `target`"
                     )
-                raise CommandError(
+                raise InputError(
                     f"{name}: there are too few rows to hold some out (class {few!r} has "
                     f"{counts.min()} of {n_rows}); add rows, or judge by cross-validation with "
-                    "--test-size 0"
+                    "`test_size=0`"
                 )
             y = None  # a small data set is split without looking at its labels
     if n_rows > 1:
         _, chosen = train_test_split(
-            np.arange(n_rows), test_size=choices.test_size, stratify=y, random_state=choices.seed
+            np.arange(n_rows),
+            test_size=settings.test_size,
+            stratify=y,
+            random_state=settings.random_state,
         )
         held[chosen] = True
     return held
 
 
-def _twins(part: Part, other: Part) -> NDArray[np.int64]:
+def _twins(part: TableRows, other: TableRows) -> NDArray[np.int64]:
     """For each row the same one in another table; -1 where it has none.
 
     Rows are the same if the model sees the same and the columns of the goal that both have
@@ -197,7 +254,7 @@ def _twins(part: Part, other: Part) -> NDArray[np.int64]:
     return out
 
 
-def _keys(part: Part, other: Part, with_labels: bool) -> NDArray[np.uint64]:
+def _keys(part: TableRows, other: TableRows, with_labels: bool) -> NDArray[np.uint64]:
     """A number for each row, the same for the same rows."""
     import numpy as np
     import pandas as pd

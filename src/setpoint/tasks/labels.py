@@ -1,12 +1,11 @@
-"""The classes of a target, and values as they are written on the command line."""
+"""The classes of a target, and values as they are written in a text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError
+from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 
 if TYPE_CHECKING:
@@ -18,12 +17,12 @@ _MOST_CLASSES = 200
 _FOLDS = 5  # of PlugInClassifier and AdaptiveSurrogateClassifier
 
 
-def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
-    """The class that was named on the command line, of the type that the table has.
+def label_of(given: Any, labels: Sequence[Any], target: str) -> Any:
+    """The class that was named, of the type that the table has; its text will do.
 
     Raises
     ------
-    CommandError
+    InputError
         If there is none.
 
     Examples
@@ -31,17 +30,18 @@ def label_of(text: str | None, labels: Sequence[Any], target: str) -> Any:
     >>> label_of("1", [0, 1], "y"), label_of("true", [False, True], "y"), label_of(None, [0], "y")
     (1, True, None)
     """
-    if text is None:
+    if given is None:
         return None
+    text = str(given)
     if len(labels) > 2:
-        raise CommandError(
-            f"--positive is for two classes, and column {target!r} holds {len(labels)}; name a "
+        raise InputError(
+            f"`pos_label` is for two classes, and column {target!r} holds {len(labels)}; name a "
             "class in the goal, as in recall(label='a')"
         )
     found = value_named(text, labels)
     if found is None:
-        raise CommandError(
-            f"--positive: column {target!r} holds no class {text!r} ({nearest(text, labels)})"
+        raise InputError(
+            f"`pos_label`: column {target!r} holds no class {text!r} ({nearest(text, labels)})"
         )
     return found
 
@@ -58,16 +58,16 @@ def check_positive(labels: Sequence[Any], goal: Goal, target: str, name: str) ->
 
     Raises
     ------
-    CommandError
+    InputError
     """
     from setpoint.inputs.positive import refers_to_positive, settled_positive
 
     if len(labels) != 2 or not refers_to_positive(goal) or settled_positive(labels) is not None:
         return
     one, other = labels
-    raise CommandError(
+    raise InputError(
         f"{name}: column {target!r} holds {one!r} and {other!r}, and the goal refers to the "
-        f"positive class: say which it is, --positive {quote(one)} or --positive {quote(other)}"
+        f"positive class: say which it is, `pos_label={one}` or `pos_label={other}`"
     )
 
 
@@ -107,7 +107,7 @@ def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int
 
     Raises
     ------
-    CommandError
+    InputError
         If there is one class only, or so many that the column is not a target.
     """
     import numpy as np
@@ -115,15 +115,15 @@ def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int
     found, counts = np.unique(y, return_counts=True)
     labels = found.tolist()
     if len(labels) < 2:
-        raise CommandError(
+        raise InputError(
             f"{name}: column {target!r} holds one class only, {labels[0]!r}; there is nothing to "
             "decide"
         )
     if len(labels) > _MOST_CLASSES or any(isinstance(v, float) and v % 1 for v in labels):
-        raise CommandError(
+        raise InputError(
             f"{name}: column {target!r} holds {len(labels)} different values, from {labels[0]!r} "
             f"to {labels[-1]!r}; a target has classes, {_MOST_CLASSES} at most: make some, or "
-            "name another column with --target"
+            "name another column, `target`"
         )
     return labels, {str(label): int(n) for label, n in zip(labels, counts, strict=True)}
 
@@ -142,13 +142,13 @@ def check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
 
     Raises
     ------
-    CommandError
+    InputError
     """
     import numpy as np
 
     few = min(counts, key=lambda label: counts[label])
     if np.unique(y, return_counts=True)[1].min() < _FOLDS:
-        raise CommandError(
+        raise InputError(
             f"{name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
             f"{_FOLDS} folds; add rows, or leave the class out"
         )

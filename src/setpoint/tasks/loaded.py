@@ -1,4 +1,4 @@
-"""A stored model on a table with labels: what ``evaluate`` and ``frontier`` share."""
+"""A stored model and a table to judge it by: what tasks on stored models share."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError
-from setpoint.cli.metric import Named, metric_for
-from setpoint.cli.options import Reading
-from setpoint.cli.output import step
-from setpoint.cli.roles import find_metric_columns
-from setpoint.cli.tables import (
-    Part,
+from setpoint.errors import InputError
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.own_metric import NamedMetric, metric_for
+from setpoint.tasks.reading import (
+    Reading,
     check_datasets,
     check_one_table,
-    check_threshold,
+    labelled_rows,
+    note_reading,
     only_one_stdin,
     open_model,
-    part_of,
     read,
-    tell,
 )
-from setpoint.goals.goal import Goal
+from setpoint.tasks.roles import find_metric_columns
+from setpoint.tasks.rows import TableRows, check_threshold, rows_of
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.guarantees import Guarantee
     from setpoint.tables import Table, TableModel
 
-__all__ = ["LoadedModel", "opened"]
+__all__ = ["LoadedModel", "decide_new_groups", "load_and_read"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class LoadedModel:
     model: TableModel
     goal: Goal
     table: Table
-    part: Part
+    part: TableRows
     datasets: Mapping[str, Any]
 
     @property
@@ -55,71 +54,72 @@ class LoadedModel:
         return {**own, **self.part.sides()}
 
 
-def opened(
-    path: str,
-    data: str,
+def load_and_read(
+    path: Any,
+    data: Any,
     reading: Reading,
+    journal: Journal,
     *,
-    trust: Sequence[str],
-    target: str | None,
-    baseline: str | None,
-    files: Mapping[str, str] | None,
+    trust: Sequence[str] = (),
+    target: str | None = None,
+    baseline: str | None = None,
+    files: Mapping[str, Any] | None = None,
     vary: str | None = None,
     judging: bool = False,
-    metric: Named | None = None,
-    goal_text: str | None = None,
+    metric: NamedMetric | None = None,
+    goal: Any = None,
     labelled: bool = True,
+    skip_unlabelled: bool = False,
 ) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
     Parameters
     ----------
-    path, data : str
-        The model file and the table.
+    path : path or TableModel
+    data : path, frame or Table
     target, baseline : str, optional
         None: as in the fit.
-    files : mapping of str to path, or None
-        Further data sets; None: the command takes one table.
+    files : mapping of str to table, or None
+        Further data sets; None: only one table is taken.
     vary : str, optional
         A constraint to add to the goal.
     judging : bool
         Whether the goal is the one that was meant in the fit, and the deployed model is wanted
         where the goal does not refer to it.
     metric : Named, optional
-        What options say of a metric without a formula; None: there are no such options.
-    goal_text : str, optional
+        A metric without a formula; None: none may be named here.
+    goal : Goal or str, optional
         Another goal to judge by.
     labelled : bool
         Whether the table has labels.
+    skip_unlabelled : bool
+        Whether rows without a label are left out; else they are an error.
 
     Raises
     ------
-    CommandError
+    InputError
         If the goal has no formula and no metric is there for it, or a rule that draws is to
         be judged by one.
     """
     import numpy as np
 
     only_one_stdin([data, *(files or {}).values()])
-    model = open_model(path, trust)
-    clf = model.classifier
-    goal = Goal.parse(clf.goal_report_.goal)
-    own = None
-    if goal_text is None and judging:
-        goal_text = model.judge_by
-    if goal_text is not None and (metric is None or metric.path is None):
-        from setpoint.goals import as_goal
-
-        goal, metric = as_goal(goal_text), None
+    model = open_model(path, trust, journal)
+    clf, given = model.classifier, goal
+    goal, own = Goal.parse(clf.goal_report_.goal), None
+    if given is None and judging:
+        given = model.judge_by
+    if given is not None and (metric is None or metric.path is None):
+        goal, metric = as_goal(given), None
     if metric is not None:
-        own = metric_for(clf.goal, metric, path)
+        own = metric_for(clf.goal, metric, str(path), journal)
     elif goal.is_blackbox:
-        raise CommandError(
+        raise InputError(
             f"{path}: the goal is a metric without a formula, {clf.goal.name}, and has no bound "
             "that could move"
         )
     if own is not None:
-        _check_judged(clf, own, path)
+        _check_judged(clf, own, str(path))
         goal = own.goal
         # In memory alone: the classifier measures whatever its goal is.
         clf.set_params(goal=own)
@@ -130,7 +130,7 @@ def opened(
         goal, _ = vary_of(goal, vary)
     if files is None:
         check_one_table(goal)
-    files = check_datasets(goal, files or {})
+    files = check_datasets(goal, files or {}, journal)
     if target is not None:
         model = replace(model, target=target)
     from setpoint.inputs import Deployed
@@ -144,18 +144,21 @@ def opened(
     scored = threshold is not None
     groups = dict.fromkeys(clf.goal_report_.rule.decides_on, "the rule")
 
-    def prepared(table: Table, dataset: str | None = None) -> Part:
-        return part_of(
+    def prepared(table: Table, dataset: str | None = None) -> TableRows:
+        return rows_of(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=own_column if scored else None,
-            threshold=threshold, groups=groups, metric_columns=metric_columns, labelled=labelled,
+            threshold=threshold, groups=groups, metric_columns=metric_columns,
+            labelled=labelled, journal=journal,
         )  # fmt: skip
 
-    table = read(data, reading, model.columns)
-    metric_columns = () if own is None else find_metric_columns(own, table, model.columns)
+    table = read(data, reading, journal, model.columns)
+    if skip_unlabelled and labelled:
+        table = labelled_rows(table, model.target, journal)
+    metric_columns = () if own is None else find_metric_columns(own, table, journal, model.columns)
     if baseline is None and not goal.needs.baseline and deployed not in table.frame:
         deployed = None  # named in the fit, and needed nowhere
-    others = {name: read(file, reading, model.columns) for name, file in files.items()}
+    others = {name: read(file, reading, journal, model.columns) for name, file in files.items()}
     used = {
         *(c.name for c in (*model.columns, *metric_columns)),
         *goal.needs.names,
@@ -163,24 +166,36 @@ def opened(
         *([] if deployed is None else [deployed]),
     }
     for one in (table, *others.values()):
-        tell(one, used)
-    with step("preparing the columns"):
+        note_reading(one, used, journal)
+    with journal.step("preparing the columns"):
         part = prepared(table)
         datasets = {name: prepared(other, name).as_dataset() for name, other in others.items()}
         if threshold is not None and deployed is not None:
             scores = part.X[own_column] if part.baseline is None else part.baseline
-            check_threshold(scores, threshold, table.name)
+            check_threshold(scores, threshold, table.name, journal)
     return LoadedModel(model, goal, table, part, datasets)
 
 
 def _check_judged(clf: Any, metric: BlackBox, path: str) -> None:
     """A function is called with decisions or scores for two classes, one a row."""
     if len(clf.classes_) != 2:
-        raise CommandError(
-            f"--metric is for two classes, and {path} decides among {len(clf.classes_)}"
+        raise InputError(
+            f"`metric` is for two classes, and {path} decides among {len(clf.classes_)}"
         )
     if clf.rule_.randomized:
-        raise CommandError(
-            f"{path} decides by chance, and --metric {metric.name} takes one decision a row; it "
-            "judges models fitted without --draws"
+        raise InputError(
+            f"{path} decides by chance, and `metric={metric.name}` takes one decision a row; "
+            "it judges models fitted without draws"
         )
+
+
+def decide_new_groups(classifier: Any, unknown_group: str) -> None:
+    """Let a classifier decide groups that it has not seen.
+
+    Parameters
+    ----------
+    unknown_group : {"raise", "largest"}
+        "largest": by the rule of the largest group.
+    """
+    if "response" in classifier.get_params(deep=False):
+        classifier.set_params(response__unknown_group=unknown_group)

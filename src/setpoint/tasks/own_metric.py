@@ -1,4 +1,4 @@
-"""A metric of one's own, named on the command line: a function in a Python module."""
+"""A metric of one's own, named by a text: a function in a Python module."""
 
 from __future__ import annotations
 
@@ -12,41 +12,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from setpoint.cli.errors import CommandError, in_shell_words
-from setpoint.cli.options import together
-from setpoint.cli.session import current
+from setpoint.errors import InputError
+from setpoint.tasks.journal import Journal
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
 
-__all__ = ["Named", "metric_for", "metric_of", "metric_options", "module_file"]
+__all__ = ["NamedMetric", "metric_for", "metric_of", "module_file"]
 
-_SPELLED = "--metric is module:function, such as shop:revenue"
-
-
-metric_options = together(
-    click.option(
-        "--metric",
-        metavar="MODULE:NAME",
-        help="A Python function of true labels and decisions, such as shop:revenue. The "
-        "module is looked for in the current folder and then where Python looks; its code "
-        "is run.",
-    ),
-    click.option("--lower-is-better", is_flag=True, help="Of the metric."),
-    click.option(
-        "--takes",
-        type=click.Choice(["predictions", "scores"]),
-        help="What the function's second parameter is, where its name does not say.",
-    ),
-)
-"""A metric without a formula, and what its name does not say."""
+_SPELLED = "`metric` is module:function, such as shop:revenue"
 
 
 @dataclass(frozen=True)
-class Named:
-    """A metric as options name it.
+class NamedMetric:
+    """A metric as texts name it.
 
     Parameters
     ----------
@@ -60,22 +39,19 @@ class Named:
     takes: str | None = None
 
 
-def metric_of(named: Named) -> BlackBox | None:
+def metric_of(named: NamedMetric) -> BlackBox | None:
     """The metric that was named; None where there is none.
 
     Raises
     ------
-    CommandError
+    InputError
         If it cannot be had, or is named by nothing that a model file could hold.
     """
     path = named.path
     if path is None:
-        for option, given in (
-            ("--lower-is-better", named.lower_is_better),
-            ("--takes", named.takes),
-        ):
-            if given:
-                raise CommandError(f"{option} goes with --metric, which is not there")
+        for argument in ("lower_is_better", "takes"):
+            if getattr(named, argument):
+                raise InputError(f"`{argument}` goes with `metric`, which is not there")
         return None
     from setpoint.blackbox.blackbox import BlackBox
 
@@ -84,30 +60,30 @@ def metric_of(named: Named) -> BlackBox | None:
     try:
         found = BlackBox(path, not named.lower_is_better, takes=kind)
     except (ValueError, TypeError, ImportError) as error:
-        raise CommandError(f"--metric: {in_shell_words(str(error))}") from error
+        raise InputError(f"`metric`: {error}") from error
     if "<" in found.path:
-        raise CommandError(
-            f"--metric {path}: {found.path.partition(':')[2]} cannot be found by its name; write "
+        raise InputError(
+            f"`metric={path}`: {found.path.partition(':')[2]} cannot be found by its name; write "
             "the function with def, outside of other functions"
         )
     return found
 
 
-def module_file(named: Named) -> dict[str, str]:
+def module_file(named: NamedMetric) -> dict[str, str]:
     """The file of the metric's module, which no output may overwrite, by what messages call it.
 
     Raises
     ------
-    CommandError
+    InputError
         If it cannot be imported.
     """
     if named.path is None:
         return {}
     file = _import(named.path).__file__
-    return {} if file is None else {"the module of --metric": file}
+    return {} if file is None else {"the module of `metric`": file}
 
 
-def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
+def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) -> BlackBox | None:
     """The metric that judges a model; None where its goal does.
 
     A function of the name in the file is what it was in the fit, unless options say otherwise.
@@ -121,7 +97,7 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
 
     Raises
     ------
-    CommandError
+    InputError
         If the file names a metric and the options do not; or as :func:`metric_of` does.
     """
     from setpoint.blackbox.blackbox import BlackBox
@@ -129,22 +105,22 @@ def metric_for(stored: Any, named: Named, model: str) -> BlackBox | None:
 
     own = stored if isinstance(stored, BlackBox) else None
     if own is not None and named.path is None:
-        raise CommandError(
+        raise InputError(
             f"{model} was fitted for the metric {own.name}, and model files hold no code: add "
-            f"--metric {own.name}"
+            f"`metric={own.name}`"
         )
     if own is not None and named.path == own.name:
         if named.lower_is_better and own.greater_is_better:
-            current().note(
-                f"{model} was fitted for a high value of {own.name}; here --lower-is-better "
+            journal.note(
+                f"{model} was fitted for a high value of {own.name}; here `lower_is_better` "
                 "judges it the other way round"
             )
         lower = named.lower_is_better or not own.greater_is_better
-        named = Named(named.path, lower, named.takes or own.takes)
+        named = NamedMetric(named.path, lower, named.takes or own.takes)
     found = metric_of(named)
     if found is not None and (own is None or own.name != found.name):
         what = f"'{as_goal(stored)}'" if own is None else f"the metric {own.name}"
-        current().note(f"{model} was fitted for {what}; here --metric {found.name} judges it")
+        journal.note(f"{model} was fitted for {what}; here `metric={found.name}` judges it")
     return found
 
 
@@ -152,13 +128,13 @@ def _import(path: str) -> ModuleType:
     """Run the module, and tell what goes wrong in it from what is not there."""
     module, colon, name = path.partition(":")
     if not colon or not name or not module:
-        raise CommandError(f"{_SPELLED}, got {path!r}; goals of the language go with --goal")
+        raise InputError(f"{_SPELLED}, got {path!r}; goals of the language go with `goal`")
     folders = module.removesuffix(".py").replace("\\", "/").split("/")
     if module.endswith(".py") or len(folders) > 1:
         inside = [f for f in folders if f != "."]
         known = "" not in inside and ".." not in inside  # else it is in no folder below
         meant = ".".join(inside if known else inside[-1:])
-        raise CommandError(
+        raise InputError(
             f"{_SPELLED}, got {path!r}: say a module's name, {meant}:{name}, not a path"
         )
     if getcwd() not in sys.path:  # it stays: processes that are started look there too
@@ -169,19 +145,19 @@ def _import(path: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise _raised(path, module, error) from error
-        raise CommandError(
-            f"--metric {path}: there is no module {error.name!r}, neither in the current folder "
+        raise InputError(
+            f"`metric={path}`: there is no module {error.name!r}, neither in the current folder "
             "nor where Python looks"
         ) from error
     except (Exception, SystemExit) as error:
         raise _raised(path, module, error) from error
 
 
-def _raised(path: str, module: str, error: BaseException) -> CommandError:
+def _raised(path: str, module: str, error: BaseException) -> InputError:
     """What a module raised, and where in the user's files."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
     where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
     text = " ".join(str(error).split())
     message = f"{type(error).__name__}{': ' if text else ''}{text}"
-    return CommandError(f"--metric {path}: importing {module} raised {message}{where}")
+    return InputError(f"`metric={path}`: importing {module} raised {message}{where}")

@@ -1,0 +1,376 @@
+"""Tables that DuckDB counts where they are: solved and evaluated, their columns checked first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from setpoint.errors import InputError
+from setpoint.goals.errors import nearest
+from setpoint.goals.goal import Goal
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.labels import label_of
+from setpoint.tasks.reading import Reading, check_datasets, columns_named
+from setpoint.tasks.solver_choice import needs_packages
+
+if TYPE_CHECKING:
+    from setpoint.counting.source import Source
+    from setpoint.plugin.solving import Solution
+    from setpoint.report import GoalReport
+
+__all__ = [
+    "CountedTables",
+    "check_baseline",
+    "check_column",
+    "check_counted",
+    "check_sensitive",
+    "engine_errors",
+    "evaluate_tables",
+    "open_tables",
+    "positive_in",
+    "solve_tables",
+]
+
+_NOT_FOR = "measured by a function needs the rows, and these tables are only counted"
+
+
+class CountedTables:
+    """The tables of a command, opened and not yet counted.
+
+    Parameters
+    ----------
+    frame : DuckDB relation
+    datasets : mapping of str to DuckDB relation
+    name : str
+        What messages call the table.
+    """
+
+    def __init__(self, frame: Any, datasets: Mapping[str, Any], name: str) -> None:
+        from setpoint.counting.opening import source_of
+
+        self.frame, self.datasets, self.name = frame, dict(datasets), name
+        self.source: Source = source_of(frame)
+        self.columns = self.source.columns()
+
+
+def check_counted(goal: Goal) -> None:
+    """What has to be there before tables are counted.
+
+    Raises
+    ------
+    InputError
+        If DuckDB is missing, or the goal has no formula.
+    """
+    needs_packages("Counting tables where they are", "scale", "duckdb", "pyarrow")
+    if goal.is_blackbox:
+        raise InputError(f"`goal`: {goal.objective} {_NOT_FOR}")
+
+
+def open_tables(
+    paths: Sequence[str],
+    goal: Goal,
+    files: Mapping[str, str],
+    reading: Reading,
+    looked_at: Sequence[str],
+    journal: Journal,
+) -> CountedTables:
+    """Open tables to be counted.
+
+    Parameters
+    ----------
+    paths : sequence of str
+    files : mapping of str to str
+        Further data sets.
+    looked_at : sequence of str
+        The columns that are named; of CSV others are not typed.
+
+    Raises
+    ------
+    InputError
+        If there is no such table, or it is not one.
+    """
+    from setpoint.counting.tables import table_of
+
+    if reading.encoding is not None:
+        raise InputError(
+            "`encoding`: CSV that is counted is UTF-8; convert it, for example with iconv"
+        )
+    typed = tuple({*looked_at, *goal.needs.names})
+    files = check_datasets(goal, files, journal)
+
+    def opened(what: Sequence[str], name: str) -> Any:
+        with journal.step(f"opening {name}"):
+            try:
+                return table_of(
+                    what, typed=typed, separator=reading.separator, decimal=reading.decimal
+                )
+            except ValueError as error:
+                raise InputError(str(error)) from error
+
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1:,} more"
+    frame = opened(paths, name)
+    datasets = {key: opened([path], path) for key, path in files.items()}
+    tables = CountedTables(frame, datasets, name)
+    for column in goal.needs.columns.get(None, {}):
+        if column not in tables.columns:
+            raise InputError(
+                f"the goal refers to the column {column!r}, and {name} has none "
+                f"({nearest(column, tables.columns)})"
+            )
+    return tables
+
+
+def check_column(
+    argument: str, column: str, tables: CountedTables, *, number: bool = False
+) -> None:
+    """Refuse a column that is not there, or is not of numbers.
+
+    Raises
+    ------
+    InputError
+        It names the argument, and the nearest names.
+    """
+    if column not in tables.columns:
+        raise InputError(
+            f"`{argument}`: {tables.name} has no column {column!r} "
+            f"({nearest(column, tables.columns)})"
+        )
+    kind = tables.columns[column]
+    if number and kind != "number":
+        raise InputError(
+            f"`{argument}`: the column {column!r} of {tables.name} holds {kind}, allowed are "
+            "numbers "
+            "(`decimal=,` says how CSV writes them)"
+        )
+
+
+def check_baseline(
+    baseline: str | None, tables: CountedTables, goal: Goal, journal: Journal
+) -> None:
+    """Refuse a goal over the deployed model without its column, and say where it has no use."""
+    if baseline is None:
+        if goal.needs.baseline:
+            raise InputError(
+                "the goal refers to the deployed model: name the column with its predictions with "
+                "`baseline`"
+            )
+        return
+    check_column("baseline", baseline, tables)
+    if not goal.needs.baseline:
+        journal.note(
+            f"`baseline={baseline}`: the goal does not refer to the deployed model, so the column "
+            "is not looked at"
+        )
+
+
+def check_sensitive(
+    sensitive: Sequence[str], tables: CountedTables, goal: Goal, journal: Journal
+) -> None:
+    """Refuse columns that are not there, and say of which the goal has no use."""
+    for name in columns_named("sensitive_features", sensitive, tables.columns, tables.name):
+        if name not in goal.needs.names:
+            journal.note(
+                f"`sensitive_features={name}`: the goal does not refer to this column, so it "
+                "is not looked "
+                "at; a goal names groups, as in recall.difference(COL) <= 0.1"
+            )
+
+
+def positive_in(tables: CountedTables, target: str, positive: Any, journal: Journal) -> Any:
+    """The positive class that was named, of the type that the table has; None without one."""
+    if positive is None:
+        return None
+    from setpoint.counting.source import GroupBy, Key
+
+    with journal.step(f"the classes in {target}"), engine_errors(journal):
+        levels = tables.source.count(GroupBy((Key(target),))).levels[0]
+    labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
+    return label_of(positive, labels, target)
+
+
+@contextmanager
+def engine_errors(journal: Journal) -> Iterator[None]:
+    """What an engine says of a table as an error of its own.
+
+    Raises
+    ------
+    InputError
+        In its place.
+    """
+    from setpoint.counting.duck import duckdb_module, first_line
+
+    try:
+        yield
+    except duckdb_module().Error as error:
+        if journal.stopping:
+            raise KeyboardInterrupt from error
+        raise InputError(f"DuckDB cannot count the table: {first_line(error)}") from error
+
+
+def solve_tables(
+    paths: Sequence[str],
+    goal: Goal,
+    *,
+    score: str,
+    target: str,
+    pos_label: Any = None,
+    weight: str | None = None,
+    baseline: str | None = None,
+    sensitive_features: Sequence[str] = (),
+    datasets: Mapping[str, str] | None = None,
+    decide_on: Sequence[str] | None = None,
+    randomized: bool = False,
+    tol: float | None = None,
+    exact: bool = False,
+    checkpoint: str | None = None,
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+    watch: Callable[[object], None] | None = None,
+) -> tuple[Solution, str]:
+    """Find the rule for scores that are a column of tables, counted where they are.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Parquet or CSV files, patterns of them, or one table of a DuckDB database.
+    goal : Goal
+    score, target, weight, baseline : str
+        Columns.
+    pos_label : object, optional
+        The positive class, or its text.
+    sensitive_features : sequence of str
+        Columns with groups, checked to be there.
+    datasets : mapping of str to str, optional
+        Further tables that the goal refers to.
+    decide_on : sequence of str, optional
+        Columns that the rule may look at; empty: none. None: those that the goal names.
+    randomized : bool
+        Whether the rule may decide by chance.
+    tol, exact, checkpoint, watch
+        As of :func:`setpoint.solve`.
+    reading : Reading, optional
+    journal : Journal, optional
+
+    Returns
+    -------
+    solution : Solution
+    name : str
+        What messages call the tables.
+
+    Raises
+    ------
+    InfeasibleError
+        If no rule meets the goal.
+    InputError, GoalError
+        If something does not fit.
+    """
+    from setpoint.plugin import solve
+
+    journal = Journal() if journal is None else journal
+    check_counted(goal)
+    named = [name for name in (score, target, weight, baseline) if name is not None]
+    looked_at = [*named, *sensitive_features, *(decide_on or ())]
+    tables = open_tables(paths, goal, datasets or {}, reading or Reading(), looked_at, journal)
+    check_column("score", score, tables, number=True)
+    _check_columns(tables, goal, target, weight, baseline, sensitive_features, journal)
+    decides: Any = "auto"
+    if decide_on is not None:
+        none = tuple(decide_on) == ("none",) and "none" not in tables.columns
+        names = () if none else columns_named("decide_on", decide_on, tables.columns, tables.name)
+        decides = sorted(names) or None
+    positive = positive_in(tables, target, pos_label, journal)
+    with journal.warnings_as_notes(), engine_errors(journal):
+        found = solve(
+            goal,
+            tables.frame,
+            y=target,
+            scores=score,
+            sample_weight=weight,
+            baseline=baseline,
+            datasets=tables.datasets or None,
+            decide_on=decides,
+            randomized="auto" if randomized else False,
+            pos_label=positive,
+            tol=tol,
+            exact=exact,
+            checkpoint=checkpoint,
+            watch=watch,
+        )
+    journal.keep_best()  # after Ctrl-C the rule is that of the passes before
+    return found, tables.name
+
+
+def evaluate_tables(
+    paths: Sequence[str],
+    goal: Goal,
+    *,
+    prediction: str,
+    target: str,
+    pos_label: Any = None,
+    weight: str | None = None,
+    baseline: str | None = None,
+    sensitive_features: Sequence[str] = (),
+    datasets: Mapping[str, str] | None = None,
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+) -> tuple[GoalReport, str]:
+    """Judge decisions that are a column of tables, counted where they are.
+
+    Parameters
+    ----------
+    prediction : str
+        The column with the decisions; the rest as of :func:`solve_tables`.
+
+    Returns
+    -------
+    report : GoalReport
+    name : str
+        What messages call the tables.
+
+    Raises
+    ------
+    InputError, GoalError
+        If something does not fit.
+    """
+    from setpoint.estimators import evaluate
+
+    journal = Journal() if journal is None else journal
+    check_counted(goal)
+    named = [name for name in (target, prediction, weight, baseline) if name is not None]
+    tables = open_tables(
+        paths, goal, datasets or {}, reading or Reading(), [*named, *sensitive_features], journal
+    )
+    check_column("prediction", prediction, tables)
+    _check_columns(tables, goal, target, weight, baseline, sensitive_features, journal)
+    positive = positive_in(tables, target, pos_label, journal)
+    doing = journal.step("counting the rows")
+    with journal.warnings_as_notes(), doing, engine_errors(journal):
+        found = evaluate(
+            goal,
+            tables.frame,
+            y_true=target,
+            y_pred=prediction,
+            sample_weight=weight,
+            baseline=baseline if goal.needs.baseline else None,
+            datasets=tables.datasets or None,
+            pos_label=positive,
+        )
+    return found, tables.name
+
+
+def _check_columns(
+    tables: CountedTables,
+    goal: Goal,
+    target: str,
+    weight: str | None,
+    baseline: str | None,
+    sensitive_features: Sequence[str],
+    journal: Journal,
+) -> None:
+    """Columns that solving and evaluating have in common."""
+    check_column("target", target, tables)
+    if weight is not None:
+        check_column("weight", weight, tables, number=True)
+    check_baseline(baseline, tables, goal, journal)
+    check_sensitive(sensitive_features, tables, goal, journal)

@@ -1,0 +1,505 @@
+"""From a table and a goal to a classifier that was fitted and judged."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from setpoint.errors import InputError
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.tasks.about import about_fit, noted_suspects
+from setpoint.tasks.classifiers import classifier_for, fit_classifier
+from setpoint.tasks.fitted import FittedTable, Rows
+from setpoint.tasks.holdout import HoldoutSplit, hold_out, hold_out_with
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.labels import check_folds, check_positive, classes_in, label_of
+from setpoint.tasks.reading import (
+    Reading,
+    check_datasets,
+    labelled_rows,
+    note_reading,
+    only_one_stdin,
+    read,
+)
+from setpoint.tasks.roles import ColumnRoles, find_roles
+from setpoint.tasks.rows import TableRows, check_threshold, rows_of
+from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.solver_choice import check_goal, choose_solver
+from setpoint.tasks.workers import worker_pool
+
+if TYPE_CHECKING:
+    from setpoint.report import GoalReport
+    from setpoint.tables import Table
+
+__all__ = ["TableFit", "fit_table", "note_positive", "prepare_fit"]
+
+HELD_OUT = 0.25
+"""The share of rows held out where nobody says otherwise, and none certify."""
+
+_CHOSE = "where the rule was chosen"
+_DOES = {
+    False: "fitting the model and finding the rule",
+    True: "training the model for the goal",
+}
+
+
+def fit_table(
+    table: Any,
+    goal: Any,
+    *,
+    target: str,
+    solver: str = "auto",
+    estimator: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    datasets: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+    validation: Any = None,
+    certify_on: Any = None,
+    judge_by: Any = None,
+    skip_unlabelled: bool = False,
+    **settings: Any,
+) -> FittedTable:
+    """Fit a model, or train it for the goal, find the rule, and judge it on rows held out.
+
+    Parameters
+    ----------
+    table : str, path, frame or Table
+        "-" is stdin.
+    goal : Goal, str or BlackBox
+    target : str
+        The column to predict.
+    solver : str
+        How the goal is reached: a name of the catalogue of solvers.
+    estimator : str, optional
+        The model that gives the scores: "logistic", "hist-gradient-boosting", "random-forest",
+        or a class as package.module.Class.
+    parameters : mapping, optional
+        Further parameters of the classifier of the solver's family, such as `module`,
+        `min_positives`, `C` or `n_jobs`; `max_seconds` and `evaluations` for its limits.
+    datasets : mapping of str to table, optional
+        The further data sets that the goal refers to.
+    reading : Reading, optional
+        How files are written, where that is not found out right.
+    journal : Journal, optional
+        What is said on the way goes there too.
+    validation : table, optional
+        What a metric without a formula is measured on.
+    certify_on : table, optional
+        Whose rows certify; None: a part of `table`, if there is anything to certify.
+    judge_by : Goal or str, optional
+        The goal that is meant, where `goal` asks for a margin on top.
+    skip_unlabelled : bool
+        Whether rows without a label are left out; else they are an error.
+    **settings
+        Fields of `FitSettings`, such as ``sensitive_features=("sex",)`` or ``test_size=0.2``.
+
+    Returns
+    -------
+    FittedTable
+        The classifier as `classifier`, what is stored as `model`, the report on rows held out
+        as `judged`, and `notes`.
+
+    Raises
+    ------
+    InfeasibleError
+        If no rule meets the constraints.
+    InputError, TableError, GoalError
+        If something does not fit; whatever can be known before the fit is.
+
+    Examples
+    --------
+    >>> from setpoint.tables import tumours
+    >>> from setpoint.tasks import fit_table
+    >>> found = fit_table(
+    ...     tumours(), "maximize recall subject to precision >= 0.85",
+    ...     target="diagnosis", pos_label="malignant",
+    ... )
+    >>> found.n_held_out, found.judged.verdict
+    (143, 'too close to call')
+    """
+    from setpoint.blackbox.blackbox import BlackBox
+
+    own = goal if isinstance(goal, BlackBox) else None
+    more = dict(parameters or {}) | {
+        "baseline_threshold": settings.get("baseline_threshold"),
+        "surrogate_groups": tuple(settings.get("surrogate_groups", ())),
+        "validation": None if validation is None else True,
+    }
+    choice = choose_solver(
+        solver,
+        own_metric=own is not None,
+        estimator=estimator,
+        randomized=settings.get("randomized", False),
+        decide_on=settings.get("decide_on"),
+        **more,
+    )
+    if settings.get("test_size") is None:
+        certifies = settings.get("confidence") is not None
+        settings["test_size"] = 0.0 if certifies else HELD_OUT
+    asked = FitSettings(target, choice=choice, metric=own, **settings)
+    return prepare_fit(
+        table,
+        as_goal(goal),
+        asked,
+        datasets=datasets,
+        reading=reading,
+        journal=journal,
+        validation=validation,
+        certify_on=certify_on,
+        judge_by=judge_by,
+        skip_unlabelled=skip_unlabelled,
+    ).run()
+
+
+@dataclass
+class TableFit:
+    """A fit on tables that were read and checked: all but the work.
+
+    Parameters
+    ----------
+    table : Table
+    others : mapping of str to Table
+        The further data sets.
+    goal, meant : Goal
+        What is searched with, and what rows held out judge by.
+    settings : FitSettings
+    roles : ColumnRoles
+    cautions : list of str
+        Sentences on columns that are too good to be true.
+    validation, certify_on : Table or None
+    journal : Journal
+    """
+
+    table: Table
+    others: Mapping[str, Table]
+    goal: Goal
+    meant: Goal | None
+    settings: FitSettings
+    roles: ColumnRoles
+    cautions: list[str]
+    validation: Table | None
+    certify_on: Table | None
+    journal: Journal = field(repr=False)
+
+    def run(self) -> FittedTable:
+        """Split, fit and judge.
+
+        Raises
+        ------
+        InfeasibleError
+            If no rule meets the constraints.
+        InputError, TableError, GoalError
+            If something does not fit.
+        """
+        journal, choice = self.journal, self.settings.choice
+        with journal.step("preparing the columns"):
+            split = _Split.of(self)
+            rows, held = split.first.fitted, (split.second or split.first).judging
+            classifier = classifier_for(
+                self.roles, rows.X, self.goal, self.settings, split.pos_label
+            )
+        if not choice.trains or (choice.family == "surrogates" and split.second is None):
+            check_folds(rows.y, split.classes, self.table.name)
+        report = self._fitted(classifier, split, held is not None)
+        out = FittedTable(
+            classifier,
+            report,
+            None if held is None else self._judged(classifier, split, held),
+            split.classes,
+            rows.n_rows,
+            0 if held is None else held.n_rows,
+            self.settings,
+            self.roles,
+            cautions=self.cautions,
+            datasets={
+                name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)
+                for name, made in split.sets.items()
+            },
+            certify_on="" if self.certify_on is None else self.certify_on.name,
+        )
+        if split.second is not None and self.validation is not None:
+            measured = Rows(split.second.fitted.n_rows, out.n_held_out, split.first.shared)
+            out = replace(out, validation=measured, name=self.validation.name)
+        note_positive(out, self.goal, journal)
+        about = about_fit(self.table, self.others, out, self.validation)
+        return replace(out, about=about, notes=tuple(journal.notes))
+
+    def _fitted(self, classifier: Any, split: _Split, holds_out: bool) -> GoalReport:
+        """Fit, and the report on the rows that the rule was chosen on."""
+        journal, choice = self.journal, self.settings.choice
+        measured = None if split.second is None else split.second.fitted
+        with (
+            journal.warnings_as_notes(_CHOSE if holds_out else "") as notes,
+            journal.step(_DOES[choice.trains]),
+            _time_enough(),
+            redirect_stdout(sys.stderr),
+        ):
+            datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
+            with worker_pool(choice.n_jobs):
+                fit_classifier(
+                    classifier, choice.family, split.first.fitted, datasets, measured, split.testing
+                )
+            if choice.family == "surrogates" and journal.keep_best():
+                journal.note(
+                    f"the search was stopped after {classifier.n_evaluations_:,} evaluations of "
+                    "the metric: the best found so far is kept"
+                )
+        return self._with_notes(classifier.goal_report_, notes)
+
+    def _judged(self, classifier: Any, split: _Split, held: TableRows) -> GoalReport:
+        """The report on rows held out."""
+        journal = self.journal
+        small = [
+            _not_held(name, made.part.n_rows)
+            for name, made in split.sets.items()
+            if made.judging is None
+        ]
+        for note in small:
+            journal.note(note)
+        with (
+            journal.warnings_as_notes() as notes,
+            journal.step("judging the rule on rows held out"),
+            redirect_stdout(sys.stderr),
+        ):
+            sets = split.sets.items()
+            datasets = {name: (made.judging or made.fitted).as_dataset() for name, made in sets}
+            found = classifier.evaluate(
+                held.X, held.y, datasets=datasets, goal=self.meant, **held.sides()
+            )
+        return self._with_notes(found, [*small, *notes])
+
+    def _with_notes(self, report: GoalReport, notes: Sequence[str]) -> GoalReport:
+        """The report with what else was warned of, as the front end words it."""
+        warnings = [*report.warnings, *(note for note in notes if note not in report.warnings)]
+        return replace(report, warnings=tuple(map(self.journal.worded, warnings)))
+
+
+@dataclass
+class _Split:
+    """The rows of all tables, in those to fit on and those held out."""
+
+    first: HoldoutSplit
+    second: HoldoutSplit | None
+    sets: Mapping[str, HoldoutSplit]
+    testing: TableRows | None
+    classes: dict[str, int]
+    pos_label: Any
+
+    @classmethod
+    def of(cls, fit: TableFit) -> _Split:
+        """The tables as classifiers take them, checked and split."""
+        import numpy as np
+
+        from setpoint.tables import TableError, labels_of
+
+        table, settings, roles, journal = fit.table, fit.settings, fit.roles, fit.journal
+        choice, goal = settings.choice, fit.goal
+        looking = {c.name: "the rule" for c in roles.decides_on}
+        looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
+        scores = None if roles.scores is None else roles.scores.name
+        # Where the goal is silent on the deployed model, the decisions are compared with it.
+        compared = settings.test_size > 0 or choice.family != "penalty"
+        baseline = settings.baseline if goal.needs.baseline or compared else None
+
+        def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> TableRows:
+            return rows_of(
+                table, roles.columns, goal, settings.target, classes,
+                dataset=dataset, baseline=baseline, scores=scores,
+                threshold=settings.baseline_threshold, groups=looking,
+                metric_columns=roles.metric_columns, journal=journal,
+            )  # fmt: skip
+
+        def named(argument: str, table: Table) -> TableRows:
+            try:
+                return prepared(table, classes)
+            except TableError as error:
+                raise InputError(f"`{argument}`: {error}") from error
+
+        whole = prepared(table)
+        labels, counts = classes_in(whole.y, settings.target, table.name)
+        if (choice.trains or choice.measures) and len(labels) > 2:
+            does = "trains models" if choice.trains else "finds rules"
+            out = "leave out `solver`" if settings.metric is None else "and so is every `metric`"
+            raise InputError(
+                f"{table.name}: column {settings.target!r} holds {len(labels)} classes, and "
+                f"`solver={choice.solver}` {does} for two; {out}"
+            )
+        if isinstance(labels[0], str):
+            # Text of fixed width sorts several times faster than objects.
+            whole = replace(whole, y=np.asarray(whole.y).astype(str))
+        positive = label_of(settings.pos_label, labels, settings.target)
+        if positive is None:
+            check_positive(labels, goal, settings.target, table.name)
+        classes = np.array(labels)
+        if baseline is not None and scores is None:
+            # A label that is not a class is refused with its line, before the fit.
+            whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
+        if scores is not None and settings.baseline_threshold is not None:
+            check_threshold(whole.X[scores], settings.baseline_threshold, table.name, journal)
+        parts = {name: prepared(other, classes, name) for name, other in fit.others.items()}
+        second: HoldoutSplit | None = None
+        if fit.validation is None:
+            by = None if settings.test_by is None else table.frame[settings.test_by]
+            first, sets = hold_out(whole, parts, settings, table.name, journal, by)
+        else:
+            apart = named("validation", fit.validation)
+            first, second = hold_out_with(whole, apart, settings, fit.validation.name, journal)
+            sets = {}
+        testing = None if fit.certify_on is None else named("certify_on", fit.certify_on)
+        return cls(first, second, sets, testing, counts, positive)
+
+
+def prepare_fit(
+    table: Any,
+    goal: Goal,
+    settings: FitSettings,
+    *,
+    datasets: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+    validation: Any = None,
+    certify_on: Any = None,
+    judge_by: Any = None,
+    skip_unlabelled: bool = False,
+) -> TableFit:
+    """Read and check what :func:`fit_table` takes; its `run` does the work.
+
+    Raises
+    ------
+    InputError, TableError, GoalError
+        If something does not fit.
+    """
+    journal = Journal() if journal is None else journal
+    reading = Reading() if reading is None else reading
+    choice, named = settings.choice, dict(datasets or {})
+    apart = {"validation": validation, "certify_on": certify_on}
+    apart = {name: source for name, source in apart.items() if source is not None}
+    only_one_stdin([table, *apart.values(), *named.values()])
+    _check(settings)
+    with journal.step("loading packages"):
+        check_goal(goal, choice)
+        _check_estimator(choice.estimator)
+    meant = None if judge_by is None else goal_meant(judge_by, goal, settings.test_size)
+    named = check_datasets(goal, named, journal)
+    whole = read(table, reading, journal)
+    if skip_unlabelled:
+        whole = labelled_rows(whole, settings.target, journal)
+    roles = find_roles(whole, goal, settings, journal)
+    if settings.test_by is not None and settings.test_by not in whole.frame:
+        from setpoint.tasks.reading import columns_named
+
+        columns_named("test_by", [settings.test_by], list(map(str, whole.frame)), whole.name)
+    if settings.baseline is not None and roles.scores is None and not goal.needs.baseline:
+        looked = "is only compared with"
+        if choice.family == "penalty":
+            held = settings.test_size > 0
+            looked = f"{looked}, on the rows held out" if held else "is not looked at"
+        journal.note(
+            f"`baseline={settings.baseline}`: the goal does not refer to the deployed model, so "
+            f"the column {looked}"
+        )
+    kinds = (*roles.columns, *roles.metric_columns)
+    others = {name: read(source, reading, journal, kinds) for name, source in named.items()}
+    if others:
+        roles = find_roles(whole, goal, settings, journal, list(others.values()))
+    beside = {name: read(source, reading, journal, kinds) for name, source in apart.items()}
+    for used in (whole, *others.values(), *beside.values()):
+        note_reading(used, roles.used, journal)
+    for name, why in roles.left_out.items():
+        journal.note(f"the model does not look at column {name!r}: {why}")
+    cautions = noted_suspects(whole, settings.target, roles, journal)
+    return TableFit(
+        whole, others, goal, meant, settings, roles, cautions,
+        beside.get("validation"), beside.get("certify_on"), journal,
+    )  # fmt: skip
+
+
+def goal_meant(given: Any, goal: Goal, test_size: float) -> Goal:
+    """The goal that rows held out are judged by; it differs from the other in its bounds alone.
+
+    Parameters
+    ----------
+    given : Goal or str
+    goal : Goal
+        What is searched with.
+    test_size : float
+        The share of rows held out.
+
+    Raises
+    ------
+    InputError
+        If no rows are held out, or the goals differ in more.
+    """
+    from setpoint.report.worked import same_sides
+
+    if test_size == 0:
+        raise InputError("`judge_by` judges by rows held out, and `test_size=0` leaves none")
+    meant = as_goal(given)
+    if not same_sides(meant, goal):
+        raise InputError(
+            f"`judge_by` is `goal` with the bounds that are meant, and '{meant}' differs from "
+            f"'{goal}' in more; evaluate the model by another goal afterwards"
+        )
+    return meant
+
+
+def note_positive(fitted: FittedTable, goal: Goal, journal: Journal) -> None:
+    """Note which class is positive, where nobody said so and the goal refers to it."""
+    from setpoint.inputs.positive import refers_to_positive
+
+    positive = fitted.report.counts.positive
+    if positive is not None and fitted.settings.pos_label is None and refers_to_positive(goal):
+        journal.note(f"the positive class is {positive!r}; `pos_label` names another")
+
+
+def _check(settings: FitSettings) -> None:
+    """Refuse settings that contradict each other."""
+    threshold = settings.baseline_threshold
+    if threshold is not None and settings.baseline is None:
+        raise InputError(
+            "`baseline_threshold` is for the scores of the deployed model: name their column with "
+            "`baseline`"
+        )
+    if threshold is not None and not math.isfinite(threshold):
+        raise InputError(f"`baseline_threshold` is a number, got {threshold}")
+    if settings.test_by is not None and settings.test_size == 0:
+        raise InputError("`test_by` says which rows are held out, and `test_size=0` holds out none")
+
+
+def _check_estimator(name: str | None) -> None:
+    """Know before a table is read that there is no such estimator."""
+    from setpoint.tables.learners import LEARNERS, learner_for
+
+    if name is not None and name not in LEARNERS:
+        learner_for(name)
+
+
+@contextmanager
+def _time_enough() -> Iterator[None]:
+    """Say what to do where the limit on seconds left nothing to keep."""
+    from setpoint.search.limits import StoppedError
+
+    try:
+        yield
+    except StoppedError as error:
+        if not str(error).startswith("stopped after"):
+            raise
+        raise InputError(
+            f"{error}, before there was anything to keep; give more with `max_seconds`, or leave "
+            "it out"
+        ) from error
+
+
+def _not_held(name: str, n_rows: int) -> str:
+    """What to say of a data set of which no row is held out."""
+    if n_rows == 1:
+        return f"{name}: 1 row, too few to hold some out: what is counted on it was trained on"
+    return (
+        f"{name}: {n_rows:,} rows, and none could be held out: what is counted on them was "
+        "trained on"
+    )

@@ -1,0 +1,126 @@
+"""Decisions for the rows of a table, by a stored model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from setpoint.errors import InputError
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.loaded import decide_new_groups
+from setpoint.tasks.reading import Reading, columns_named, note_reading, open_model, read
+from setpoint.tasks.rows import scores_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from setpoint.tables import Table, TableModel
+
+__all__ = ["DecidedTable", "decide_rows", "predict_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class DecidedTable:
+    """Decisions for the rows of a table.
+
+    Parameters
+    ----------
+    columns : dict of str to pyarrow.ChunkedArray
+        The columns kept, the decisions and the scores, in the order of the rows.
+    notes : sequence of str
+        What was said on the way.
+    """
+
+    columns: dict[str, Any]
+    notes: Sequence[str]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The columns as a pandas frame."""
+        from setpoint.tables.extras import needed
+
+        frame: pd.DataFrame = needed("pyarrow").table(self.columns).to_pandas()
+        return frame
+
+
+def predict_table(
+    model: Any,
+    table: Any,
+    *,
+    keep: Sequence[str] = (),
+    unknown_group: str = "raise",
+    trust: Sequence[str] = (),
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+) -> DecidedTable:
+    """Decide the rows of a table.
+
+    Parameters
+    ----------
+    model : str, path or TableModel
+    table : str, path, frame or Table
+    keep : sequence of str
+        Columns of the table that stand first in what is returned.
+    unknown_group : {"raise", "largest"}
+        What becomes of a group that the model has not seen.
+    trust : sequence of str
+        Types that the file may hold beside setpoint's and scikit-learn's.
+    reading : Reading, optional
+    journal : Journal, optional
+
+    Returns
+    -------
+    DecidedTable
+
+    Raises
+    ------
+    InputError, TableError, ModelFileError
+        If something does not fit.
+
+    Examples
+    --------
+    >>> from setpoint.tables import tumours
+    >>> from setpoint.tasks import fit_table, predict_table
+    >>> fitted = fit_table(tumours(), "f1", target="diagnosis", pos_label="malignant")
+    >>> list(predict_table(fitted.model, tumours()).to_frame())
+    ['prediction', 'score']
+    """
+    journal = Journal() if journal is None else journal
+    found = open_model(model, trust, journal)
+    decide_new_groups(found.classifier, unknown_group)
+    rows = read(table, Reading() if reading is None else reading, journal, found.columns)
+    with journal.step("deciding"):
+        columns = decide_rows(found, rows, keep, journal)
+    return DecidedTable(columns, tuple(journal.notes))
+
+
+def decide_rows(
+    model: TableModel, table: Table, keep: Sequence[str], journal: Journal
+) -> dict[str, Any]:
+    """The columns to write, as Arrow arrays: those kept as they stood in the file.
+
+    Raises
+    ------
+    InputError, TableError
+        If a column is missing, or holds what it should not.
+    """
+    from setpoint.inputs import Deployed
+    from setpoint.tables.extras import needed
+
+    kept = columns_named("keep", keep, list(map(str, table.frame)), table.name)
+    note_reading(table, {*kept, *(c.name for c in model.columns)}, journal)
+    deployed = Deployed.of(model.classifier.baseline)
+    if deployed is not None and deployed.threshold is not None:
+        scores_of(table, str(deployed.column))  # a feature that has to be there
+    with journal.warnings_as_notes():
+        decided = model.predict(table)
+    for name in kept:
+        if name in decided:
+            raise InputError(
+                f"`keep`: the column {name!r} has the name of one that is written beside it; "
+                "rename it in the table"
+            )
+    pa = needed("pyarrow")
+    out = {name: table.column(name) for name in kept}
+    out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
+    return out

@@ -1,0 +1,223 @@
+"""Tables and models as tasks take them: read, and what was assumed about them noted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from setpoint.errors import InputError
+from setpoint.goals.errors import nearest
+from setpoint.goals.goal import Goal
+from setpoint.tasks.journal import Journal
+
+if TYPE_CHECKING:
+    from setpoint.tables import Column, Table, TableModel
+
+__all__ = [
+    "Reading",
+    "check_datasets",
+    "check_one_table",
+    "columns_named",
+    "labelled_rows",
+    "note_reading",
+    "only_one_stdin",
+    "open_model",
+    "read",
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How tables are to be read.
+
+    Parameters
+    ----------
+    encoding, separator, decimal : str, optional
+        None: what the file suggests.
+    """
+
+    encoding: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+
+
+def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Column] = ()) -> Table:
+    """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it.
+
+    Parameters
+    ----------
+    source : str, path, frame or Table
+        "-" is stdin.
+    columns : sequence of Column
+        Kinds that are known.
+
+    Raises
+    ------
+    TableError, InputError
+        If it cannot be read, or has no rows.
+    """
+    from setpoint.tables import Table, read_table
+
+    if isinstance(source, Table):
+        table = source
+    elif isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source)
+        with journal.step(f"reading {'stdin' if name == '-' else name}"):
+            table = read_table(
+                name,
+                encoding=reading.encoding,
+                separator=reading.separator,
+                decimal=reading.decimal,
+                columns=columns or None,
+            )
+    else:
+        import narwhals as nw
+
+        table = Table("the table", nw.from_native(source, eager_only=True).to_pandas())
+    if not len(table.frame):
+        raise InputError(f"{table.name} has column names and no rows")
+    return table
+
+
+def note_reading(table: Table, used: Collection[str], journal: Journal) -> tuple[str, ...]:
+    """What was assumed in reading a table, but for columns that nobody uses, as notes.
+
+    Parameters
+    ----------
+    used : collection of str
+        Columns.
+    """
+    unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
+    notes = tuple(note for note in table.notes if not note.startswith(unused))
+    for note in notes:
+        journal.note(f"{table.name}: {note}")
+    return notes
+
+
+def labelled_rows(table: Table, target: str, journal: Journal) -> Table:
+    """The rows that have a label, with a note on the others."""
+    if target not in table.frame:
+        return table  # said where it is looked for
+    there = table.frame[target].notna().to_numpy()
+    n = int((~there).sum())
+    if n == 0:
+        return table
+    if n == len(there):
+        raise InputError(f"{table.name}: no row has a label in column {target!r}")
+    journal.note(
+        f"{table.name}: {n:,} of {len(there):,} rows have no label in column {target!r} and are "
+        "left out"
+    )
+    return table.take(there)
+
+
+def only_one_stdin(sources: Sequence[Any]) -> None:
+    """Refuse to read stdin twice.
+
+    Raises
+    ------
+    InputError
+    """
+    if sum(isinstance(source, str) and source == "-" for source in sources) > 1:
+        raise InputError("stdin ('-') can be read once only; name files for the other tables")
+
+
+def check_datasets(goal: Goal, given: Mapping[str, Any], journal: Journal) -> dict[str, Any]:
+    """The tables of the data sets that the goal refers to.
+
+    Raises
+    ------
+    InputError
+        If one is missing.
+    """
+    wanted = goal.needs.datasets
+    for name in wanted:
+        if name not in given:
+            raise InputError(
+                f"the goal refers to the data set {name!r}: give its table, `datasets={name}=FILE`"
+            )
+    for name in given:
+        if name not in wanted:
+            reason = "the goal refers to no data sets"
+            if wanted:
+                reason = f"the goal does not refer to it ({nearest(name, wanted)})"
+            journal.note(f"`datasets={name}`: {reason}, so it is not read")
+    return {name: given[name] for name in wanted}
+
+
+def check_one_table(goal: Goal) -> None:
+    """Refuse a goal over several data sets.
+
+    Raises
+    ------
+    InputError
+    """
+    for name in goal.needs.datasets:
+        raise InputError(
+            f"the goal refers to the data set {name!r}, and one table is taken here; give a goal "
+            "with constraints on its rows alone"
+        )
+
+
+def open_model(source: Any, trust: Sequence[str], journal: Journal) -> TableModel:
+    """The model in a file, or one that is there already.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be read.
+    InputError
+        If it holds something else.
+    """
+    from setpoint.estimators import load_model
+    from setpoint.tables import TableModel
+
+    found = source
+    if isinstance(source, (str, os.PathLike)):
+        with journal.step(f"reading {os.fspath(source)}"):
+            found = load_model(source, trusted=trust)
+    if not isinstance(found, TableModel):
+        raise InputError(
+            f"{source} holds a {type(found).__name__}, no model of a table; models made in "
+            "Python are used there, with setpoint.load_model"
+        )
+    return found
+
+
+def columns_named(
+    argument: str, values: Sequence[str], there: Collection[str], table: str
+) -> tuple[str, ...]:
+    """Names of columns: one each, or several with commas.
+
+    A value that is itself the name of a column is taken as it is, commas and all.
+
+    Parameters
+    ----------
+    argument : str
+        Its name, for messages.
+    there : collection of str
+        The table's columns.
+    table : str
+        The table's name.
+
+    Raises
+    ------
+    InputError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> columns_named("drop", ["id,name", "a, b"], ["id", "name", "a, b"], "t.csv")
+    ('id', 'name', 'a, b')
+    """
+    found: dict[str, None] = {}
+    for value in values:
+        for name in [value] if value in there else [v.strip() for v in value.split(",")]:
+            if name not in there:
+                raise InputError(
+                    f"`{argument}`: {table} has no column {name!r} ({nearest(name, there)})"
+                )
+            found[name] = None
+    return tuple(found)

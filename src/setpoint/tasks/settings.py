@@ -1,0 +1,76 @@
+"""What a fit on a table is asked for beside its goal, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from setpoint.solvers import Confidence
+from setpoint.tasks.solver_choice import SolverChoice
+
+if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
+
+__all__ = ["FitSettings"]
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What was asked for beside the goal; names of columns as they were written.
+
+    Parameters
+    ----------
+    target : str
+        The column to predict.
+    pos_label : object, optional
+        The positive class, or its text.
+    choice : SolverChoice
+        The solver and its model.
+    sensitive_features, drop : tuple of str
+        Columns that the model may not look at, and that nobody needs.
+    decide_on : tuple of str, optional
+        Columns that the rule may look at; empty: none. None: those that the goal names.
+    baseline : str, optional
+        The column of the deployed model's predictions.
+    baseline_threshold : float, optional
+        With it the column holds scores, and the deployed model decides positive from here on.
+    randomized : bool
+        Whether a rule may decide by chance.
+    test_size : float
+        The share of rows held out.
+    test_by : str, optional
+        The column by whose values rows are held out: all rows of a value are on one side; of
+        dates and numbers the last ones are held out.
+    random_state : int
+    metric : BlackBox, optional
+        The goal, where it has no formula.
+    surrogate_groups : tuple of str
+        Columns, some with "=" and a value.
+    confidence : Confidence, optional
+        What is to hold on new rows.
+    """
+
+    target: str
+    pos_label: Any = None
+    choice: SolverChoice = field(default_factory=SolverChoice)
+    sensitive_features: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    decide_on: tuple[str, ...] | None = None
+    baseline: str | None = None
+    baseline_threshold: float | None = None
+    randomized: bool = False
+    test_size: float = 0.25
+    test_by: str | None = None
+    random_state: int = 0
+    metric: BlackBox | None = None
+    surrogate_groups: tuple[str, ...] = ()
+    confidence: Confidence | None = None
+
+    @property
+    def deployed(self) -> Any:
+        """The deployed model as classifiers take it: a column, with a threshold of scores."""
+        if self.baseline is None or self.baseline_threshold is None:
+            return self.baseline
+        from setpoint.inputs import Deployed
+
+        return Deployed(self.baseline, self.baseline_threshold)

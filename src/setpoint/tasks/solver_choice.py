@@ -1,0 +1,277 @@
+"""Solvers by name: the family that each belongs to, and what else is set for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from setpoint.errors import InputError
+from setpoint.goals.errors import nearest
+from setpoint.solvers import FAMILIES, MEASURING, SOLVERS, AugmentedLagrangian, solvers_of
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+
+__all__ = [
+    "MODULES",
+    "SURROGATES",
+    "SolverChoice",
+    "check_goal",
+    "choose_solver",
+    "needs_packages",
+    "training_solver",
+]
+
+MODULES = ("linear", "mlp")
+SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
+
+_MEASURING = tuple(name for name in MEASURING if name != "auto")
+_TAKEN_BY: dict[str, tuple[str, ...]] = {
+    "module": ("penalty", "surrogates"),
+    "checkpoint": ("penalty", "surrogates"),
+    "min_positives": ("penalty", "ramp"),
+    "validation_fraction": ("penalty",),
+    "C": ("ramp",),
+    "baseline_threshold": ("ramp",),
+    "evaluations": _MEASURING,
+    "surrogates": ("surrogates",),
+    "surrogate_groups": ("surrogates",),
+    "n_jobs": _MEASURING,
+    "validation": ("surrogates",),
+}
+"""Families, or single solvers, that a setting is for."""
+
+
+@dataclass(frozen=True)
+class SolverChoice:
+    """How the goal is to be reached.
+
+    Parameters
+    ----------
+    solver : str
+        A name of the catalogue.
+    estimator : str or None
+        The model that keeps its scores; None where a model is trained for the goal.
+    parameters : mapping of str to object
+        Parameters of the family's classifier that were set.
+    """
+
+    solver: str = "auto"
+    estimator: str | None = "logistic"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str:
+        """The family of the solver."""
+        return SOLVERS[self.solver].family
+
+    @property
+    def trains(self) -> bool:
+        """Whether the model is trained for the goal, not only its rule found."""
+        return self.family != "plugin"
+
+    @property
+    def measures(self) -> bool:
+        """Whether a metric without a formula will do."""
+        return self.solver in _MEASURING
+
+    @property
+    def module(self) -> str | None:
+        """The model that is trained for the goal."""
+        return self.parameters.get("module", "linear") if self.trains else None
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Processes in which a metric is evaluated."""
+        return self.parameters.get("n_jobs")
+
+    @property
+    def model(self) -> str:
+        """The model in a word."""
+        return self.estimator or self.module or ""
+
+
+def training_solver(goal: Goal, own_metric: bool) -> str:
+    """The solver that trains a model for a goal, where nobody named one.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> training_solver(Goal.parse("maximize recall subject to precision >= 0.9"), False)
+    'portfolio'
+    >>> training_solver(Goal.parse("minimize error_rate subject to churn <= 0.1"), False)
+    'augmented-lagrangian'
+    """
+    if own_metric:
+        return "adaptive-surrogates"
+    needs = goal.needs
+    apart = needs.names or needs.datasets or needs.baseline
+    return AugmentedLagrangian.name if apart else "portfolio"
+
+
+def choose_solver(
+    solver: str = "auto",
+    *,
+    own_metric: bool = False,
+    estimator: str | None = None,
+    randomized: bool = False,
+    decide_on: Sequence[str] | None = None,
+    **settings: Any,
+) -> SolverChoice:
+    """A solver with what is set for it, where that fits together.
+
+    Parameters
+    ----------
+    solver : str
+        A name of the catalogue.
+    own_metric : bool
+        Whether the goal is a metric without a formula.
+    estimator : str, optional
+        None: not given.
+    randomized : bool
+    decide_on : sequence of str, optional
+        None: not given.
+    **settings
+        Parameters of classifiers, `max_seconds` and `evaluations` in place of their limits, and
+        whatever some solvers do not take. None or empty: not given.
+
+    Raises
+    ------
+    InputError
+        If there is no such solver, or a setting is for others.
+    ImportError
+        If a package is missing.
+
+    Examples
+    --------
+    >>> linear = choose_solver("ero", module="linear")
+    >>> choose_solver("auto").model, choose_solver("ero").model, linear.family
+    ('logistic', 'linear', 'penalty')
+    >>> choose_solver("auto", own_metric=True).solver
+    'adaptive-surrogates'
+    """
+    if solver not in SOLVERS:
+        raise InputError(f"`solver`: there is no {solver!r} ({nearest(solver, SOLVERS)})")
+    if own_metric and solver == "auto":
+        solver = "adaptive-surrogates" if estimator is None else "post-shift"
+    family = SOLVERS[solver].family
+    given = {name: value for name, value in settings.items() if value not in (None, ())}
+    choice = SolverChoice(solver, estimator or "logistic")
+    if own_metric and not choice.measures:
+        raise InputError(
+            f"`solver={solver}` needs a goal with a formula; for a metric without one there are "
+            f"{', '.join(_solvers(_MEASURING))}"
+        )
+    for name in filter(given.__contains__, _TAKEN_BY):
+        _check_taken(name, choice)
+    if randomized and (family in ("penalty", "surrogates") or choice.measures):
+        rule = "finds rules" if family == "plugin" else "trains one model with one threshold"
+        raise InputError(
+            f"`randomized`: `solver={solver}` {rule}, which decide{'s' * (family != 'plugin')} "
+            "nothing by chance; leave it out"
+        )
+    if "surrogates" in given:
+        given["surrogates"] = _surrogates(given["surrogates"])
+    if choice.trains:
+        if estimator is not None:
+            model = "it is a linear one" if family == "ramp" else "`module` says which model"
+            raise InputError(
+                "`estimator` is for solvers that find a rule for the scores of a model, and "
+                f"`solver={solver}` trains the model itself: leave out `estimator` ({model}), or "
+                "`solver`"
+            )
+        if decide_on:
+            raise InputError(
+                f"`decide_on`: the rule of `solver={solver}` looks at the score alone; leave it out"
+            )
+        if given.get("module") == "mlp":
+            needs_packages("`module=mlp`", "torch", "torch", "safetensors")
+        if family == "penalty" and "checkpoint" in given:
+            needs_packages("`checkpoint`", "torch", "safetensors")
+    elif "evaluations" in given and not own_metric:
+        raise InputError(
+            "`evaluations`: a goal with a formula is counted at every cut-off in one pass, so "
+            "there is nothing to save; leave it out"
+        )
+    return SolverChoice(
+        solver, None if choice.trains else choice.estimator, _parameters(given, choice)
+    )
+
+
+def check_goal(goal: Goal, choice: SolverChoice) -> None:
+    """Know before a table is read that a goal is not for this solver.
+
+    Raises
+    ------
+    GoalError
+        If a model of the penalty family is to be trained for groups, data sets or the
+        deployed model, or post-shift is to meet constraints.
+    InputError
+        If a search that measures is to look at further data sets.
+    """
+    needs = goal.needs
+    if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
+        from setpoint.penalty.problem import Tradeoff
+
+        Tradeoff(goal, 1.0, 1.0)  # it refuses what refers to more than the rows as a whole
+    if choice.solver == "post-shift":
+        from setpoint.plugin.parameters import Options
+
+        Options(solver="post-shift").settled(goal)
+    if choice.family == "surrogates" and needs.datasets:
+        raise InputError(
+            f"`solver={choice.solver}` takes {SOLVERS[choice.solver].takes}, and the goal refers "
+            f"to the data set {needs.datasets[0]!r}; `solver={AugmentedLagrangian.name}` takes "
+            f"{AugmentedLagrangian.takes}"
+        )
+
+
+def needs_packages(what: str, extra: str, *names: str) -> None:
+    """Know before any work that a package is missing; `extra` of setpoint installs it.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise InputError(f"{what} needs {' and '.join(missing)}: pip install 'setpoint[{extra}]'")
+
+
+def _check_taken(name: str, choice: SolverChoice) -> None:
+    """Refuse a setting that is for other solvers."""
+    takes = _TAKEN_BY[name]
+    if choice.family in takes or choice.solver in takes:
+        return
+    what = "measure a metric" if takes == _MEASURING else "train the model for the goal"
+    raise InputError(
+        f"`{name}` is for solvers that {what} ({', '.join(_solvers(takes))}), and "
+        f"`solver={choice.solver}` {SOLVERS[choice.solver].does}; leave one of them out"
+    )
+
+
+def _parameters(given: dict[str, Any], choice: SolverChoice) -> dict[str, Any]:
+    """What the classifier of the family takes of the settings."""
+    from setpoint.solvers import SearchLimits
+
+    seconds, evaluations = given.pop("max_seconds", None), given.pop("evaluations", None)
+    apart = ("baseline_threshold", "validation", "surrogate_groups")
+    out = {name: value for name, value in given.items() if name not in apart}
+    if (seconds, evaluations) != (None, None):
+        out["limits"] = SearchLimits(seconds=seconds, evaluations=evaluations)
+    return out
+
+
+def _solvers(takes: Sequence[str]) -> list[str]:
+    return [name for one in takes for name in (solvers_of(one) if one in FAMILIES else (one,))]
+
+
+def _surrogates(values: Sequence[str]) -> list[str]:
+    """Names of losses, each once."""
+    for name in values:
+        if name not in SURROGATES:
+            raise InputError(f"`surrogates`: there is no {name!r} ({nearest(name, SURROGATES)})")
+    return list(dict.fromkeys(values))
