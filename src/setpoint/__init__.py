@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
     from setpoint.deciding import NotCertifiable
+    from setpoint.errors import InputError, InputTypeError, SetpointError
     from setpoint.estimators import (
         TRUSTED_TYPES,
         Alarm,
@@ -91,6 +92,8 @@ __all__ = [
     "GoalSyntaxError",
     "Guarantee",
     "InfeasibleError",
+    "InputError",
+    "InputTypeError",
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
@@ -103,6 +106,7 @@ __all__ = [
     "RampClassifier",
     "RowsNeeded",
     "SearchLimits",
+    "SetpointError",
     "Solution",
     "StoppedError",
     "StoppedWarning",
@@ -129,6 +133,9 @@ _HOME = {
     "GoalError": "goals",
     "GoalSyntaxError": "goals",
     "MetricError": "blackbox",
+    "InputError": "errors",
+    "InputTypeError": "errors",
+    "SetpointError": "errors",
     "maximize": "goals",
     "minimize": "goals",
     "Confusion": "evidence",

@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from setpoint.errors import InputError
+
 __all__ = ["SECONDS", "Allowed", "Number", "check", "is_integer", "is_number"]
 
 _NOTHING = object()
@@ -77,13 +79,13 @@ def check(owner: Any, table: Mapping[str, Allowed]) -> None:
         value = getattr(owner, name)
         if isinstance(allowed, Number):
             if not allowed.takes(value):
-                raise ValueError(f"{name} is {allowed.words}, got {value!r}")
+                raise InputError(f"{name} is {allowed.words}, got {value!r}")
         elif isinstance(allowed, type):
             if value is not None and not isinstance(value, allowed):
-                raise ValueError(f"{name} is {allowed.__name__}(...) or None, got {value!r}")
+                raise InputError(f"{name} is {allowed.__name__}(...) or None, got {value!r}")
         elif not any(_is(value, a) for a in allowed):
             words = [f"{a.__name__}(...)" if isinstance(a, type) else repr(a) for a in allowed]
-            raise ValueError(f"{name} is one of [{', '.join(words)}], got {value!r}")
+            raise InputError(f"{name} is one of [{', '.join(words)}], got {value!r}")
 
 
 def _is(value: Any, allowed: Any) -> bool:

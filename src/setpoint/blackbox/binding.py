@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
+from setpoint.errors import InputError
 from setpoint.evidence import Rows
 from setpoint.evidence.count import count_threshold
 from setpoint.evidence.cutoffs import cutoffs
@@ -82,7 +83,7 @@ def measured_on(
     array([1.   , 0.667])
     """
     if len(classes.labels) != 2:
-        raise ValueError(
+        raise InputError(
             f"Only binary classification is supported here: {where or 'y'} holds "
             f"{len(classes.labels)} classes"
         )
@@ -326,15 +327,15 @@ def _called(
     metric: BlackBox, classes: ClassOrder, rows: GivenRows, where: str | None
 ) -> CalledMetric:
     if rows.n_rows == 0:
-        raise ValueError("X: there are no rows")
+        raise InputError("X: there are no rows")
     if rows.y is None:
-        raise ValueError(f"{where or 'y'} is None, and the metric {metric.name} needs labels")
+        raise InputError(f"{where or 'y'} is None, and the metric {metric.name} needs labels")
     true = classes.codes(rows.y, where or "y", rows.n_rows)
     weight = check_weight(rows.sample_weight, rows.n_rows)
     kept = _kept(weight, rows)
     weight = None if weight is None else weight[kept]
     if weight is not None and not metric.takes_weight and np.ptp(weight) > 0.0:
-        raise ValueError(
+        raise InputError(
             f"sample_weight: the metric {metric.name} has no parameter sample_weight, and weights "
             "that differ are never ignored"
         )
@@ -372,7 +373,7 @@ def _kept(weight: Floats | None, rows: GivenRows) -> Codes:
 def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
     for code, label in enumerate(classes.labels):
         if not (true == code).any():
-            raise ValueError(
+            raise InputError(
                 f"{where} holds no row of the class {label!r} that counts; a metric is measured on "
                 "both classes"
             )

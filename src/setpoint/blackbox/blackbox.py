@@ -14,6 +14,7 @@ import numpy as np
 
 from setpoint.blackbox.errors import MetricError
 from setpoint.blackbox.signature import Parameters, Takes, imported, kind_of, path_of
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import BlackBoxMetric
 from setpoint.goals.goal import Goal
@@ -101,12 +102,12 @@ class BlackBox:
             name = function if name is None else name
             function = imported(function)
         if not callable(function):
-            raise TypeError(
+            raise InputTypeError(
                 "function is a callable or its import path such as 'module:name', got "
                 f"{kind_of(function)}"
             )
         if not isinstance(greater_is_better, (bool, np.bool_)):
-            raise TypeError(f"greater_is_better is True or False, got {greater_is_better!r}")
+            raise InputTypeError(f"greater_is_better is True or False, got {greater_is_better!r}")
         name = path_of(function) if name is None else name
         BlackBoxMetric(name)
         parameters = Parameters(function, name)
@@ -171,7 +172,7 @@ class BlackBox:
         if self.takes_weight:
             named["sample_weight"] = None if sample_weight is None else np.array(sample_weight)
         elif sample_weight is not None and not (np.asarray(sample_weight) == 1).all():
-            raise ValueError(
+            raise InputError(
                 f"sample_weight is given and the metric {self.name} has no such parameter"
             )
         true, other = np.array(y_true), np.array(second)
@@ -245,7 +246,7 @@ def _restored(function: Callable[..., Any] | None, state: dict[str, Any]) -> Bla
 
 def _column(name: str, columns: Mapping[str, Any], metric: BlackBox) -> Any:
     if name not in columns:
-        raise ValueError(
+        raise InputError(
             f"the metric {metric.name} needs the column {name!r} ({nearest(name, columns)}); "
             "columns come from sensitive_features"
         )
@@ -257,9 +258,9 @@ def _checked_limits(limits: Any) -> tuple[float, float] | None:
         return None
     pair = tuple(limits) if isinstance(limits, Iterable) else ()
     if len(pair) != 2 or not all(map(_is_real, pair)):
-        raise TypeError(f"limits is None or two numbers (low, high), got {limits!r}")
+        raise InputTypeError(f"limits is None or two numbers (low, high), got {limits!r}")
     if not pair[0] < pair[1]:
-        raise ValueError(f"limits are (low, high) with low < high, got {limits!r}")
+        raise InputError(f"limits are (low, high) with low < high, got {limits!r}")
     return float(pair[0]), float(pair[1])
 
 

@@ -1,9 +1,11 @@
 """What goes wrong when a metric is called."""
 
+from setpoint.errors import InputError
+
 __all__ = ["MetricError"]
 
 
-class MetricError(ValueError):
+class MetricError(InputError):
     """A metric's function raised, or what it returned is not a value of the metric.
 
     The message names the metric, what it returned or raised, and what it was called with;

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import nearest
 
 __all__ = ["Parameters", "Takes", "imported", "kind_of", "path_of"]
@@ -37,7 +38,7 @@ def imported(path: str) -> Any:
         If the path is misspelt, leads nowhere, or to what cannot be called.
     """
     if not _PATH.fullmatch(path):
-        raise ValueError(f"function is spelled 'module:name', such as 'shop:revenue', got {path!r}")
+        raise InputError(f"function is spelled 'module:name', such as 'shop:revenue', got {path!r}")
     module_name, _, where = path.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
@@ -51,7 +52,7 @@ def imported(path: str) -> Any:
             raise ImportError(f"function {path!r}: {module_name} has no name {part!r} ({near})")
         found = getattr(found, part)
     if not callable(found):
-        raise TypeError(f"function {path!r} is {kind_of(found)}, which cannot be called")
+        raise InputTypeError(f"function {path!r} is {kind_of(found)}, which cannot be called")
     return found
 
 
@@ -113,12 +114,12 @@ class Parameters:
         places = [p for p in found if p.kind in (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD)]
         n = len(places)
         if isinstance(function, type) and (n < 2 or not issubclass(function, numbers.Real)):
-            raise ValueError(
+            raise InputError(
                 f"function {name} is a class, which makes an object and no number; name a function "
                 "or an object that can be called"
             )
         if self.known and not self.starred and n < 2:
-            raise ValueError(
+            raise InputError(
                 f"function {name} takes {n} argument{'' if n == 1 else 's'} by position; a metric "
                 "takes two, y_true and y_pred or scores"
             )
@@ -126,7 +127,7 @@ class Parameters:
         further = [*places[2:], *(p for p in found if p.kind is P.KEYWORD_ONLY)]
         nameless = [p.name for p in further if p.kind is P.POSITIONAL_ONLY and p.default is P.empty]
         if nameless:
-            raise ValueError(f"function {name} takes {nameless} by position alone, not by name")
+            raise InputError(f"function {name} takes {nameless} by position alone, not by name")
         self.named = {p.name: p.default is P.empty for p in further if p.kind != P.POSITIONAL_ONLY}
 
     @property
@@ -140,12 +141,12 @@ class Parameters:
             if given == kind:
                 return kind
         if given != "auto":
-            raise ValueError(f"takes is 'auto', 'predictions' or 'scores', got {given!r}")
+            raise InputError(f"takes is 'auto', 'predictions' or 'scores', got {given!r}")
         for kind, names in _SECOND.items():
             if self.second in names:
                 return kind
         if self.second in _PROBABILITIES:
-            raise ValueError(
+            raise InputError(
                 f"function {self.name} wants probabilities by the name {self.second!r}, and scores "
                 "are on the model's own scale with 0 as their cut-off: say takes='scores' if they "
                 "will do, such as for a ranking"
@@ -153,7 +154,7 @@ class Parameters:
         why = "has no signature" if not self.known else "has no second parameter with a name"
         if self.second is not None:
             why = f"calls its second parameter {self.second!r}"
-        raise ValueError(f"function {self.name} {why}: say takes='predictions' or takes='scores'")
+        raise InputError(f"function {self.name} {why}: say takes='predictions' or takes='scores'")
 
     def columns(self, given: Iterable[str] | None) -> tuple[str, ...]:
         """Names of the further columns: as given, or every one that is required."""
@@ -162,16 +163,16 @@ class Parameters:
             return tuple(required)
         names = (given,) if isinstance(given, str) else tuple(given)
         if not all(isinstance(n, str) for n in names):
-            raise TypeError(f"columns are names of columns, got {list(names)!r}")
+            raise InputTypeError(f"columns are names of columns, got {list(names)!r}")
         if len(set(names)) < len(names) or _WEIGHT in names:
-            raise ValueError(f"columns are different names without {_WEIGHT!r}, got {list(names)}")
+            raise InputError(f"columns are different names without {_WEIGHT!r}, got {list(names)}")
         strange = [n for n in names if n not in self.named and not self.open]
         if strange:
-            raise ValueError(
+            raise InputError(
                 f"columns: function {self.name} has no parameter {strange[0]!r} "
                 f"({nearest(strange[0], self.named)})"
             )
         missing = [n for n in required if n not in names]
         if missing:
-            raise ValueError(f"columns: function {self.name} needs {missing} too")
+            raise InputError(f"columns: function {self.name} needs {missing} too")
         return names

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.typing import Floats
@@ -169,7 +170,7 @@ def smoothed_threshold(
     array([0.55])
     """
     if most is not None and most < 2:
-        raise ValueError(f"most is a whole number >= 2 or None, got {most!r}")
+        raise InputError(f"most is a whole number >= 2 or None, got {most!r}")
     search = _Search(measure, scores, weight, smooth, most, sweep, limits)
     everywhere = _Cuts.of(scores, weight, None)
     common = search.along(everywhere, np.zeros(len(scores)))
@@ -328,7 +329,7 @@ class _Search:
             chosen, gains = self._measured(cuts, cuts.spread(self.most), held)
         window = window_of(self.smooth, float(cuts.ranks[-1]))
         if window and not np.isfinite(gains).all():
-            raise ValueError(
+            raise InputError(
                 f"the metric is infinite or undefined at {int((~np.isfinite(gains)).sum())} of "
                 f"{len(gains)} cut-offs, and has no mean there; smooth=None takes the best cut-off"
             )

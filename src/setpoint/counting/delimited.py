@@ -11,6 +11,7 @@ from glob import escape
 from typing import IO, Any
 
 from setpoint.counting.duck import duckdb_module, first_line
+from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 
 __all__ = ["relation_of_text"]
@@ -50,15 +51,15 @@ def relation_of_text(
         If a file cannot be read, or has other names than the first.
     """
     if decimal not in (None, ".", ","):
-        raise ValueError(f"decimal: the decimal mark is '.' or ',', found {decimal!r}")
+        raise InputError(f"decimal: the decimal mark is '.' or ',', found {decimal!r}")
     mark = {"\\t": "\t"}.get(separator or "", separator) or _separator_of(files[0])
     if len(mark) != 1 or mark == decimal:
-        raise ValueError(f"separator is one letter, and not the decimal mark, found {separator!r}")
+        raise InputError(f"separator is one letter, and not the decimal mark, found {separator!r}")
     names = _names_in(files[0], mark)
     for path in files[1:]:
         own = _names_in(path, mark)
         if own != names:
-            raise ValueError(f"{path} and {files[0]} differ: {_difference(own, names)}; files that "
+            raise InputError(f"{path} and {files[0]} differ: {_difference(own, names)}; files that "
                              "are counted together have the same line of names")  # fmt: skip
     rows = connection.read_csv(
         [escape(path) for path in files],
@@ -90,15 +91,15 @@ def _opened(path: str) -> Iterator[IO[str]]:
             with open(path, mode, encoding="utf-8-sig", newline="") as plain:
                 yield plain
     except UnicodeDecodeError:
-        raise ValueError(
+        raise InputError(
             f"{path} is not text in UTF-8, as files that are counted are; save it so"
         ) from None
     except EOFError:
-        raise ValueError(
+        raise InputError(
             f"{path} is cut short: its gzip stream has no end; copy it again"
         ) from None
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def _separator_of(path: str) -> str:
@@ -114,12 +115,12 @@ def _names_in(path: str, separator: str) -> list[str]:
         line = file.readline(_LONGEST)
     names = next(csv.reader([line], delimiter=separator), [])
     if not any(name.strip() for name in names):
-        raise ValueError(f"{path} is empty: a table has a line of column names, and rows below it")
+        raise InputError(f"{path} is empty: a table has a line of column names, and rows below it")
     if "\0" in line:
-        raise ValueError(f"{path} is not text; name it by what it is")
+        raise InputError(f"{path} is not text; name it by what it is")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(
+        raise InputError(
             f"{path} has more than one column named {twice[0]!r}; names have to differ"
         )
     return names
@@ -151,7 +152,7 @@ def _kinds(rows: Any, names: Sequence[str], decimal: str | None) -> dict[str, st
         wanted += [f"count(*) FILTER (WHERE {test})" for test in tests]
     n_rows, *counts = _one_line(rows, ", ".join(wanted))
     if not n_rows:
-        raise ValueError("the files have column names and no rows")
+        raise InputError("the files have column names and no rows")
     out = {}
     for k, name in enumerate(names):
         n, whole, numbers, booleans = counts[4 * k : 4 * k + 4]
@@ -171,7 +172,7 @@ def _one_line(rows: Any, wanted: str) -> tuple[int, ...]:
     try:
         found: tuple[int, ...] = rows.aggregate(wanted).fetchall()[0]
     except duckdb.Error as error:
-        raise ValueError(_said(error)) from None
+        raise InputError(_said(error)) from None
     return found
 
 

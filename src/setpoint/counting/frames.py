@@ -37,6 +37,7 @@ from setpoint.counting.source import (
     too_large,
 )
 from setpoint.counting.work import Work, streamed
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.goals.errors import nearest
@@ -74,7 +75,7 @@ class LazyFrames(Source):
     def __init__(self, frame: Any) -> None:
         known = _narwhals(frame)
         if not isinstance(known, nw.LazyFrame):
-            raise TypeError(f"a lazy frame is needed, not {type(frame).__name__}")
+            raise InputTypeError(f"a lazy frame is needed, not {type(frame).__name__}")
         self._frame: nw.LazyFrame[Any] = known
         implementation = known.implementation
         self.engine = _NAMES.get(implementation, str(implementation.value))
@@ -195,7 +196,7 @@ class LazyFrames(Source):
     def _check(self, names: Sequence[str]) -> None:
         for name in names:
             if name not in self._schema:
-                raise ValueError(
+                raise InputError(
                     f"the table has no column {name!r} ({nearest(name, list(self._schema))})"
                 )
 

@@ -7,6 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from setpoint.counting.source import Source
+from setpoint.errors import InputTypeError
 
 __all__ = ["is_lazy", "source_of"]
 
@@ -39,7 +40,7 @@ def source_of(frame: Any) -> Source:
         return source
     lazy = nw.from_native(frame, pass_through=True)
     if not isinstance(lazy, nw.LazyFrame):
-        raise TypeError(
+        raise InputTypeError(
             f"a lazy frame is wanted (a DuckDB relation, a Polars LazyFrame, a dask or Spark "
             f"frame), found {type(frame).__name__}"
         )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from setpoint.counting.kernel import merge
 from setpoint.counting.pieces import Ask
 from setpoint.counting.reading import kind_of_arrow, package
+from setpoint.errors import InputError
 from setpoint.evidence.counts import Counts
 
 __all__ = ["Files", "RowGroups", "answers", "coded_texts", "counted", "files_of"]
@@ -82,14 +83,14 @@ def files_of(paths: str | PathLike[str] | Sequence[str | PathLike[str]]) -> File
     schemas = [m.schema.to_arrow_schema().remove_metadata() for m in metadata]
     for path, schema in zip(found, schemas, strict=True):
         if different := set(schema.names) ^ set(schemas[0].names):
-            raise ValueError(
+            raise InputError(
                 f"{path} and {found[0]} do not have the same columns: "
                 f"{', '.join(sorted(different))}"
             )
     try:
         schema = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
-        raise ValueError(f"the files do not have columns of the same types: {error}") from error
+        raise InputError(f"the files do not have columns of the same types: {error}") from error
     types = dict(zip(schema.names, schema.types, strict=True))
     pieces = [
         RowGroups(path, groups, None, types)

@@ -25,6 +25,7 @@ from setpoint.counting.pieces import (
 )
 from setpoint.counting.reading import kind_of_arrow, kind_of_pandas, values_of
 from setpoint.counting.source import GroupBy, Part, RowHash, Source
+from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.typing import Floats
@@ -138,7 +139,7 @@ class Partitions(Source):
             If there is a column of that name, or none of a name in `needs`.
         """
         if name in self._kinds:
-            raise ValueError(f"there is a column {name!r} already: give the scores another name")
+            raise InputError(f"there is a column {name!r} already: give the scores another name")
         needs = tuple(self._kinds if needs is None else needs)
         self._check(needs)
         scored = Scored(function, name, needs)
@@ -265,7 +266,7 @@ class Partitions(Source):
 
     def _check(self, names: Iterable[str]) -> None:
         if unknown := [name for name in names if name not in self._kinds]:
-            raise ValueError(
+            raise InputError(
                 f"there is no column {', '.join(map(repr, unknown))}: the columns are "
                 f"{', '.join(map(repr, self._kinds))}"
             )

@@ -14,6 +14,7 @@ import numpy as np
 from setpoint.counting.kernel import Kinds, bins_of, count, inside, is_good, order_of, reached
 from setpoint.counting.reading import family, levels_of, numbers_of, package
 from setpoint.counting.source import GroupBy, Part, Rest
+from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, MISSING, Counts
 from setpoint.typing import Bools, Codes, Floats
@@ -62,7 +63,7 @@ class Scored(NamedTuple):
         # No rows: models refuse them, and there is nothing to compute.
         scores = np.asarray(self.function(frame) if n else [], np.float64)
         if scores.shape != (n,):
-            raise ValueError(
+            raise InputError(
                 f"the function of column {self.name!r} returned an array of shape {scores.shape} "
                 f"for {n} rows; it has to be ({n},)"
             )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.counting.source import LARGEST_WHOLE, Rest, too_large
+from setpoint.errors import InputTypeError
 from setpoint.evidence.columns import compress, factorize
 from setpoint.packages import needed_by
 from setpoint.typing import Bools, Codes, Floats
@@ -115,7 +116,7 @@ def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if kind_of_arrow(column.type) not in ("number", "boolean"):
-        raise TypeError(f"column {name!r} holds {column.type}, not numbers")
+        raise InputTypeError(f"column {name!r} holds {column.type}, not numbers")
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
     whole = pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)
@@ -184,7 +185,7 @@ def _numbers_of_objects(column: NDArray[Any], name: str) -> tuple[Floats, Bools 
     missing = np.fromiter(map(_is_missing, rows), bool, len(rows))
     for value in rows:
         if not _is_missing(value) and family(value) not in ("number", "boolean"):
-            raise TypeError(f"column {name!r} holds {value!r}, not only numbers")
+            raise InputTypeError(f"column {name!r} holds {value!r}, not only numbers")
     numbers = (0.0 if no else float(v) for v, no in zip(rows, missing.tolist(), strict=True))
     return np.fromiter(numbers, np.float64, len(rows)), missing
 

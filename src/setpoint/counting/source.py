@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.typing import Floats
@@ -124,19 +125,19 @@ LARGEST_WHOLE = 2.0**53
 
 def too_large(name: str) -> ValueError:
     """The error about whole numbers that a float64 does not distinguish."""
-    return ValueError(
+    return InputError(
         f"the column {name!r} holds whole numbers beyond 2**53, which float64 cannot tell apart; "
         "use their ranks"
     )
 
 
-class TooManyLinesError(ValueError):
+class TooManyLinesError(InputError):
     """Grouping gives more lines than can be taken."""
 
 
 def no_hash(engine: str) -> TypeError:
     """That an engine does not hash rows, and which ones do."""
-    return TypeError(
+    return InputTypeError(
         "confidence: rows that certify are chosen by a hash of the row, which rows of "
         f"{engine} do not have; allowed are tables of DuckDB, Polars and dask, and Parquet files. "
         "Goals whose constraints only loosen as the threshold moves one way, such as a floor on "

@@ -10,6 +10,7 @@ from typing import Any
 
 from setpoint.counting.delimited import relation_of_text
 from setpoint.counting.duck import connected, duckdb_module, first_line
+from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 
 __all__ = ["ALLOWED", "files_named", "is_database", "table_of"]
@@ -65,7 +66,7 @@ def table_of(
     >>> table_of("scores.xlsx")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: scores.xlsx is not a table that can be counted: allowed are .parquet, ...
+    setpoint.errors.InputError: scores.xlsx is not a table that can be counted: ...
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     texts = [os.fspath(path) for path in given]
@@ -73,7 +74,7 @@ def table_of(
     databases = [text for text in texts if is_database(text)]
     if databases:
         if len(texts) > 1:
-            raise ValueError(
+            raise InputError(
                 f"{databases[0]} is a table of a database, which is taken alone, found "
                 f"{len(texts)} tables"
             )
@@ -86,7 +87,7 @@ def table_of(
     kinds = {path: _kind_of(path) for path in files}
     if len(set(kinds.values())) > 1:
         one, other = (next(p for p in files if kinds[p] == kind) for kind in ("Parquet", "CSV"))
-        raise ValueError(f"tables are all Parquet or all CSV, found {one} and {other}")
+        raise InputError(f"tables are all Parquet or all CSV, found {one} and {other}")
     if kinds[files[0]] == "Parquet":
         _refuse_of_text(of_text, files[0])
         return _of_parquet(files)
@@ -116,7 +117,7 @@ def files_named(paths: Sequence[str]) -> list[str]:
     for path in paths:
         at = Path(path)
         if at.is_dir():
-            raise ValueError(
+            raise InputError(
                 f"{path} is a folder; name the files in it, as in '{at / '*.parquet'}'"
             )
         if at.exists():
@@ -124,12 +125,12 @@ def files_named(paths: Sequence[str]) -> list[str]:
         elif has_magic(path):
             fitting = sorted(p for p in glob(path, recursive=True) if not Path(p).is_dir())
             if not fitting:
-                raise ValueError(f"{path}: no file fits this pattern")
+                raise InputError(f"{path}: no file fits this pattern")
             found += fitting
         else:
-            raise ValueError(f"{path}: there is no such file")
+            raise InputError(f"{path}: there is no such file")
     if not found:
-        raise ValueError(f"no tables are named; {ALLOWED}")
+        raise InputError(f"no tables are named; {ALLOWED}")
     return list(dict.fromkeys(found))
 
 
@@ -141,14 +142,14 @@ def _kind_of(path: str) -> str:
     if name.endswith(_TEXT):
         return "CSV"
     if name.endswith(_DATABASES):
-        raise ValueError(f"{path} is a database: name a table in it, {path}::TABLE")
-    raise ValueError(f"{path} is not a table that can be counted: {ALLOWED}")
+        raise InputError(f"{path} is a database: name a table in it, {path}::TABLE")
+    raise InputError(f"{path} is not a table that can be counted: {ALLOWED}")
 
 
 def _refuse_of_text(given: dict[str, str | None], path: str) -> None:
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name} is for CSV, and {path} is not, found {value!r}")
+            raise InputError(f"{name} is for CSV, and {path} is not, found {value!r}")
 
 
 def _of_parquet(files: list[str]) -> Any:
@@ -159,7 +160,7 @@ def _of_parquet(files: list[str]) -> Any:
         try:
             one = connection.read_parquet([escape(path)])
         except duckdb.Error as error:
-            raise ValueError(
+            raise InputError(
                 f"{path} is not a Parquet file, or was cut short ({first_line(error)}); "
                 "copy it again, or name it by what it is"
             ) from None
@@ -174,13 +175,13 @@ def _refuse_other_schema(
 ) -> None:
     for name in own.keys() ^ schema.keys():
         has, lacks = (path, other) if name in own else (other, path)
-        raise ValueError(
+        raise InputError(
             f"{has} has a column {name!r}, and {lacks} has none; files that are counted together "
             "have the same columns"
         )
     for name, kind in own.items():
         if kind != schema[name]:
-            raise ValueError(
+            raise InputError(
                 f"column {name!r} is {schema[name]} in {other} and {kind} in {path}; files that "
                 "are counted together have columns of the same types"
             )
@@ -190,16 +191,16 @@ def _of_database(text: str) -> Any:
     """A table or view of a DuckDB file, opened to be read only."""
     path, _, name = text.partition("::")
     if not path.lower().endswith(_DATABASES) or not name:
-        raise ValueError(f"{text} does not name a table of a database: {ALLOWED}")
+        raise InputError(f"{text} does not name a table of a database: {ALLOWED}")
     if Path(path).is_dir():
-        raise ValueError(f"{path} is a folder, and no database")
+        raise InputError(f"{path} is a folder, and no database")
     if not Path(path).exists():
-        raise ValueError(f"{path}: there is no such file")
+        raise InputError(f"{path}: there is no such file")
     duckdb = duckdb_module()
     try:
         connection = connected(path)
     except duckdb.Error as error:
-        raise ValueError(f"{path} cannot be opened as a database: {first_line(error)}") from None
+        raise InputError(f"{path} cannot be opened as a database: {first_line(error)}") from None
     rows = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "
         "WHERE table_catalog = current_database() ORDER BY ALL"
@@ -208,9 +209,9 @@ def _of_database(text: str) -> Any:
              for schema, table in rows}  # fmt: skip
     if name not in known:
         known_names = nearest(name, known) if known else "it has no tables"
-        raise ValueError(f"{path} has no table {name!r} ({known_names})")
+        raise InputError(f"{path} has no table {name!r} ({known_names})")
     schema, table = (part.replace('"', '""') for part in known[name])
     try:
         return connection.sql(f'SELECT * FROM "{schema}"."{table}"')
     except duckdb.Error as error:
-        raise ValueError(f"{text} cannot be read: {first_line(error)}") from None
+        raise InputError(f"{text} cannot be read: {first_line(error)}") from None

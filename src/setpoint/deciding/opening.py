@@ -18,6 +18,7 @@ from setpoint.deciding.certifying import promise_of
 from setpoint.deciding.enough import check_enough, share_to_certify
 from setpoint.deciding.scored import promised
 from setpoint.deciding.splitting import CertifyingRows, content_of, rows_key, set_apart
+from setpoint.errors import InputError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
@@ -194,9 +195,9 @@ def open_fit(
     classifier._check_fit(goal, X, solver)
     if y is None:
         name = type(classifier).__name__
-        raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        raise InputError(f"{name} requires y to be passed, but the target y is None")
     if classifier.baseline is not None and baseline is not None:
-        raise ValueError(
+        raise InputError(
             "baseline is given twice, to the constructor and to fit; evaluate would go by the "
             "constructor's: leave one out"
         )
@@ -246,7 +247,7 @@ def with_certifying_rows(
     settings = promised(data.goal, classifier.confidence)
     if settings is None:
         if certify_on is not None:
-            raise ValueError(
+            raise InputError(
                 "certify_on holds rows that certify, and nothing is to be certified: say how "
                 "confidently (confidence=0.95)"
             )
@@ -255,7 +256,7 @@ def with_certifying_rows(
     data = replace(data, promised=settings)
     if settings.guarantee == "approximate":
         if certify_on is not None:
-            raise ValueError(
+            raise InputError(
                 "certify_on holds rows that certify, and guarantee='approximate' certifies nothing"
             )
         return data
@@ -275,7 +276,7 @@ def _certifying(
     """Rows that certify as given by the user."""
     sets = certify_on if isinstance(certify_on, Mapping) else {None: certify_on}
     if None not in sets:
-        raise ValueError("certify_on holds rows of further data sets alone: those of X are missing")
+        raise InputError("certify_on holds rows of further data sets alone: those of X are missing")
     first = as_datasets({_CERTIFY: sets[None]})[_CERTIFY]
     others = as_datasets({name: rows for name, rows in sets.items() if name is not None})
     rows = given_rows(
@@ -286,14 +287,14 @@ def _certifying(
     judged = CheckedData.check(data.goal, data.classes, rows, decide_on, where)
     key = rows_key(content_of(first.X), judged.kinds(None))
     if key == rows_key(content_of(data.X), data.judged.kinds(None)):
-        raise ValueError(
+        raise InputError(
             "certify_on: these are the rows of the fit; rows that certify take no part in anything "
             "else"
         )
     digest = RowDigest.of(data.X, column_names(data.X), data.weight)
     seen = 0.0 if digest is None else digest.share_of(first.X)
     if seen > 0.0:
-        raise ValueError(
+        raise InputError(
             f"certify_on: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
             "certify take no part in anything else"
         )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from setpoint.errors import InputError
 from setpoint.evidence import Evidence
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.index import taken
@@ -137,7 +138,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
     for name, index in (*first.items(), *second.items()):
         if not len(index):
             where = "X" if name is None else f"datasets[{name!r}]"
-            raise ValueError(
+            raise InputError(
                 f"{where}: the rows are too much alike to set some of them apart: rows with equal "
                 "content lie on one side; give other rows to certify with (certify_on=)"
             )
@@ -163,7 +164,7 @@ def _check_classes(data: FitData, first: Codes, second: Codes) -> None:
         if (true == code).any() and not (
             (true[first] == code).any() and (true[second] == code).any()
         ):
-            raise ValueError(
+            raise InputError(
                 f"X: class {label!r} has too few rows to set some of them apart; give rows of "
                 "their own to certify with (certify_on=)"
             )
@@ -278,7 +279,7 @@ def alike(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | 
     kinds = np.asarray(kinds)
     if (kinds != kinds[first][place])[repeated].mean() > _MOST_AGREED:
         return None
-    raise ValueError(
+    raise InputError(
         f"{where}: {100 * repeated.mean():.3g} % of the rows equal others, labels included. Copies "
         "of a row would certify the model that learnt from them: leave them out, or give rows of "
         "their own to certify with (certify_on=)"

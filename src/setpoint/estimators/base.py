@@ -17,6 +17,7 @@ from setpoint.blackbox.measuring import measured_value
 from setpoint.caller import warn_caller
 from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
+from setpoint.errors import InputError
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.estimators.fingerprint import fingerprint
@@ -122,7 +123,7 @@ class GoalClassifier(DecidesByRule):
             if self._value_of(name) is not None:
                 inner.setdefault(name, {})[rest] = inside.pop(key)
             elif name in self.get_params(False) and not hasattr(getattr(self, name), "set_params"):
-                raise ValueError(
+                raise InputError(
                     f"{name}={getattr(self, name)!r} takes no parameters, got {rest!r}"
                 )
         super().set_params(**inside)
@@ -271,15 +272,15 @@ class GoalClassifier(DecidesByRule):
         check_is_fitted(self)
         wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
         if (X is None) != (y is None):
-            raise ValueError("frontier: X and y go together")
+            raise InputError("frontier: X and y go together")
         if X is None and any(value is not None for value in rows.values()):
             given = ", ".join(name for name, value in rows.items() if value is not None)
-            raise ValueError(f"frontier: {given} belongs to rows that X and y give")
+            raise InputError(f"frontier: {given} belongs to rows that X and y give")
         evidence = getattr(self, "evidence_", None)
         if X is not None:
             evidence = self._evidence(X, y, **rows, goal=wanted)
         if evidence is None:
-            raise ValueError(
+            raise InputError(
                 "frontier: the rows that the rule was found on are not available (copies and model "
                 "files do not hold them): give X and y"
             )
@@ -388,13 +389,13 @@ class GoalClassifier(DecidesByRule):
         names = self.sensitive_features
         words = [] if names is None else [names] if isinstance(names, str) else names
         if not isinstance(words, (list, tuple)) or not all(isinstance(w, str) for w in words):
-            raise ValueError(
+            raise InputError(
                 "sensitive_features in the constructor names columns of X, one or a list, got a "
                 f"{type(names).__name__}; pass columns of values to fit"
             )
         deployed = Deployed.of(self.baseline)
         if deployed is not None and not deployed.lasts:
-            raise ValueError(
+            raise InputError(
                 "baseline in the constructor is a column of X or a classifier, got a "
                 f"{type(deployed.source).__name__}; pass predictions to fit"
             )

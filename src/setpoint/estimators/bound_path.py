@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError
 from setpoint.estimators.path import BoundPath, check_trainable
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.expressions import Const
@@ -86,7 +87,7 @@ def bound_path(
         raise GoalError(f"vary= is a constraint with a number on its right side, got '{moved}'")
     levels = levels_of(values)
     if levels is None:
-        raise ValueError("values= is a list of bounds, got None")
+        raise InputError("values= is a list of bounds, got None")
     judged_by = _arguments(held_out, classifier)
     failed: InfeasibleError | None = None
     reports: list[GoalReport | None] = []
@@ -134,15 +135,15 @@ def _arguments(held_out: Any, classifier: Any) -> Mapping[str, Any] | None:
         return dict(zip(("X", "y"), held_out, strict=True))
     wanted = "held_out= is (X, y), or a mapping with X, y and what else evaluate takes"
     if not isinstance(held_out, Mapping):
-        raise ValueError(f"{wanted}, got a {type(held_out).__name__}")
+        raise InputError(f"{wanted}, got a {type(held_out).__name__}")
     known = list(inspect.signature(classifier.evaluate).parameters)
     for key in held_out:
         if key not in known:
-            raise ValueError(f"{wanted}; it takes no {key!r} ({nearest(key, known)})")
+            raise InputError(f"{wanted}; it takes no {key!r} ({nearest(key, known)})")
     for key in ("X", "y"):
         if key not in held_out:
             found = ", ".join(map(repr, held_out)) or "nothing"
-            raise ValueError(f"{wanted}; {key!r} is missing, found: {found}")
+            raise InputError(f"{wanted}; {key!r} is missing, found: {found}")
     return held_out
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.notebook import ShowsReport
 from setpoint.goals.errors import GoalError, listed, nearest
 from setpoint.inputs.arrays import column_names, column_of
@@ -178,7 +179,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         """Refuse what nothing can be drawn from."""
         known = (numbers.Integral, np.random.Generator, np.random.RandomState)
         if self.random_state is not None and not isinstance(self.random_state, known):
-            raise ValueError(
+            raise InputError(
                 f"random_state is None, an int or a generator, got {self.random_state!r}"
             )
 
@@ -206,7 +207,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         try:
             row_draws(some, key=key, feature_names=names)
         except TypeError as error:
-            raise TypeError(
+            raise InputTypeError(
                 f"draw='row' cannot hash these rows, and the rule draws: {error}. Use "
                 "draw='random', draw= a column that identifies the row, or randomized=False"
             ) from None
@@ -215,7 +216,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         """Refuse a `draw` that ``predict`` could not use."""
         known = ["row", "random", *(column_names(X) or ())]
         if self.draw not in known:
-            raise ValueError(
+            raise InputError(
                 f"draw is 'row', 'random' or a column of X, got {self.draw!r} "
                 f"({nearest(self.draw, known)})"
             )

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
+from setpoint.errors import InputError
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.inputs import Table
@@ -63,7 +64,7 @@ class Standardized:
             scale[scale <= 1e-12 * np.abs(mean)] = 0.0  # rounding of a constant
         large = ~np.isfinite(mean + scale)
         if large.any():
-            raise ValueError(
+            raise InputError(
                 f"X: the values of column {int(large.argmax())} are too large to be standardised; "
                 "scale them first, or pass preprocessor=None"
             )
@@ -113,7 +114,7 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
-        raise ValueError(
+        raise InputError(
             f"{error}: X holds text; preprocessor= takes a transformer that makes numbers of it, "
             "such as a ColumnTransformer with OneHotEncoder"
         ) from error
@@ -141,7 +142,7 @@ def fit_preprocessor(given: Any, rows: Table, classes: ClassOrder) -> Any:
         return Standardized.fit(rows.X, rows.weight)
     if hasattr(given, "fit") and hasattr(given, "transform"):
         return clone(given).fit(rows.X, np.array(classes.labels)[rows.true])
-    raise ValueError(
+    raise InputError(
         "preprocessor is 'standardize', None or a transformer with fit and transform, got "
         f"{given!r}"
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.deciding import Certification, Decision, FitData, Found, Tries, open_fit
+from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.estimators.features import checked_features, without_column
 from setpoint.evidence import Evidence
@@ -59,13 +60,13 @@ def check_confidence(classifier: TrainedClassifier) -> None:
     """
     asked, name = Confidence.of(classifier.confidence), type(classifier).__name__
     if asked.guarantee == "approximate":
-        raise ValueError(
+        raise InputError(
             f"confidence: guarantee='approximate' tries rules on cross-validated scores, which "
             f"{name} has none of: its training looks at the goal itself; leave it out, and rows "
             "are kept apart that certify"
         )
     if asked.for_next is not None:
-        raise ValueError(
+        raise InputError(
             f"confidence: for_next={asked.for_next} promises the next rows for thresholds of one "
             f"model, and {name} certifies several models of its training: leave it out, and the "
             "promise is for the population"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.packages import needed_by
 from setpoint.typing import Floats
 
@@ -67,9 +68,9 @@ def device_for(name: str) -> str:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         said = str(error).partition("\n")[0]
-        raise ValueError(f"device={name!r} cannot be used here: {said}") from error
+        raise InputError(f"device={name!r} cannot be used here: {said}") from error
     if device.type == "meta":
-        raise ValueError("device='meta' holds no numbers, so nothing can be trained there")
+        raise InputError("device='meta' holds no numbers, so nothing can be trained there")
     return str(device)
 
 
@@ -129,17 +130,17 @@ def _made(module: str | Callable[..., Any], d: int) -> torch.nn.Module:
             layers += [nn.Linear(sizes[i], sizes[i + 1]), nn.ReLU()]
         return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
     if isinstance(module, nn.Module):
-        raise TypeError(
+        raise InputTypeError(
             f"module is a {type(module).__name__} that is made already, and several fits would "
             "share its weights: give a function that makes it"
         )
     if not callable(module):
-        raise TypeError(
+        raise InputTypeError(
             f"module={module!r}: 'linear', 'mlp' or a function that makes a torch module is needed"
         )
     made = module(*_arguments(module, d))
     if not isinstance(made, nn.Module):
-        raise TypeError(f"module returned {_describe(made)}, which is not a torch.nn.Module")
+        raise InputTypeError(f"module returned {_describe(made)}, which is not a torch.nn.Module")
     return made
 
 
@@ -155,7 +156,7 @@ def _arguments(factory: Callable[..., Any], d: int) -> tuple[int, ...]:
         except TypeError:
             continue
         return arguments
-    raise TypeError(
+    raise InputTypeError(
         f"module takes {signature}: it is called with the number of features, or with nothing"
     )
 
@@ -177,11 +178,11 @@ def check_output(module: torch.nn.Module, n_features: int) -> None:
             # The first call also gives lazy modules their shape.
             out = module(torch.zeros(2, n_features, dtype=dtype_of(module)))
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
-        raise ValueError(f"module cannot take rows of {n_features} features: {error}") from error
+        raise InputError(f"module cannot take rows of {n_features} features: {error}") from error
     finally:
         module.train(was)
     if not isinstance(out, torch.Tensor) or tuple(out.shape) not in ((2,), (2, 1)):
-        raise ValueError(
+        raise InputError(
             f"module made {_describe(out)} of 2 rows, and one logit for each row is needed: "
             "shape (2,) or (2, 1)"
         )
@@ -196,10 +197,10 @@ def _check_state(module: torch.nn.Module) -> None:
     import torch
 
     if not any(p.requires_grad for p in module.parameters()):
-        raise ValueError("module has no parameters to train")
+        raise InputError("module has no parameters to train")
     for name, value in module.state_dict().items():
         if not isinstance(value, torch.Tensor):
-            raise ValueError(f"module keeps {name}, {_describe(value)}: only tensors can be stored")
+            raise InputError(f"module keeps {name}, {_describe(value)}: only tensors can be stored")
 
 
 # ---------------------------------------------------------------------- rows
@@ -342,7 +343,7 @@ def unpack(data: bytes) -> dict[str, torch.Tensor]:
     try:
         out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
     except error as why:
-        raise ValueError(f"these are not the weights of a module: {why}") from why
+        raise InputError(f"these are not the weights of a module: {why}") from why
     return out
 
 
@@ -363,7 +364,7 @@ def load_bytes(module: torch.nn.Module, data: bytes) -> None:
     try:
         module.load_state_dict(state)
     except RuntimeError as error:
-        raise ValueError(f"these are weights of another module: {error}") from error
+        raise InputError(f"these are weights of another module: {error}") from error
 
 
 def module_of(module: Any, state: bytes, n_features: int) -> torch.nn.Module:

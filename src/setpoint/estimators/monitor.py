@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.fingerprint import fingerprint
 from setpoint.evidence import Confusion
@@ -148,11 +149,13 @@ class Monitor:
         if own is not None:
             check_is_fitted(own)
         if goal is None and own is None:
-            raise TypeError("Monitor: goal is missing; only a classifier of this library has one")
+            raise InputTypeError(
+                "Monitor: goal is missing; only a classifier of this library has one"
+            )
         if not is_number(alpha) or not 0.0 < alpha < 1.0:
-            raise ValueError(f"alpha is a number above 0 and below 1, got {alpha!r}")
+            raise InputError(f"alpha is a number above 0 and below 1, got {alpha!r}")
         if not isinstance(restart, bool):
-            raise ValueError(f"restart is True or False, got {restart!r}")
+            raise InputError(f"restart is True or False, got {restart!r}")
         self.model, self.alpha, self.restart = model, float(alpha), restart
         self.goal = as_goal(own._goal() if goal is None else goal)  # type: ignore[union-attr]
         if not self.goal.constraints:
@@ -166,7 +169,7 @@ class Monitor:
         else:
             known = getattr(model, "classes_", None) if classes is None else classes
             if known is None:
-                raise TypeError("Monitor: classes is missing, all labels that rows may have")
+                raise InputTypeError("Monitor: classes is missing, all labels that rows may have")
             self._classes = classes_of(known, known, pos_label, "classes", goal=self.goal)
         values = dict(groups or {}) or _groups_of(own)
         strata = _strata(self.goal, values, len(self._classes.labels))
@@ -217,7 +220,7 @@ class Monitor:
             If an argument is wrong; the state is then as before.
         """
         if self.model is None:
-            raise TypeError("this Monitor has no model: update_decisions takes decisions")
+            raise InputTypeError("this Monitor has no model: update_decisions takes decisions")
         looks: dict[str, Any] = {}
         own = isinstance(self.model, GoalClassifier)
         if own and sensitive_features is None:
@@ -258,7 +261,7 @@ class Monitor:
         self, decided: Any, y: Any, X: Any, columns: Any, baseline: Any, late: bool
     ) -> Self:
         if late and y is None:
-            raise ValueError("late=True is for labels of rows that were counted before: y is None")
+            raise InputError("late=True is for labels of rows that were counted before: y is None")
         pred = self._classes.codes(decided, "y_pred" if X is None else "predict")
         rows = GivenRows(len(pred), y, None, columns, baseline, X)
         checked = CheckedData.check(self.goal, self._classes, {None: rows}, None, unlabelled=True)
@@ -371,14 +374,14 @@ class Monitor:
             If it is of another goal, model or alpha, or is not such a state.
         """
         if data.get("format") != FORMAT or "wealth" not in data:
-            raise ValueError(f"a state of a Monitor of format {FORMAT} is read here")
+            raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
         own = self.to_dict()
         for name, what in (
             ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "alpha"),
             ("restart", "restart"), ("model", "model"),
         ):  # fmt: skip
             if data.get(name) != own[name]:
-                raise ValueError(
+                raise InputError(
                     f"the state is of another {what}: {data.get(name)!r}, and here it is "
                     f"{own[name]!r}"
                 )
@@ -387,7 +390,7 @@ class Monitor:
             known = getattr(self._wealth, f.name)
             array = np.array(data["wealth"][f.name], known.dtype)
             if array.size != known.size:
-                raise ValueError(f"the state is damaged: {f.name} has {array.size} numbers")
+                raise InputError(f"the state is damaged: {f.name} has {array.size} numbers")
             state[f.name] = array.reshape(known.shape)
         self._wealth = Wealth(**state)
         self.alarms_ = [Alarm(**a) for a in data["alarms"]]
@@ -430,7 +433,7 @@ def _strata(goal: Goal, groups: Mapping[str, Sequence[Any]], n: int) -> tuple[St
         elif column in groups:
             levels.append((column, list(groups[column])))
         else:
-            raise ValueError(
+            raise InputError(
                 f"groups: the goal compares the values of {column!r}, and which there are is not "
                 f"known: give groups={{{column!r}: [...]}}"
             )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from setpoint.errors import InputTypeError
 from setpoint.estimators.monitor import Monitor
 from setpoint.report.displays import style
 
@@ -63,7 +64,7 @@ class MonitorDisplay:
 
     def __init__(self, monitor: Monitor) -> None:
         if not isinstance(monitor, Monitor):
-            raise TypeError(f"monitor= is a Monitor, got {type(monitor).__name__}")
+            raise InputTypeError(f"monitor= is a Monitor, got {type(monitor).__name__}")
         self.monitor = monitor
 
     def plot(self, ax: style.Canvas = None) -> Self:

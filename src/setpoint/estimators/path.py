@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from setpoint.errors import InputTypeError
 from setpoint.report.displays.fitted import class_or_object, has_method
 from setpoint.report.report import GoalReport
 from setpoint.typing import Floats
@@ -63,7 +64,7 @@ def check_trainable(classifier: Any, name: str) -> None:
         It says what is wanted.
     """
     if not has_method(classifier, "_bound_path"):
-        raise TypeError(
+        raise InputTypeError(
             f"{name}= is a classifier of this library that trains a model for its goal, got "
             f"{class_or_object(classifier)}"
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.path import BoundPath, check_trainable
 from setpoint.goals.goal import Goal
 from setpoint.report.displays import style
@@ -59,7 +60,7 @@ class BoundPathDisplay:
 
     def __init__(self, path: BoundPath) -> None:
         if not isinstance(path, BoundPath):
-            raise TypeError(f"path= is what bound_path returns, got {type(path).__name__}")
+            raise InputTypeError(f"path= is what bound_path returns, got {type(path).__name__}")
         self.path = path
 
     @classmethod
@@ -211,4 +212,4 @@ def _ends(at: Floats) -> tuple[float, float]:
 
 def _check(kind: str) -> None:
     if kind not in ("bound", "tradeoff"):
-        raise ValueError(f"kind= is 'bound' or 'tradeoff', got {kind!r}")
+        raise InputError(f"kind= is 'bound' or 'tradeoff', got {kind!r}")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.blackbox.blackbox import BlackBox
+from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.skops_io import skops_io
 from setpoint.inputs.files import atomic_write
 
@@ -39,7 +40,7 @@ FORMAT = 3
 _MEMBER = "setpoint.json"
 
 
-class ModelFileError(ValueError):
+class ModelFileError(InputError):
     """A file that is not a model, is damaged, too new, or holds types that are not trusted."""
 
 
@@ -74,7 +75,7 @@ def _check_findable(model: Any) -> None:
     parameters = model.get_params() if hasattr(model, "get_params") else {}
     for name, value in parameters.items():
         if hasattr(value, "state_dict") and not isinstance(value, type):
-            raise TypeError(
+            raise InputTypeError(
                 f"{name} is a {type(value).__name__} that is made already, which no model file can "
                 "hold: give a function that makes it, or store the model with pickle"
             )
@@ -82,7 +83,7 @@ def _check_findable(model: Any) -> None:
         if isinstance(value, BlackBox) and value.function is not None:
             where = value.path.partition(":")[2]
         if "<" in where:
-            raise TypeError(
+            raise InputTypeError(
                 f"{name} is {where}, which no reader of a file can find by its name: define it "
                 "with def or class at the top of a module"
             )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from setpoint.errors import InputTypeError
 from setpoint.estimators.planning import RowsNeeded, short_percent
 from setpoint.report.displays import style
 
@@ -51,7 +52,7 @@ class RowsNeededDisplay:
 
     def __init__(self, plan: RowsNeeded) -> None:
         if not isinstance(plan, RowsNeeded):
-            raise TypeError(f"plan= is what rows_needed returns, got {type(plan).__name__}")
+            raise InputTypeError(f"plan= is what rows_needed returns, got {type(plan).__name__}")
         self.plan = plan
 
     def plot(self, ax: style.Canvas = None) -> Self:

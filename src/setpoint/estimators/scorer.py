@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import shifted_by
+from setpoint.errors import InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.evaluation import value_of
 from setpoint.evidence import Confusion
@@ -134,7 +135,7 @@ class GoalScorer:
         """
         unknown = sorted(set(requests) - set(_ROUTED))
         if unknown:
-            raise TypeError(f"set_score_request takes {list(_ROUTED)}, got {unknown}")
+            raise InputTypeError(f"set_score_request takes {list(_ROUTED)}, got {unknown}")
         self._requests.update(requests)
         return self
 
@@ -159,7 +160,7 @@ def _scores(estimator: Any, X: Any, classes: ClassOrder) -> NDArray[np.float64]:
         return -values if classes.positive_first else values
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(X), np.float64)[:, classes.order[1]] - 0.5
-    raise TypeError(
+    raise InputTypeError(
         f"{type(estimator).__name__} has neither decision_function nor predict_proba, and the "
         "metric takes scores"
     )

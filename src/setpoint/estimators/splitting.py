@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedShuffleSplit, check_cv
 from sklearn.utils.validation import _num_samples
 
+from setpoint.errors import InputError
 from setpoint.parameters import is_integer
 
 __all__ = ["Fold", "folds_of"]
@@ -44,13 +45,13 @@ def folds_of(
     (2, 2)
     """
     if isinstance(cv, bool | str) or (is_integer(cv) and cv < 2):
-        raise ValueError(
+        raise InputError(
             "cv is a whole number >= 2, a share between 0 and 1, a splitter or its splits, got "
             f"{cv!r}"
         )
     if isinstance(cv, float):
         if not 0 < cv < 1:
-            raise ValueError(f"cv as a share lies between 0 and 1, got {cv}")
+            raise InputError(f"cv as a share lies between 0 and 1, got {cv}")
         if seed is None:
             seed = int(np.random.default_rng().integers(2**32))
         cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
@@ -64,5 +65,5 @@ def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
     at = np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
     odd = at[(at < -n_rows) | (at >= n_rows)]
     if len(odd):
-        raise ValueError(f"cv: a split names row {odd[0]}, and X has {n_rows:,} rows")
+        raise InputError(f"cv: a split names row {odd[0]}, and X has {n_rows:,} rows")
     return at

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Confusion
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.errors import nearest
@@ -60,9 +61,9 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
     [[0.625, 0.125], [0.125, 0.125]]
     """
     if not isinstance(rates, Mapping):
-        raise TypeError(f"rates is a mapping of names to shares, got {type(rates).__name__}")
+        raise InputTypeError(f"rates is a mapping of names to shares, got {type(rates).__name__}")
     if goal.needs.datasets or goal.needs.baseline:
-        raise ValueError(
+        raise InputError(
             "rates: the goal refers to data sets or to the deployed model, of which stated rates "
             "say nothing; pass y_true and y_pred of a pilot"
         )
@@ -70,18 +71,18 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
     grouped = {name: isinstance(value, Mapping) for name, value in rates.items()}
     if columns and not (rates and all(grouped.values())):
         column = min(columns)
-        raise ValueError(
+        raise InputError(
             f"rates: the goal names the column {column!r}, so each group has its own: "
             f"{{'{column}=a': {{'share': 0.4, 'prior': ...}}, '{column}=b': ...}}"
         )
     if any(grouped.values()) and not columns:
-        raise ValueError("rates: the goal names no column, so there are no groups to state")
+        raise InputError("rates: the goal names no column, so there are no groups to state")
     if not columns:
         return [_confusion((Stratum(),), [t]) for t in _tables(rates, "rates")]
     keys = [_key(name, goal, columns) for name in rates]
     shares = [_share_of(name, group) for name, group in rates.items()]
     if abs(sum(shares) - 1.0) > 1e-6:
-        raise ValueError(f"rates: the shares of the groups sum to {sum(shares):.6g}, not to 1")
+        raise InputError(f"rates: the shares of the groups sum to {sum(shares):.6g}, not to 1")
     found = [
         _tables({k: v for k, v in group.items() if k != "share"}, f"rates[{name!r}]")
         for name, group in rates.items()
@@ -114,24 +115,24 @@ def _key(name: str, goal: Goal, columns: set[str]) -> tuple[tuple[str, Label], .
         column, equals, text = (x.strip() for x in part.partition("="))
         if not equals or column not in columns:
             wanted = ", ".join(f"{c}=value" for c in sorted(columns))
-            raise ValueError(f"rates: a group is written {wanted!r} here, got {name!r}")
+            raise InputError(f"rates: a group is written {wanted!r} here, got {name!r}")
         named = goal.needs.columns[None][column] or ()
         out[column] = next((value for value in named if str(value) == text), text)
     if out.keys() != columns:
-        raise ValueError(f"rates: {name!r} says nothing of {min(columns - out.keys())!r}")
+        raise InputError(f"rates: {name!r} says nothing of {min(columns - out.keys())!r}")
     return tuple(sorted(out.items()))
 
 
 def _share_of(name: str, group: Mapping[str, float]) -> float:
     if "share" not in group:
-        raise ValueError(f"rates[{name!r}]: 'share' is missing, the group's share of the rows")
+        raise InputError(f"rates[{name!r}]: 'share' is missing, the group's share of the rows")
     _check(group["share"], "share", f"rates[{name!r}]")
     return float(group["share"])
 
 
 def _check(value: Any, name: str, where: str) -> None:
     if not is_number(value) or not 0.0 <= value <= 1.0:
-        raise ValueError(f"{where}: {name} is a share between 0 and 1, got {value!r}")
+        raise InputError(f"{where}: {name} is a share between 0 and 1, got {value!r}")
 
 
 def _tables(rates: Mapping[str, float], where: str) -> list[Floats]:
@@ -139,17 +140,17 @@ def _tables(rates: Mapping[str, float], where: str) -> list[Floats]:
     known = dict(rates)
     for name, value in known.items():
         if name not in ("prior", *_RATES):
-            raise ValueError(
+            raise InputError(
                 f"{where}: {name!r} is not a rate that can be stated ({nearest(name, _RATES)})"
             )
         _check(value, name, where)
     if "specificity" in known:
         fpr = 1.0 - known.pop("specificity")
         if abs(known.setdefault("false_positive_rate", fpr) - fpr) > _ROUNDING:
-            raise ValueError(f"{where}: specificity and false_positive_rate contradict each other")
+            raise InputError(f"{where}: specificity and false_positive_rate contradict each other")
     others = known.keys() - {"prior"}
     if "prior" not in known or len(others) not in (1, 2):
-        raise ValueError(f"{where}: a table of two classes takes {_WANTED}, got {sorted(rates)}")
+        raise InputError(f"{where}: a table of two classes takes {_WANTED}, got {sorted(rates)}")
     prior = known["prior"]
     ways = [known] if len(others) == 2 else [{**known, **more} for more in _open(prior, known)]
     out = []
@@ -157,7 +158,7 @@ def _tables(rates: Mapping[str, float], where: str) -> list[Floats]:
         tp, fp = _accepted(prior, way)
         table = np.array([[1.0 - prior - fp, fp], [prior - tp, tp]])
         if not (0.0 < prior < 1.0 and np.isfinite(table).all() and (table >= -_ROUNDING).all()):
-            raise ValueError(f"{where}: no table of two classes has {dict(rates)}")
+            raise InputError(f"{where}: no table of two classes has {dict(rates)}")
         out.append(np.maximum(table, 0.0))
     return out
 

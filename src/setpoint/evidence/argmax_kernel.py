@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.errors import InputError
 
 __all__ = ["argmax_features", "choose"]
 
@@ -87,11 +88,11 @@ def argmax_features(
     B = np.ascontiguousarray(B, dtype=np.float64)
     n = scores_cm.shape[0]
     if W.shape != B.shape or W.ndim != 2 or W.shape[1] != n or not 0 < n < 1 << 16:
-        raise ValueError(f"W {W.shape} and B {B.shape} must be (n_segments, {n}), n below 65,536")
+        raise InputError(f"W {W.shape} and B {B.shape} must be (n_segments, {n}), n below 65,536")
     if soft:
         true = None
     elif true is None:
-        raise ValueError("label evidence needs the true classes")
+        raise InputError("label evidence needs the true classes")
     n_rows = scores_cm.shape[1]
     ends = np.array([0, n_rows] if starts is None else starts, np.int64)
     if (
@@ -100,7 +101,7 @@ def argmax_features(
         or ends[-1] != n_rows
         or (np.diff(ends) < 0).any()
     ):
-        raise ValueError(f"starts must ascend from 0 to {n_rows}, {len(W) + 1} of them")
+        raise InputError(f"starts must ascend from 0 to {n_rows}, {len(W) + 1} of them")
     best = np.empty(_BLOCK)
     # Narrow classes keep the select narrow: two to three times faster than int64.
     pred: NDArray[np.integer[Any]] = np.empty(_BLOCK, np.uint8 if n <= 256 else np.uint16)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.typing import Codes, Integers
 
 __all__ = ["ONE_BLOCK", "BlockCodes", "Blocks"]
@@ -65,9 +66,9 @@ class BlockCodes:
         if last is not None and last[0] is block and last[1] == n_blocks:
             return last[2]
         if block.shape != self._stratum.shape:
-            raise ValueError(f"blocks {block.shape} are not those of {self._stratum.size} rows")
+            raise InputError(f"blocks {block.shape} are not those of {self._stratum.size} rows")
         if block.size and not 0 <= int(block.min()) <= int(block.max()) < n_blocks:
-            raise ValueError(f"blocks must lie within [0, {n_blocks})")
+            raise InputError(f"blocks must lie within [0, {n_blocks})")
         own = block if self._order is None else block[self._order]
         code = own.astype(np.int64) * self.n_strata + self._stratum
         self._last = block, n_blocks, code

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.evidence.strata import Stratum, segments_of
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
@@ -45,7 +46,7 @@ class Codebook:
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
-            raise ValueError(f"a codebook has at least two classes, got {self.classes}")
+            raise InputError(f"a codebook has at least two classes, got {self.classes}")
 
     @property
     def n_classes(self) -> int:
@@ -142,7 +143,7 @@ class Marginals:
 
     def __post_init__(self) -> None:
         if self.weights.shape != self.smallest.shape:
-            raise ValueError(
+            raise InputError(
                 f"smallest has shape {self.smallest.shape}, weights {self.weights.shape}"
             )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.populations import Label
@@ -79,7 +80,7 @@ class Confusion:
         if not isinstance(other, Confusion):
             return NotImplemented
         if self.classes != other.classes:
-            raise ValueError(f"classes differ: {self.classes} and {other.classes}")
+            raise InputError(f"classes differ: {self.classes} and {other.classes}")
         strata = tuple(dict.fromkeys(self.strata + other.strata))
         place = {c: i for i, c in enumerate(strata)}
         mine = [place[c] for c in self.strata]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.count import count_pairs
 from setpoint.evidence.rows import Rows
@@ -81,7 +82,7 @@ class Labels(Credit):
     def check(self, rows: Rows, scores: Floats) -> None:
         """Scores of any kind will do."""
         if len(scores) != rows.n_rows:
-            raise ValueError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
+            raise InputError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
 
     def is_exact(self, codebook: Codebook) -> bool:
         """It is not: the best response on labelled rows would have to tell each row apart."""
@@ -107,9 +108,9 @@ class Posteriors(Credit):
     def check(self, rows: Rows, scores: Floats) -> None:
         """Posteriors that sum to one, and a column for each thing that they are of."""
         if scores.ndim != 2 or len(scores) != rows.n_rows:
-            raise ValueError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
+            raise InputError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
         if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
-            raise ValueError(
+            raise InputError(
                 "soft evidence needs posteriors: numbers >= 0 that sum to 1 in each row"
             )
         self._check_columns(rows.codebook, scores.shape[1])
@@ -117,7 +118,7 @@ class Posteriors(Credit):
     def _check_columns(self, book: Codebook, n_scores: int) -> None:
         """One posterior for each class."""
         if n_scores != book.n_classes:
-            raise ValueError(
+            raise InputError(
                 f"{n_scores} posteriors a row for {book.n_classes} classes need joint_columns"
             )
 
@@ -185,13 +186,13 @@ class JointPosteriors(Posteriors):
         columns = self.columns
         shape = (len(book.segments), n_scores, 2)
         if columns.shape != shape:
-            raise ValueError(f"joint_columns {columns.shape} must be {shape}")
+            raise InputError(f"joint_columns {columns.shape} must be {shape}")
         stratum, true = columns[..., 0], columns[..., 1]
         within = (stratum < len(book.strata)) & (true < book.n_classes)
         if (columns < 0).any() or not within.all():
-            raise ValueError("joint_columns must be codes of strata and of classes")
+            raise InputError("joint_columns must be codes of strata and of classes")
         if (book.stratum_segment[stratum] != np.arange(shape[0])[:, None]).any():
-            raise ValueError("joint_columns of a segment must refer to its own strata")
+            raise InputError("joint_columns of a segment must refer to its own strata")
 
     def is_exact(self, codebook: Codebook) -> bool:
         """It is: posteriors price each stratum."""

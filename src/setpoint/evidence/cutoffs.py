@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.errors import InputError
 from setpoint.evidence.key_sort import sorted_keys
 
 __all__ = ["cutoffs", "midway", "midways"]
@@ -77,9 +78,9 @@ def cutoffs(
     if kind.dtype == np.bool_:
         kind = kind.view(np.uint8)
     if scores.ndim != 1 or kind.shape != scores.shape:
-        raise ValueError(f"scores {scores.shape} and kind {kind.shape} must be equally long")
+        raise InputError(f"scores {scores.shape} and kind {kind.shape} must be equally long")
     if kind.size and (kind.min() < 0 or kind.max() >= n_kinds):
-        raise ValueError(f"kind must lie in [0, {n_kinds})")
+        raise InputError(f"kind must lie in [0, {n_kinds})")
     if weight is None:
         packed = _pack(scores, kind, n_kinds)
         if packed is not None:
@@ -97,7 +98,7 @@ def cutoffs(
     else:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
         if weight.shape != scores.shape:
-            raise ValueError(f"scores {scores.shape} and weight {weight.shape} differ in length")
+            raise InputError(f"scores {scores.shape} and weight {weight.shape} differ in length")
         present = weight != 0.0
         if not present.all():
             scores, kind, weight = scores[present], kind[present], weight[present]

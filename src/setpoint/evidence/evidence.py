@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
 from setpoint.evidence.codebook import Codebook, Coded, Marginals
@@ -104,7 +105,7 @@ class Evidence(Coded):
     def concat(cls, parts: Sequence[Evidence]) -> Evidence:
         """All rows of several parts with the same classes and segments, by labels."""
         if any(part.credit.by_posteriors for part in parts):
-            raise ValueError("join evidence before it is given posteriors")
+            raise InputError("join evidence before it is given posteriors")
         if len(parts) == 1:
             return parts[0]
         scores = np.concatenate([part.scores for part in parts])
@@ -287,7 +288,7 @@ class Evidence(Coded):
         array([[[0.9, 0.6]]])
         """
         if not self.credit.of_classes:
-            raise ValueError("joint posteriors are priced by a loss tensor: tensor_counts")
+            raise InputError("joint posteriors are priced by a loss tensor: tensor_counts")
         rows, m, soft = self.by_segment, len(self.strata), self.credit.by_posteriors
         code = rows.codes.of(blocks.code, blocks.n)
         true = None if soft else rows.true
@@ -337,7 +338,7 @@ class Evidence(Coded):
         """
         rows = self.by_segment
         if G.shape[:2] != (len(self.segments), len(rows.scores)):
-            raise ValueError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
+            raise InputError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
         return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
 
     def block_counts(self, decided: Integers, blocks: Blocks = ONE_BLOCK) -> Floats:

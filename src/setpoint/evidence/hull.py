@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.errors import InputError
 
 __all__ = ["hull"]
 
@@ -57,7 +58,7 @@ def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
     x = np.ascontiguousarray(x, dtype=np.float64)
     y = np.ascontiguousarray(y, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or x.size == 0:
-        raise ValueError(f"x {x.shape} and y {y.shape} must be equally long, at least one point")
+        raise InputError(f"x {x.shape} and y {y.shape} must be equally long, at least one point")
     if x[0] == x[-1] and y[0] == y[-1]:
         return np.zeros(1, dtype=np.int64)
     # Powers of two: exact, and keep the cross products of tiny weights from underflow.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
@@ -263,7 +264,7 @@ class Rows:
             Expected numbers, as prefix sums give them without another pass.
         """
         if self.weight is not None or self.codebook.n_classes != 2:
-            raise ValueError("only unweighted rows of two classes are known by their number")
+            raise InputError("only unweighted rows of two classes are known by their number")
         counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
         return self._confusion(counts, counts.copy())
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
 from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.confusion import Confusion
@@ -149,7 +150,7 @@ class StreamedEvidence(Coded):
         ------
         ValueError
         """
-        raise ValueError("rows with posteriors have no curve of cut-offs")
+        raise InputError("rows with posteriors have no curve of cut-offs")
 
     def confusion_of_accepted(self, accepted: Floats) -> Confusion:
         """Posteriors have no cut-offs to accept by.
@@ -158,7 +159,7 @@ class StreamedEvidence(Coded):
         ------
         ValueError
         """
-        raise ValueError("rows with posteriors are not accepted by a cut-off")
+        raise InputError("rows with posteriors are not accepted by a cut-off")
 
     # ------------------------------------------------------------------ sums by blocks
     @property

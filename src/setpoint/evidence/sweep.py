@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.compiled import kernel
+from setpoint.errors import InputError
 from setpoint.evidence.ratios import Ratios, affine, ratio
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
@@ -95,7 +96,7 @@ def best_of(
     if tiebreak is None:
         tiebreak = np.zeros(width)
     if tiebreak.shape != (width,) or required.shape[1:] != (width,):
-        raise ValueError(f"forms over {width - 1} kinds need {width} entries")
+        raise InputError(f"forms over {width - 1} kinds need {width} entries")
     index, value, n_feasible, below, above = sweep(
         counts, *ratios, required, tiebreak, SATISFIED, near
     )

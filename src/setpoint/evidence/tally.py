@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError, SetpointError
 from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.counted import Decider
@@ -22,7 +23,7 @@ from setpoint.typing import Codes, Floats
 __all__ = ["Bins", "ChangedTableError", "Lines", "Tally"]
 
 
-class ChangedTableError(RuntimeError):
+class ChangedTableError(SetpointError, RuntimeError):
     """Two passes over a table do not agree."""
 
 
@@ -293,7 +294,7 @@ class Tally(Coded):
             segment = np.full(bins.n_bins, s) if rule.needs_segments else None
             decided = rule.distribution(bins.low, segment)
             if (decided != rule.distribution(bins.high, segment)).any():
-                raise ValueError("a threshold of the rule lies inside a bin: count the rows by it")
+                raise InputError("a threshold of the rule lies inside a bin: count the rows by it")
             for k, (stratum, true) in enumerate(bins.kinds):
                 counts[:, stratum, true] = bins.counts[:, k] @ decided
         rows = self.totals[0]
@@ -309,7 +310,7 @@ class Tally(Coded):
     def confusion_of_accepted(self, accepted: Floats) -> Confusion:
         """Rows of weight 1: from how many are accepted by stratum and true class."""
         if self.is_weighted:
-            raise ValueError("only unweighted rows of two classes are known by their number")
+            raise InputError("only unweighted rows of two classes are known by their number")
         counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
         return Confusion(
             self.classes, self.strata, counts, counts.copy(), self.totals[0], self.smallest

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.guarantees.ladder import Rung, rungs_of
@@ -51,7 +52,7 @@ def cutoff_ladder(
     """
     cuts = CutoffSet(tests.program.table, evidence)
     if cuts.n_blocks > MOST_SEGMENTS:
-        raise ValueError(f"thresholds of {cuts.n_blocks} segments are too many to try them all")
+        raise InputError(f"thresholds of {cuts.n_blocks} segments are too many to try them all")
     shape = len(evidence.strata), 3, 2
     numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
     parts = [_counts(s, n, shape) for s, n in zip(cuts.segments, numbers, strict=True)]

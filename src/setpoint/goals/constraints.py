@@ -7,6 +7,7 @@ import numbers
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from setpoint.errors import InputTypeError
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import literal
 
@@ -67,7 +68,7 @@ class Constraint:
             object.__setattr__(self, "relation", flipped)
 
     def __bool__(self) -> bool:
-        raise TypeError(
+        raise InputTypeError(
             "a constraint is neither true nor false before it is measured; write "
             "'0.3 <= x <= 0.5' as two constraints, and join constraints with commas: "
             "subject_to(a >= 0.3, a <= 0.5)"
@@ -103,7 +104,7 @@ class Constraint:
 def _confidence(value: object) -> float:
     wanted = "confidence is a number above 0 and below 1, such as 0.99"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{wanted}, got {value!r} ({type(value).__name__})")
+        raise InputTypeError(f"{wanted}, got {value!r} ({type(value).__name__})")
     try:
         number = float(value)
     except OverflowError:

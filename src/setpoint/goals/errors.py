@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from setpoint.errors import InputError
+
 __all__ = [
     "EmptyPopulationError",
     "GoalError",
@@ -17,7 +19,7 @@ __all__ = [
 ]
 
 
-class GoalError(ValueError):
+class GoalError(InputError):
     """A goal that is not a goal, or that does not fit the data it is bound to."""
 
 

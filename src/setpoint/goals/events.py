@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.typing import Floats
 
 __all__ = [
@@ -38,7 +39,7 @@ def _parts(words: str) -> tuple[tuple[str, bool], ...]:
     parts = tuple((w.lstrip("!"), not w.startswith("!")) for w in words.split())
     unknown = [w for w, _ in parts if w not in _WORDS]
     if unknown:
-        raise ValueError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
+        raise InputError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
     return parts
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputTypeError
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.entries import TABLE, Param, parameters_of
 from setpoint.goals.errors import GoalError
@@ -126,7 +127,7 @@ class Expression(HasReducers):
         return apply("abs", self)
 
     def __pow__(self, other: object) -> Expression:
-        raise TypeError("** is not in the language of goals: write x * x, sqrt(x) or 1 / x")
+        raise InputTypeError("** is not in the language of goals: write x * x, sqrt(x) or 1 / x")
 
     # -- comparison -----------------------------------------------------------------
     def __ge__(self, other: Expression | Number) -> Constraint:
@@ -136,25 +137,25 @@ class Expression(HasReducers):
         return Constraint(self, "<=", operand(other))
 
     def __gt__(self, other: object) -> Constraint:
-        raise TypeError(
+        raise InputTypeError(
             "a constraint is written with >=, never >; the larger of two expressions is "
             "maximum(a, b), not max(a, b)"
         )
 
     def __lt__(self, other: object) -> Constraint:
-        raise TypeError(
+        raise InputTypeError(
             "a constraint is written with <=, never <; the smaller of two expressions is "
             "minimum(a, b), not min(a, b)"
         )
 
     def __bool__(self) -> bool:
-        raise TypeError(
+        raise InputTypeError(
             "an expression is neither true nor false before it is measured; compare it with a "
             "number, as in precision >= 0.9"
         )
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("an expression cannot be iterated over")
+        raise InputTypeError("an expression cannot be iterated over")
 
     # -- populations and reducers ---------------------------------------------------
     def __call__(self, *, label: Any) -> Expression:
@@ -445,7 +446,7 @@ def operand(value: object) -> Expression:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
         if callable(value) and hasattr(value, "signature"):
             raise GoalError(f"{value} needs its parameters: {value.signature}")
-        raise TypeError(
+        raise InputTypeError(
             f"the language of goals takes numbers and expressions, got {value!r} "
             f"({type(value).__name__})"
         )

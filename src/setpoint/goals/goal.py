@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from html import escape
 from typing import Literal, Protocol, runtime_checkable
 
+from setpoint.errors import InputTypeError
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.entries import TABLE
 from setpoint.goals.errors import GoalError, GoalSyntaxError, NoFormulaError
@@ -170,12 +171,12 @@ def _parsed(text: str) -> Goal:
 
 def _check_constraint(value: object) -> None:
     if isinstance(value, bool):
-        raise TypeError(
+        raise InputTypeError(
             f"subject_to got {value}: == compares how two expressions are written; for a "
             "constraint write abs(x - c) <= tolerance"
         )
     if not isinstance(value, Constraint):
-        raise TypeError(f"a constraint is written with >= or <=, got {value!r}")
+        raise InputTypeError(f"a constraint is written with >= or <=, got {value!r}")
 
 
 def maximize(objective: Expression) -> Goal:
@@ -226,7 +227,7 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
         return maximize(goal)
     if isinstance(goal, Expression):
         raise GoalError(f"say which way: maximize({goal}) or minimize({goal})")
-    raise TypeError(
+    raise InputTypeError(
         "goal is a Goal, its text, a metric, or a function as a black box, got "
         f"{type(goal).__name__}"
     )

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputTypeError
 from setpoint.goals.errors import GoalError
 
 __all__ = [
@@ -114,12 +115,12 @@ def plain_label(value: Any, what: str) -> Label:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None:
-        raise TypeError(
+        raise InputTypeError(
             f"{what} must be text, a number or a bool, got None, which marks a missing value: fill "
             "such rows in, for example with 'unknown', and name that"
         )
     if not isinstance(value, (str, int, float)):
-        raise TypeError(
+        raise InputTypeError(
             f"{what} must be text, a number or a bool, got {value!r} ({type(value).__name__})"
         )
     if isinstance(value, (bool, str)):
@@ -207,7 +208,7 @@ def chosen_rows(
         if isinstance(item, Mapping):
             pairs += item.items()
         elif not isinstance(item, str):
-            raise TypeError(
+            raise InputTypeError(
                 f".on takes the name of a data set, a dict or column=value, got {item!r}"
             )
         elif dataset is not None:
@@ -218,7 +219,7 @@ def chosen_rows(
             dataset = str.__str__(item)
     for name, value in [*pairs, *where.items()]:
         if not isinstance(name, str) or not name:
-            raise TypeError(f".on: a column is named by text, got {name!r}")
+            raise InputTypeError(f".on: a column is named by text, got {name!r}")
         if name in columns:
             raise GoalError(f".on names the column {name!r} twice")
         columns[str.__str__(name)] = plain_label(value, f"the value of {name!r} in .on")

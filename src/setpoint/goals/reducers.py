@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from setpoint.errors import InputTypeError
 from setpoint.goals.errors import GoalError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
     names: list[str] = []
     for c in columns:
         if not isinstance(c, str) or not c:
-            raise TypeError(f".{kind} takes names of columns, got {c!r}")
+            raise InputTypeError(f".{kind} takes names of columns, got {c!r}")
         if c in names:
             raise GoalError(f".{kind} names the column {c!r} twice")
         names.append(str.__str__(c))

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.drawing import drawn_p, number_of_draws
 from setpoint.guarantees.melding import melded_p
@@ -96,7 +97,7 @@ def p_value(
     (0.06, 'gaffke')
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1, got {level!r}")
+        raise InputError(f"level must lie between 0 and 1, got {level!r}")
     return _Testing(counted, strict, fractional, weighted, seed).test(part, level)
 
 

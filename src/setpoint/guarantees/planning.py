@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.goal import as_goal
@@ -139,7 +140,7 @@ class Pilot:
         program = Program(linked, confusion.marginals, folder)
         counted = CountedRates(program.table, confusion)
         if counted.is_large:
-            raise ValueError("there are too many classes and groups to plan rows for")
+            raise InputError("there are too many classes and groups to plan rows for")
         return cls(program, counted)
 
     @property

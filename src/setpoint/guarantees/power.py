@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtri, xlogy
 
+from setpoint.errors import InputError
 from setpoint.guarantees.requirements import Requirement
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import CountedRates
@@ -219,9 +220,9 @@ def fewest_trials(q: float, delta: float) -> int:
     (29, 299)
     """
     if not 0.0 <= q < 1.0:
-        raise ValueError(f"a share that can be exceeded is at least 0 and below 1, got {q}")
+        raise InputError(f"a share that can be exceeded is at least 0 and below 1, got {q}")
     if not 0.0 < delta < 1.0:
-        raise ValueError(f"the level of a test lies between 0 and 1, got {delta}")
+        raise InputError(f"the level of a test lies between 0 and 1, got {delta}")
     if q == 0.0:
         return 1
     m = max(math.floor(math.log(delta) / math.log(q)) - 1, 1)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Marginals
 from setpoint.guarantees.guarantee import Shown
@@ -60,7 +61,7 @@ class Promise:
         """
         own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
-            raise ValueError(
+            raise InputError(
                 f"confidence promises constraints, and '{linked.goal}' has none: add one, such as "
                 "subject to precision >= 0.9"
             )

@@ -21,6 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import betainccinv, betaincinv
 
+from setpoint.errors import InputError
 from setpoint.typing import Floats
 
 __all__ = ["clopper_pearson", "difference_above", "quantile", "ratio_above", "ratio_below"]
@@ -36,7 +37,7 @@ def quantile(tail: float) -> float:
     1.96
     """
     if not 0.0 < tail < 1.0:
-        raise ValueError(f"a tail lies between 0 and 1, got {tail}")
+        raise InputError(f"a tail lies between 0 and 1, got {tail}")
     return -NormalDist().inv_cdf(tail)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
+from setpoint.errors import InputError
 from setpoint.inference.proportions import quantile
 from setpoint.typing import Floats
 
@@ -187,7 +188,7 @@ def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int6
 def _counts(k: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
     k, n = np.asarray(k, float), np.asarray(n, float)
     if not all((np.isfinite(x) & (x == np.round(x))).all() for x in (k, n)):
-        raise ValueError("successes and trials are whole numbers")
+        raise InputError("successes and trials are whole numbers")
     return k, n
 
 
@@ -195,18 +196,18 @@ def _tail_arguments(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> tuple[Float
     k, n = _counts(k, n)
     share = np.asarray(share, float)
     if not (n >= 0).all():
-        raise ValueError("the number of trials is 0 or more")
+        raise InputError("the number of trials is 0 or more")
     if not ((share >= 0) & (share <= 1)).all():
-        raise ValueError("a share of successes lies between 0 and 1")
+        raise InputError("a share of successes lies between 0 and 1")
     return k, n, share
 
 
 def _limit_arguments(k: ArrayLike, n: ArrayLike, tail: float) -> tuple[Floats, Floats]:
     k, n = _counts(k, n)
     if not ((k >= 0) & (k <= n)).all():
-        raise ValueError("the number of successes is from 0 to n")
+        raise InputError("the number of successes is from 0 to n")
     if not 0.0 < tail < 1.0:
-        raise ValueError(f"a tail lies between 0 and 1, got {tail}")
+        raise InputError(f"a tail lies between 0 and 1, got {tail}")
     return k, n
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.inference.fraction import value_at
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.tails import at_least, lower_limit, upper_limit
@@ -96,7 +97,7 @@ def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: floa
     True
     """
     if relation not in (">=", "<="):
-        raise ValueError(f"the relation is '>=' or '<=', got {relation!r}")
+        raise InputError(f"the relation is '>=' or '<=', got {relation!r}")
     fraction = None if counted.is_large else counted.fraction(x)
     weight = counted.weight_of_rows(x)
     if fraction is None or weight is None:

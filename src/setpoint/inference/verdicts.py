@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal, TypeAlias
 
+from setpoint.errors import InputError
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["FAILS", "OPEN", "SHOWN", "Verdict", "verdict_of"]
@@ -59,7 +60,7 @@ def verdict_of(low: float, high: float, bound: float, relation: str) -> Verdict:
     'too close to call'
     """
     if relation not in (">=", "<="):
-        raise ValueError(f"the relation is '>=' or '<=', got {relation!r}")
+        raise InputError(f"the relation is '>=' or '<=', got {relation!r}")
     if math.isnan(low) or math.isnan(high) or math.isnan(bound):
         return OPEN
     if relation == "<=":

@@ -16,6 +16,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 
@@ -49,9 +50,9 @@ def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
             return None
         columns = frame.columns
     except DuplicateError:
-        raise ValueError(f"{name} has duplicate column names; every name must be unique") from None
+        raise InputError(f"{name} has duplicate column names; every name must be unique") from None
     if len(set(columns)) != len(columns):
-        raise ValueError(f"{name} has duplicate column names; every name must be unique")
+        raise InputError(f"{name} has duplicate column names; every name must be unique")
     return frame
 
 
@@ -91,7 +92,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         if of_list and not all(issubclass(t, str) for t in set(map(type, values))):
             array = np.array(values, dtype=object)  # NumPy had turned numbers into text
     except ValueError:
-        raise ValueError(f"{name} should be a 1d array, got a ragged list") from None
+        raise InputError(f"{name} should be a 1d array, got a ragged list") from None
     if array.ndim == 2 and array.shape[1] == 1:
         if warn:
             from sklearn.exceptions import DataConversionWarning
@@ -104,7 +105,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         array = array.ravel()
     if array.ndim != 1:
         got = f"an array of shape {array.shape}" if array.ndim else described(values)
-        raise ValueError(f"{name} should be a 1d array, got {got} instead.")
+        raise InputError(f"{name} should be a 1d array, got {got} instead.")
     return array
 
 
@@ -118,12 +119,12 @@ def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
     """
     frame = frame_of(X)
     if frame is None:
-        raise ValueError(
+        raise InputError(
             f"{argument} names columns of X ({name!r}), but X is {described(X)}, which has no "
             "column names; pass a frame as X, or the columns themselves, one value a row"
         )
     if name not in frame.columns:
-        raise ValueError(f"{argument}: X has no column {name!r} ({nearest(name, frame.columns)})")
+        raise InputError(f"{argument}: X has no column {name!r} ({nearest(name, frame.columns)})")
     return frame.get_column(name)
 
 
@@ -142,7 +143,7 @@ def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:
         It names the argument and both lengths.
     """
     if len(values) != n_rows:
-        raise ValueError(f"{name} has {len(values)} rows, {n_rows} are expected")
+        raise InputError(f"{name} has {len(values)} rows, {n_rows} are expected")
 
 
 def levels_of(column: Column, name: str) -> list[Any]:
@@ -157,7 +158,7 @@ def levels_of(column: Column, name: str) -> list[Any]:
         return column.levels
     except TypeError:
         odd = next(v for v in column.values.tolist() if _unhashable(v))
-        raise TypeError(
+        raise InputTypeError(
             f"{name} holds values of type {type(odd).__name__}; text, numbers or booleans are "
             "expected"
         ) from None

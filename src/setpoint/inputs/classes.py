@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
@@ -67,7 +68,7 @@ class ClassOrder:
         table = []
         for label in found.tolist():
             if label not in self.labels:
-                raise ValueError(
+                raise InputError(
                     f"{name} holds the label {label!r}, which is not a class "
                     f"({nearest(label, self.labels)})"
                 )
@@ -109,12 +110,12 @@ def classes_of(
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
     if len(labels) < 2:
         what = name if classes is None else "classes"
-        raise ValueError(f"{what} holds one class only, {labels[0]!r}; at least two are needed")
+        raise InputError(f"{what} holds one class only, {labels[0]!r}; at least two are needed")
     if pos_label is not None:
         if len(labels) > 2:
-            raise ValueError(f"pos_label is for two classes, {name} holds {len(labels)}")
+            raise InputError(f"pos_label is for two classes, {name} holds {len(labels)}")
         if pos_label not in labels:
-            raise ValueError(
+            raise InputError(
                 f"pos_label {pos_label!r} is not a class ({nearest(pos_label, labels)})"
             )
     elif len(labels) == 2:
@@ -153,7 +154,7 @@ def two_classes(
     found = classes_of(y, classes, pos_label, goal=goal, category=category)
     if len(found.labels) != 2:
         what = "y" if classes is None else "classes"
-        raise ValueError(
+        raise InputError(
             "Only binary classification is supported. The type of the target is multiclass: "
             f"{what} holds {len(found.labels)} labels"
         )
@@ -181,7 +182,7 @@ def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray
     """
     array = _numbers(scores, name)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
-        raise ValueError(
+        raise InputError(
             f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
             f"for each of [{some(classes.sorted.tolist())}]"
         )
@@ -224,7 +225,7 @@ def posteriors(
         column = array.reshape(len(array))
         out = np.column_stack([1.0 - column, column])
     elif array.ndim != 2 or array.shape[1] != n:
-        raise ValueError(
+        raise InputError(
             f"{name} has shape {array.shape}; {n} classes need posteriors (N, {n}), one column "
             f"for each of [{some(classes.sorted.tolist())}]"
         )
@@ -232,7 +233,7 @@ def posteriors(
         out = np.ascontiguousarray(array[:, classes.order]) if classes.positive_first else array
     if out.size and (lowest := float(out.min())) < -_ROUNDING:
         row = int(out.min(axis=1).argmin())
-        raise ValueError(
+        raise InputError(
             f"{name} are not posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. Calibrated "
             "probabilities are needed where rules are sought over posteriors"
         )
@@ -240,7 +241,7 @@ def posteriors(
     off = np.abs(sums - 1.0)
     if len(off) and (worst := float(off.max())) > _MOST_OFF:
         row = int(off.argmax())
-        raise ValueError(
+        raise InputError(
             f"{name} are not posteriors: row {row} sums to {sums[row]:.6g}; a sum may be off by "
             f"{_MOST_OFF:g} at most"
         )
@@ -266,9 +267,9 @@ def _numbers(scores: Any, name: str) -> Array:
         found = (
             type(array.flat[0]).__name__ if array.dtype == object and array.size else array.dtype
         )
-        raise TypeError(f"{name} holds values of type {found}; scores are numbers")
+        raise InputTypeError(f"{name} holds values of type {found}; scores are numbers")
     if array.dtype.kind in "iu" and array.size and int(np.abs(array).max()) > 2**53:
-        raise ValueError(
+        raise InputError(
             f"{name} holds integers beyond 2**53, which float64 cannot tell apart; pass their ranks"
         )
     return array
@@ -278,7 +279,7 @@ def _finite(array: Array, name: str) -> NDArray[np.float64]:
     out: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(out).all():
         bad = ~np.isfinite(out)
-        raise ValueError(
+        raise InputError(
             f"{name} holds {int(bad.sum())} NaN or infinite values, the first in row "
             f"{int(bad.argmax())}; scores are finite"
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.inputs.arrays import (
@@ -125,14 +126,14 @@ def _named(
         nested = isinstance(given, (list, tuple)) and given and isinstance(given[0], (list, tuple))
         shape: Any = (len(given), len(given[0])) if nested else getattr(given, "shape", ())
         if len(shape) > 1 and shape[1] != 1:
-            raise ValueError(
+            raise InputError(
                 f"{what} has the shape {shape} and no column names; pass a frame, or a dict from "
                 "names to columns"
             )
         return [(_name_of(given, wanted, who), given, what)]
     for name, _ in items:
         if not isinstance(name, str) or not name:
-            raise TypeError(f"{what}: column names must be text, found {name!r}")
+            raise InputTypeError(f"{what}: column names must be text, found {name!r}")
     return [(name, values, f"{what}[{name!r}]") for name, values in items]
 
 
@@ -151,7 +152,7 @@ def _of_X(names: list[str], X: Any) -> list[tuple[str, Any, str]]:
     out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in names]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise ValueError(f"{what} names the column {name!r} of X twice")
+            raise InputError(f"{what} names the column {name!r} of X twice")
     return out
 
 
@@ -161,7 +162,7 @@ def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:
     if isinstance(name, str) and name:
         return name
     if len(wanted) > 1:
-        raise ValueError(
+        raise InputError(
             f"sensitive_features is one column without a name, but {who} {some(wanted)}; pass a "
             "frame, or a dict from names to columns"
         )
@@ -254,21 +255,21 @@ def check_groups(
         levels = [] if gone.any() else column.levels
         odd = "" if kind in "biufU" else str(values.dtype)
     if gone.any() and not missing:
-        raise ValueError(
+        raise InputError(
             f"{where} has {first_bad(gone, 'missing')}; give them a group of their own, for "
             "example with fillna('unknown') in pandas or fill_null('unknown') in polars"
         )
     if infinite.any():
-        raise ValueError(
+        raise InputError(
             f"{where} has {first_bad(infinite, 'infinite')}; groups are text, finite numbers or "
             "booleans: put a number or a text in their place"
         )
     if odd:
-        raise ValueError(
+        raise InputError(
             f"{where} holds values of type {odd}; groups are text, numbers or booleans"
         )
     if not free and len(levels) > most:
-        raise ValueError(
+        raise InputError(
             f"{where} has {len(levels)} distinct values, at most {most} are allowed since "
             "each is a group of its own; bin them first, for example with numpy.digitize or "
             "pandas.cut"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.counting.source import GroupBy, Part, Rest, Source
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Codebook
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
@@ -300,7 +301,7 @@ def _fitting(counts: Counts, own: FrameRows) -> int:
     bits = np.log2(counts.n_rows) + np.log2(most) * (2.0 if most > 1.0 else 1.0)
     q = int(np.floor(_MOST_BITS - bits)) - 1
     if q < 0:
-        raise ValueError(
+        raise InputError(
             f"{own.where}sample_weight: {counts.n_rows} rows of weights up to {most:.3g} are more "
             "than whole numbers of 63 bits can count; divide the weights by a number"
         )
@@ -316,13 +317,13 @@ def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
         It says how many cannot, and why.
     """
     if not counts.n_rows:
-        raise ValueError(f"{own.where}the table has no rows that count")
+        raise InputError(f"{own.where}the table has no rows that count")
     for number, (role, what) in _BAD.items():
         bad = counts.bin == number
         if bad.any():
             name = by.score if role == "score" else by.weight
             argument = "scores" if role == "score" else "sample_weight"
-            raise ValueError(
+            raise InputError(
                 f"{own.where}{argument}: {int(counts.rows[bad].sum())} of {counts.n_rows} rows "
                 f"have a {role} that is {what} in the column {name!r}; scores are finite numbers, "
                 "weights too and not negative"
@@ -333,7 +334,7 @@ def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
             role = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}.get(
                 key.name, "sensitive_features"
             )
-            raise ValueError(
+            raise InputError(
                 f"{own.where}{role}: {int(gone)} of {counts.n_rows} rows have no value in the "
                 f"column {key.name!r}; leave them out, or give them a value of their own"
             )
@@ -360,7 +361,7 @@ def _classes(
     try:
         return classes_of(classes, None, pos_label, "y", goal=goal)
     except TypeError as error:
-        raise TypeError(f"y: {error}") from None
+        raise InputTypeError(f"y: {error}") from None
 
 
 def _as_rows(

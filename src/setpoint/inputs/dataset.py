@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
+from setpoint.errors import InputError, InputTypeError
+
 __all__ = ["Dataset", "as_datasets"]
 
 
@@ -51,7 +53,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.X is None:
-            raise TypeError("Dataset: X is None; a data set needs rows")
+            raise InputTypeError("Dataset: X is None; a data set needs rows")
 
     def __repr__(self) -> str:
         parts = [(f.name, getattr(self, f.name)) for f in fields(self)]
@@ -89,16 +91,16 @@ def as_datasets(datasets: Any) -> dict[str, Dataset]:
     if datasets is None:
         return {}
     if not isinstance(datasets, Mapping):
-        raise TypeError(
+        raise InputTypeError(
             "datasets must be a dict from names to Dataset, (X, y) or X, found "
             f"{type(datasets).__name__}"
         )
     result: dict[str, Dataset] = {}
     for name, value in datasets.items():
         if not isinstance(name, str):
-            raise TypeError(f"datasets: names must be text, found {name!r}")
+            raise InputTypeError(f"datasets: names must be text, found {name!r}")
         if not name.strip():
-            raise ValueError("datasets: a name is empty")
+            raise InputError("datasets: a name is empty")
         result[name] = _as_dataset(name, value)
     return result
 
@@ -107,10 +109,10 @@ def _as_dataset(name: str, value: Any) -> Dataset:
     if isinstance(value, Dataset):
         return value
     if value is None:
-        raise TypeError(f"datasets[{name!r}] is None; pass a Dataset, (X, y) or X")
+        raise InputTypeError(f"datasets[{name!r}] is None; pass a Dataset, (X, y) or X")
     if isinstance(value, tuple):
         if len(value) != 2:
-            raise ValueError(
+            raise InputError(
                 f"datasets[{name!r}] is a tuple of {len(value)}; pass (X, y), or a Dataset with "
                 "weights and side information by name"
             )

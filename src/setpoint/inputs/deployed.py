@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
 from setpoint.inputs.classes import ClassOrder
 from setpoint.parameters import is_number
@@ -54,11 +55,11 @@ class Deployed:
         if self.threshold is None:
             return
         if not is_number(self.threshold) or not math.isfinite(self.threshold):
-            raise ValueError(
+            raise InputError(
                 f"Deployed: threshold is a finite number or None, got {self.threshold!r}"
             )
         if self.is_model:
-            raise ValueError(
+            raise InputError(
                 "Deployed: source is a model, which decides by itself; threshold is for scores"
             )
 
@@ -116,7 +117,7 @@ class Deployed:
             If it is a model without its fit.
         """
         if self.is_model and X is None:
-            raise TypeError(f"{name} is a model, and there is no X here: pass its predictions")
+            raise InputTypeError(f"{name} is a model, and there is no X here: pass its predictions")
         values = one_column(self._values(X, name), name)
         if self.threshold is not None:
             accepted = finite_scores(values, name) >= self.threshold
@@ -124,7 +125,7 @@ class Deployed:
             decided[:] = classes.labels
             return classes.codes(decided[accepted.astype(np.intp)], name, n_rows)
         if values.dtype.kind == "f" and (values[np.isfinite(values)] % 1.0).any():
-            raise ValueError(
+            raise InputError(
                 f"{name} holds decisions (which classes), got continuous numbers: of scores say "
                 "the threshold, Deployed(scores, threshold=...)"
             )
@@ -141,7 +142,7 @@ class Deployed:
         if not self.is_model:
             column = self.column
             if column is not None and column not in (column_names(X) or ()):
-                raise ValueError(
+                raise InputError(
                     f"X has no column {column!r}, which holds the deployed model's scores, and "
                     "this model uses them as a feature"
                 )
@@ -181,13 +182,13 @@ def finite_scores(values: Any, who: str) -> Floats:
     """
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
-        raise ValueError(
+        raise InputError(
             f"{who} gives {array.dtype} values; scores of the deployed model are numbers (its "
             "decisions go without a threshold)"
         )
     bad = ~np.isfinite(array)
     if bad.any():
-        raise ValueError(
+        raise InputError(
             f"{who} gives {int(bad.sum())} NaN or infinite scores, the first in row "
             f"{int(np.argwhere(bad)[0][0])}"
         )

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from setpoint.errors import InputError
+
 __all__ = ["CheckpointError", "atomic_write", "check_settings", "check_writable"]
 
 
-class CheckpointError(ValueError):
+class CheckpointError(InputError):
     """A checkpoint that is damaged, not a checkpoint, not to be written, or of another run."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from setpoint.counting.opening import source_of
 from setpoint.counting.source import Key, Source
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_of, frame_of
@@ -65,25 +66,25 @@ class FrameRows:
         named += [("scores", name) for name in self.posteriors]
         twice = [name for i, name in enumerate(self.posteriors) if name in self.posteriors[:i]]
         if twice:
-            raise ValueError(
+            raise InputError(
                 f"{self.where}scores: the column {twice[0]!r} is named twice; one column for each "
                 "class is allowed"
             )
         for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
             given: object = name
             if not isinstance(given, str):
-                raise TypeError(
+                raise InputTypeError(
                     f"{self.where}{role} is the name of a column of the table, found "
                     f"{type(name).__name__}"
                 )
             if name not in known:
-                raise ValueError(
+                raise InputError(
                     f"{self.where}{role}: the table has no column {name!r} ({nearest(name, known)})"
                 )
         numbers = [(role, roles[role]) for role in ("scores", "sample_weight")]
         for role, column in [*numbers, *(("scores", name) for name in self.posteriors)]:
             if column is not None and known[column] != "number":
-                raise TypeError(
+                raise InputTypeError(
                     f"{self.where}{role}: the column {column!r} holds {known[column]}, allowed are "
                     "numbers"
                 )
@@ -109,7 +110,7 @@ class FrameRows:
                 )
         baseline = self.baseline if dataset in goal.needs.baseline else None
         if self.baseline is not None and not goal.needs.baseline:
-            raise ValueError(
+            raise InputError(
                 f"{self.where}baseline: the goal does not refer to the deployed model, and a table "
                 f"elsewhere is not compared with it; leave out {self.baseline!r}"
             )
@@ -210,7 +211,7 @@ def columns_of(frame: Any, **roles: Any) -> dict[str, Any]:
         If it has no column of a name.
     """
     if frame_of(frame) is None:
-        raise TypeError(
+        raise InputTypeError(
             "arguments name columns of a frame, found data of type "
             f"{type(frame).__name__}; of arrays scores and labels themselves are passed"
         )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.evidence.codebook import Codebook
 from setpoint.evidence.columns import Column
@@ -306,7 +307,7 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
         return None if decide_on == "auto" else (decide_on,)
     if isinstance(decide_on, Sequence) and all(isinstance(name, str) for name in decide_on):
         return tuple(sorted(set(decide_on)))
-    raise ValueError(f"decide_on is 'auto', None or names of columns, got {decide_on!r}")
+    raise InputError(f"decide_on is 'auto', None or names of columns, got {decide_on!r}")
 
 
 def _segments(
@@ -366,7 +367,7 @@ def _table(
 ) -> Table:
     where = "" if dataset is None else f"datasets[{dataset!r}]: "
     if r.n_rows == 0:
-        raise ValueError(f"{where or 'X: '}there are no rows")
+        raise InputError(f"{where or 'X: '}there are no rows")
     true = None
     if r.y is not None:
         true = classes.codes(r.y, f"{where}{y_name}", r.n_rows)

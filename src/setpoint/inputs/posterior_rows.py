@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.counting.columns import plain
+from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.evidence.codebook import Codebook
 from setpoint.evidence.columns import Column
@@ -85,12 +86,12 @@ class PosteriorRows:
         )
         known = counted.classes.sorted.tolist()
         if classes is not None and list(classes) != known:
-            raise ValueError(
+            raise InputError(
                 "classes are in sorted order without repetitions, as the columns of the posteriors "
                 f"are: {known}, got {list(classes)}"
             )
         if len(known) != len(own.posteriors):
-            raise ValueError(
+            raise InputError(
                 f"scores names {len(own.posteriors)} columns {list(own.posteriors)}, and there are "
                 f"{len(known)} classes; one column for each of [{some(known)}] is allowed, in this "
                 "order (classes= names those that y does not hold)"
@@ -172,7 +173,7 @@ class PosteriorRows:
         )
         said = [f"{n} of {found} rows have {text}" for n, text in zip(bad, what, strict=True) if n]
         if said:
-            raise ValueError(
+            raise InputError(
                 f"{self.own.where}scores: {'; '.join(said)}, in the columns {names}; allowed are "
                 "numbers in [0, 1] that sum to 1 in each row"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.dataset import Dataset
@@ -34,7 +35,7 @@ def decided_inputs(
     ``inputs.evidence(decisions)`` has the codes where scores stand.
     """
     if datasets is not None and not isinstance(datasets, Mapping):
-        raise TypeError(
+        raise InputTypeError(
             "datasets must be a dict from names to (y_true or None, y_pred) or Dataset, found "
             f"{type(datasets).__name__}"
         )
@@ -45,7 +46,7 @@ def decided_inputs(
             given += [(d.y, f"datasets[{name!r}]: y_true"), (d.X, f"datasets[{name!r}]: y_pred")]
         classes = union_of([(y, name) for y, name in given if y is not None])
         if len(classes) < 2:
-            raise ValueError(
+            raise InputError(
                 f"y_true and y_pred hold one class only, {classes.tolist()[0]!r}; pass all classes "
                 "as classes=, at least two"
             )
@@ -66,6 +67,6 @@ def _pair(name: str, value: Any) -> Dataset:
         return value
     if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
         return Dataset(value[1], value[0])
-    raise TypeError(
+    raise InputTypeError(
         f"datasets[{name!r}] is (y_true or None, y_pred) or a Dataset, got {value!r:.60}"
     )

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import (
@@ -150,7 +151,7 @@ def column_draws(values: Any, *, key: int) -> NDArray[np.float64]:
 def _checked(key: int) -> int:
     number = operator.index(key)
     if not 0 <= number <= _ALL:
-        raise ValueError(f"key must be in [0, 2**64), found {number}")
+        raise InputError(f"key must be in [0, 2**64), found {number}")
     return number
 
 
@@ -206,9 +207,9 @@ def _frame_sum(
     for name in names:
         if name not in there:
             near = nearest(name, frame.columns)
-            raise ValueError(f"X has no column {name!r}, seen in fit ({near})")
+            raise InputError(f"X has no column {name!r}, seen in fit ({near})")
     if len(set(names)) != len(names):
-        raise ValueError("feature_names holds a name twice")
+        raise InputError("feature_names holds a name twice")
     constants = _constants(start, len(names))
     total = np.zeros(len(frame), dtype=np.uint64)
     for j, name in enumerate(names):
@@ -219,7 +220,7 @@ def _frame_sum(
 
 def _sparse_sum(X: Any, start: np.uint64) -> Bits:
     if X.ndim != 2:
-        raise ValueError(f"X is sparse of shape {X.shape}; rows and columns are expected")
+        raise InputError(f"X is sparse of shape {X.shape}; rows and columns are expected")
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -241,15 +242,15 @@ def _table(X: Any) -> NDArray[Any]:
         if array.dtype.kind in "US" and not hasattr(X, "dtype"):
             array = np.array(X, dtype=object)  # NumPy had turned numbers beside text into text
     except ValueError:
-        raise ValueError("X is a ragged list: its rows differ in length") from None
+        raise InputError("X is a ragged list: its rows differ in length") from None
     if array.ndim == 0:
-        raise ValueError(f"X must have rows; found a {type(X).__name__}")
+        raise InputError(f"X must have rows; found a {type(X).__name__}")
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 def _check_width(shape: tuple[int, ...], feature_names: Sequence[str] | None) -> None:
     if feature_names is not None and shape[-1] != len(feature_names):
-        raise ValueError(f"X has {shape[-1]} columns, fit saw {len(feature_names)}")
+        raise InputError(f"X has {shape[-1]} columns, fit saw {len(feature_names)}")
 
 
 # ---------------------------------------------------------------------------- canonical bits
@@ -265,7 +266,9 @@ def _bits(array: NDArray[Any], name: str, *, exact: bool = False) -> Bits:
         return _time_bits(array, name)
     if kind in "OUST":
         return _object_bits(array.astype(object, copy=False), name, exact)
-    raise TypeError(f"{name} holds {array.dtype}; text, numbers, booleans or dates are expected")
+    raise InputTypeError(
+        f"{name} holds {array.dtype}; text, numbers, booleans or dates are expected"
+    )
 
 
 def _float_bits(array: NDArray[Any]) -> Bits:
@@ -293,7 +296,7 @@ def _time_bits(array: NDArray[Any], name: str) -> Bits:
     elif unit in ("ps", "fs", "as"):
         array, unit, count = array.astype(f"{array.dtype.kind}8[ns]"), "ns", 1
     if unit not in _NANOSECONDS:
-        raise TypeError(f"{name} holds {array.dtype}, which has no length in nanoseconds")
+        raise InputTypeError(f"{name} holds {array.dtype}, which has no length in nanoseconds")
     ticks = array.astype(np.int64).astype(np.uint64)
     scale = np.uint64(_NANOSECONDS[unit] * count & _ALL)
     bits = _mix(ticks * scale + np.uint64(_MARK[array.dtype.kind]))
@@ -308,7 +311,7 @@ def _object_bits(values: NDArray[Any], name: str, exact: bool) -> Bits:
         try:
             return _float_bits(values.astype(np.float64))  # None becomes NaN
         except OverflowError:
-            raise ValueError(f"{name} holds an integer beyond the range of float64") from None
+            raise InputError(f"{name} holds an integer beyond the range of float64") from None
     column = Column(values)
     distinct, codes = levels_of(column, name), column.codes
     return np.array([_one(v, name, exact) for v in distinct], dtype=np.uint64)[codes]
@@ -328,14 +331,14 @@ def _one(value: Any, name: str, exact: bool) -> int:
     if time is not None:
         return int(_time_bits(np.array([time]), name)[0])
     if not isinstance(value, (int, float, Decimal, np.integer, np.floating, np.bool_)):
-        raise TypeError(
+        raise InputTypeError(
             f"{name} holds values of type {type(value).__name__}; text, numbers, booleans or dates "
             "are expected"
         )
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"{name} holds an integer beyond the range of float64") from None
+        raise InputError(f"{name} holds an integer beyond the range of float64") from None
     bits = int(_float_bits(np.array([number]))[0])
     if exact and isinstance(value, (int, np.integer)):
         bits += (int(value) - int(number)) * _GOLDEN

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from setpoint.errors import InputError
 from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.goals.goal import Goal
@@ -189,7 +190,7 @@ class OnlineFClassifier(GoalClassifier):
         }
         for name, value in others.items():
             if value is not None:
-                raise ValueError(f"{name}: a stream counts its own rows as a whole; leave it out")
+                raise InputError(f"{name}: a stream counts its own rows as a whole; leave it out")
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         self._learn(X, y, sample_weight, None, afresh=True)

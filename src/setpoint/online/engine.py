@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.online import state as at
@@ -165,7 +166,7 @@ class Engine:
             return np.clip(self._known(z if self._positive_last else -z, 0.0), -_MOST, _MOST)
         proba = np.asarray(self.model.predict_proba(X), dtype=float)
         if proba.ndim != 2 or proba.shape[1] != 2:
-            raise ValueError(
+            raise InputError(
                 f"learner: {type(self.model).__name__}.predict_proba gave an array of shape "
                 f"{proba.shape}; two columns are expected, one a class"
             )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.online import state as at
 from setpoint.online.compiled import inner, outer
 from setpoint.online.learners import CENTRED_ROWS, adapt, settle, update
@@ -36,7 +37,7 @@ _HEAVY = 1e6
 """When a row so much heavier leaves the window, sums without it are mostly rounding."""
 
 
-class NotFiniteError(ValueError):
+class NotFiniteError(InputError):
     """A row cannot be scored; those before it were learnt."""
 
 

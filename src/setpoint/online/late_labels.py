@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError
 from setpoint.inputs.arrays import some
 from setpoint.online.rows import n_rows_of
 
@@ -88,7 +89,7 @@ class Waiting:
         """
         again = [i for i in ids if i in self._rows]
         if again:
-            raise ValueError(f"ids: {some(again)} were predicted already and wait for labels")
+            raise InputError(f"ids: {some(again)} were predicted already and wait for labels")
         _check_once(ids)
 
     def add(self, ids: Sequence[Hashable], rows: Sequence[WaitingRow]) -> None:
@@ -113,10 +114,10 @@ class Waiting:
         _check_once(ids)
         learnt = [i for i in ids if self._gone.get(i) == "learnt"]
         if learnt:
-            raise ValueError(f"ids: {some(learnt)} were learnt already; nothing was learnt now")
+            raise InputError(f"ids: {some(learnt)} were learnt already; nothing was learnt now")
         unknown = [i for i in ids if i not in self._rows and i not in self._gone]
         if unknown:
-            raise ValueError(
+            raise InputError(
                 f"ids: {some(unknown)} were never predicted, or left the buffer of {self.size} "
                 "rows long ago; nothing was learnt now"
             )
@@ -170,7 +171,7 @@ class Waiting:
 def _check_once(ids: Sequence[Hashable]) -> None:
     twice = [i for i, n in Counter(ids).items() if n > 1]
     if twice:
-        raise ValueError(f"ids holds {some(twice)} more than once")
+        raise InputError(f"ids holds {some(twice)} more than once")
 
 
 def _stacked(rows: list[Any]) -> Any:

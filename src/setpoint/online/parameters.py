@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.online import state as at
@@ -89,13 +90,13 @@ class Options:
         beta = f_beta_of(wanted, positive)
         StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by
         if beta is None and solver not in ("sketch", "half"):
-            raise ValueError(
+            raise InputError(
                 f"solver={solver!r} maximises fbeta or jaccard of the positive class, without "
                 f"constraints, and the goal is '{wanted}'; solver='sketch' takes it"
             )
         for name, needed in (("n", "fofo"), ("window", "sketch")):
             if getattr(given, name) is not None and solver != needed:
-                raise ValueError(f"{name} is for solver={needed!r}, got it with solver={solver!r}")
+                raise InputError(f"{name} is for solver={needed!r}, got it with solver={solver!r}")
         step = given.step
         if step == "auto":
             step = (_CONSTANT_STEPS if constant else _STEPS)["nag" if own else learner]
@@ -123,22 +124,22 @@ def _check_own(given: Any) -> None:
     learner, solver = given.learner, given.solver
     if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
         got = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
-        raise TypeError(
+        raise InputTypeError(
             f"learner is one of {list(LEARNERS)} or an object with partial_fit, got {got}"
         )
     if not hasattr(learner, "predict_proba"):
         if not hasattr(learner, "decision_function"):
-            raise TypeError(
+            raise InputTypeError(
                 f"learner: {type(learner).__name__} has neither predict_proba nor decision_function"
             )
         if solver not in ("sketch", "half"):
-            raise ValueError(
+            raise InputError(
                 f"solver={solver!r} needs posteriors, and {type(learner).__name__} has no "
                 "predict_proba; solver='sketch' takes any score"
             )
     for name, default in (("step", "auto"), ("constant_step", False)):
         if getattr(given, name) != default:
-            raise ValueError(
+            raise InputError(
                 f"{name} is for the learners of this library; your own has its own step"
             )
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError, InputTypeError
+
 try:
     from river import base
     from river.base.typing import ClfTarget
@@ -110,13 +112,13 @@ class OnlineF(base.Classifier):
         self.settings = settings
         for name in settings:
             if name not in _SETTINGS:
-                raise TypeError(
+                raise InputTypeError(
                     f"beside goal, classes and pos_label OnlineF takes {', '.join(_SETTINGS)}, "
                     f"got {name}"
                 )
         given = OnlineFClassifier(goal, **settings)
         if not isinstance(given.learner, str):
-            raise TypeError(
+            raise InputTypeError(
                 "learner is 'nag', 'sgd' or 'adagrad' here; OnlineFClassifier takes one of your "
                 f"own, got {type(given.learner).__name__}"
             )
@@ -224,7 +226,7 @@ class OnlineF(base.Classifier):
             return self._codes[y]
         except (KeyError, TypeError):
             declare = "; other labels are declared, classes=(one, other)"
-            raise ValueError(
+            raise InputError(
                 f"y is {y!r}, which is not a class ({nearest(y, self._codes)})"
                 + (declare if self.classes is None else "")
             ) from None
@@ -313,5 +315,5 @@ def _number(name: Hashable, value: Any) -> float:
     except (OverflowError, TypeError, ValueError):
         number = nan
     if not isfinite(number):
-        raise ValueError(f"feature {name!r} is {short(value)}; features are finite numbers")
+        raise InputError(f"feature {name!r} is {short(value)}; features are finite numbers")
     return number

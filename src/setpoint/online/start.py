@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import one_column
 from setpoint.inputs.classes import ClassOrder, two_classes
@@ -102,7 +103,7 @@ def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrde
         return two_classes(y, declared, pos_label, goal=as_goal(goal))
     except ValueError as error:
         if declared is None and "one class only" in str(error):
-            raise ValueError(
+            raise InputError(
                 f"{error}. A stream may begin so: declare classes=, both labels"
             ) from None
         raise
@@ -117,7 +118,7 @@ def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
     """
     found = check_labels(classes, "classes")[0].tolist()
     if found != known.tolist():
-        raise ValueError(f"classes are {found}, and were {known.tolist()} so far")
+        raise InputError(f"classes are {found}, and were {known.tolist()} so far")
 
 
 def weights_for(
@@ -132,7 +133,7 @@ def weights_for(
     if sample_weight is None:
         return None
     if not engine.takes_weights:
-        raise ValueError(
+        raise InputError(
             f"sample_weight: {type(engine.model).__name__}.partial_fit takes no weights"
         )
     return check_weight(sample_weight, n_rows, all_zero=all_zero)
@@ -149,5 +150,5 @@ def names_of(ids: Any) -> list[Hashable]:
     names: list[Hashable] = one_column(ids, "ids").tolist()
     odd = [name for name in names if isinstance(name, bool) or not isinstance(name, (str, int))]
     if odd:
-        raise TypeError(f"ids are text or whole numbers, got {odd[0]!r}")
+        raise InputTypeError(f"ids are text or whole numbers, got {odd[0]!r}")
     return names

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from setpoint.errors import InputError
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import ClassOrder
@@ -53,7 +54,7 @@ def _least(table: Table, wanted: Any) -> float:
     totals = _totals(table)
     least = least_accepted(wanted, totals[1], row_unit(table.weight))
     if least > sum(totals):
-        raise ValueError(
+        raise InputError(
             f"min_positives is {least:g}, and the rows have a weight of {sum(totals):g}"
         )
     return least
@@ -168,7 +169,7 @@ def _split(e: Any, data: Table, seed: int) -> tuple[Codes | None, Codes | None]:
         return None, None
     fewest = int(np.bincount(data.labels).min())
     if min(share, 1.0 - share) * fewest < 1:
-        raise ValueError(
+        raise InputError(
             f"validation_fraction is {share:g}, and the smaller class has {fewest} rows: one at "
             "least has to be on each side"
         )

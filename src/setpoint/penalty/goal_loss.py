@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError
+
 try:
     import torch
 except ImportError as error:
@@ -143,7 +145,7 @@ class GoalLoss(torch.nn.Module):
     ) -> None:
         super().__init__()
         if solver not in _SOLVERS:
-            raise ValueError(
+            raise InputError(
                 f"solver is one of {', '.join(map(repr, _SOLVERS))}, got {solver!r} "
                 f"({nearest(solver, _SOLVERS)})"
             )
@@ -157,7 +159,7 @@ class GoalLoss(torch.nn.Module):
         if min_positives != "auto":
             check_number("min_positives", min_positives, 0.0, "'auto' or ")
         if (positives is None) != (negatives is None):
-            raise ValueError("positives and negatives are given together or not at all")
+            raise InputError("positives and negatives are given together or not at all")
         self._totals: tuple[float, float] | None = None
         if positives is not None and negatives is not None:
             check_number("positives", positives, None)
@@ -294,7 +296,7 @@ class GoalLoss(torch.nn.Module):
         N, P = seen.totals
         if N <= 0 or P <= 0:
             missing = "1" if P <= 0 else "0"
-            raise ValueError(f"y has no row of class {missing}: a threshold needs both classes")
+            raise InputError(f"y has no row of class {missing}: a threshold needs both classes")
         goal = self._loss.goal.with_totals(N, P)
         return best_cut(goal, seen.scores, seen.positive, seen.weight, self._least(P))
 
@@ -368,7 +370,7 @@ class GoalLoss(torch.nn.Module):
         found = state.get("goal"), state.get("solver")
         expected = str(self.goal), self.solver
         if found != expected:
-            raise ValueError(
+            raise InputError(
                 f"this GoalLoss has goal {expected[0]!r} and solver {expected[1]!r}, and the state "
                 f"is that of one with goal {found[0]!r} and solver {found[1]!r}: make it with the "
                 "goal and solver of the training that is to go on"

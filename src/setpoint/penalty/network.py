@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.estimators.modules import (
     as_batch,
     build,
@@ -260,7 +261,7 @@ class _Descent:
         if not normalises or self.team.least_part(n % size or size) > 1:
             return -(-n // size)
         if n < size or self.team.least_part(size) == 1:
-            raise ValueError(
+            raise InputError(
                 "module normalises batches, which takes two rows of a batch in each process: "
                 f"batch_size={size} of {n} rows leaves fewer"
             )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.estimators.modules import batch_size_for
 from setpoint.parameters import Allowed, Number
 from setpoint.penalty.plan import Schedule
@@ -37,10 +38,10 @@ def check_sources(estimator: Any) -> None:
     """
     path = estimator.checkpoint
     if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
-        raise ValueError(f"checkpoint is a path or None, got {path!r}")
+        raise InputError(f"checkpoint is a path or None, got {path!r}")
     module = estimator.module
     if not callable(module) and module not in ("linear", "mlp"):
-        raise ValueError(
+        raise InputError(
             f"module is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
         )
 

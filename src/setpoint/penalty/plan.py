@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import SetpointError
 from setpoint.penalty.candidates import Pool
 from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.problem import Tradeoff
@@ -18,7 +19,7 @@ from setpoint.typing import Floats
 __all__ = ["DivergedError", "Plan", "Rows", "Schedule"]
 
 
-class DivergedError(ArithmeticError):
+class DivergedError(SetpointError, ArithmeticError):
     """Scores or losses are no longer finite: the stage ends, its iterates before stay.
 
     Parameters

@@ -14,6 +14,7 @@ from setpoint.deciding.refusal import refused
 from setpoint.deciding.scored import promised
 from setpoint.deciding.splitting import content_of, rows_key
 from setpoint.deciding.tries import Tries
+from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
@@ -148,31 +149,33 @@ def certify(
     ('certified', 'every cut-off')
     """
     if X is None or y is None:
-        raise TypeError("certify needs X and y: rows that the model has not seen, and their labels")
+        raise InputTypeError(
+            "certify needs X and y: rows that the model has not seen, and their labels"
+        )
     several = isinstance(model, (list, tuple))
     candidates = list(model) if several else [model]
     for one in candidates:
         if not isinstance(one, Rule) and not hasattr(one, "predict"):
-            raise TypeError(
+            raise InputTypeError(
                 f"model is a fitted classifier, a Rule or a list of these, got {one!r:.60}"
             )
     if not candidates:
-        raise ValueError("model: the list is empty")
+        raise InputError("model: the list is empty")
     first = candidates[0]
     if goal is None:
         if not isinstance(first, GoalClassifier):
-            raise TypeError(f"goal is missing: a {type(first).__name__} has none of its own")
+            raise InputTypeError(f"goal is missing: a {type(first).__name__} has none of its own")
         check_is_fitted(first)
         goal = first._goal()
     goal = as_goal(goal)
     settings = promised(goal, confidence)
     if settings is None:
-        raise ValueError("confidence is a number above 0 and below 1, got None")
+        raise InputError("confidence is a number above 0 and below 1, got None")
     if settings.guarantee == "approximate":
-        raise ValueError("guarantee='approximate' fits a model; certify fits none")
+        raise InputError("guarantee='approximate' fits a model; certify fits none")
     anew = new_rule is True or (new_rule == "auto" and not several and _has_scores_alone(first))
     if new_rule not in ("auto", True, False) or (anew and several):
-        raise ValueError(
+        raise InputError(
             f"new_rule is 'auto', True or False, and with a list not True, got {new_rule!r}"
         )
     rows = {
@@ -207,7 +210,7 @@ def _as_they_are(
 ) -> Certified:
     """Test what models and rules decide."""
     if settings.for_next is not None:
-        raise ValueError("for_next goes with a new rule (new_rule=True), whose cut-off it moves")
+        raise InputError("for_next goes with a new rule (new_rule=True), whose cut-off it moves")
     first = candidates[0]
     known = isinstance(first, GoalClassifier)
     classes = first._classes if known else classes_of(y, None, pos_label, goal=goal)
@@ -278,7 +281,7 @@ def _counted(
     digest = getattr(candidate, "digest_", None)
     seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
     if seen > 0.0:
-        raise ValueError(
+        raise InputError(
             f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
             "rows that certify take no part in anything else"
         )

@@ -16,6 +16,7 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from setpoint.counting.source import GroupBy, Key, Rest
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.counts import Counts
 from setpoint.evidence.tally import Bins, Tally
 from setpoint.goals.goal import Goal
@@ -52,18 +53,20 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, os.PathLike)):
-            raise TypeError(f"checkpoint is the path of a file, found {type(self.path).__name__}")
+            raise InputTypeError(
+                f"checkpoint is the path of a file, found {type(self.path).__name__}"
+            )
         self.path = Path(self.path)
         if not self.path.parent.is_dir():
-            raise ValueError(f"checkpoint: there is no folder {str(self.path.parent)!r}")
+            raise InputError(f"checkpoint: there is no folder {str(self.path.parent)!r}")
         if self.path.is_dir():
-            raise ValueError(f"checkpoint: {str(self.path)!r} is a folder; name a file in it")
+            raise InputError(f"checkpoint: {str(self.path)!r} is a folder; name a file in it")
         try:  # before any pass, not after it
             with self._new.open("ab"):
                 pass
             self._new.unlink()
         except OSError as error:
-            raise ValueError(
+            raise InputError(
                 f"checkpoint: {str(self.path)!r} cannot be written ({error.strerror})"
             ) from None
 
@@ -79,18 +82,18 @@ class Checkpoint:
             return None
         try:
             if not is_zipfile(self.path):
-                raise ValueError("no archive of arrays")
+                raise InputError("no archive of arrays")
             with np.load(self.path, allow_pickle=False) as stored:
                 arrays = dict(stored)
             head = json.loads(str(arrays.pop("head")))
         except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
-            raise ValueError(
+            raise InputError(
                 f"checkpoint: {str(self.path)!r} is not one, or is damaged ({error}); name another "
                 "file, or remove it"
             ) from None
         for what, own in self._head().items():
             if head.get(what) != own:
-                raise ValueError(
+                raise InputError(
                     f"checkpoint: {str(self.path)!r} is of another {what}: "
                     f"{head.get(what)!r}, and not {own!r}; name another file, or remove it"
                 )

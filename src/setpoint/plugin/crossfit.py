@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from setpoint.errors import InputError
 from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import ClassOrder, one_score, posteriors
 from setpoint.typing import Floats
@@ -71,7 +72,7 @@ class Response:
         """
         known = getattr(model, "classes_", None)
         if known is not None and list(known) != self.classes.sorted.tolist():
-            raise ValueError(
+            raise InputError(
                 f"{type(model).__name__} knows the classes {np.asarray(known).tolist()}, y holds "
                 f"{self.classes.sorted.tolist()}; every model, and so every fold, has to see "
                 "all of them"
@@ -139,11 +140,11 @@ def splits_of(
     """
     splits = folds_of(cv, X, y, seed, params)
     if not splits:
-        raise ValueError("cv: there is no split (what is iterated over once is empty afterwards)")
+        raise InputError("cv: there is no split (what is iterated over once is empty afterwards)")
     if any(len(test) == 0 for _, test in splits):
-        raise ValueError("cv: a fold has no rows to score")
+        raise InputError("cv: a fold has no rows to score")
     if not refit and len(splits) > 1:
-        raise ValueError(
+        raise InputError(
             f"cv: HoldOut needs a single split, and this gives {len(splits)}: give it a share, or "
             "cv without it"
         )

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.counting.reading import package
 from setpoint.deciding.scored import promised
+from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.progress import LiveLine
 from setpoint.goals.errors import GoalError
@@ -76,7 +77,7 @@ class FitsTables(InnerModel, GoalClassifier):
         check_is_fitted(self)
         names = sensitive_features
         if not (names is None or isinstance(names, str) or _are_names(names)):
-            raise TypeError(
+            raise InputTypeError(
                 "sensitive_features: of a dask DataFrame names of its columns, found "
                 f"{type(names).__name__}"
             )
@@ -168,7 +169,7 @@ class FitsTables(InnerModel, GoalClassifier):
         """Rows in memory are split by cv."""
         number = self.cv.rows_for_fit if isinstance(self.cv, HoldOut) else None
         if number is not None:
-            raise ValueError(
+            raise InputError(
                 f"rows_for_fit: it splits tables elsewhere, and X is in memory, found {number!r}; "
                 "HoldOut(0.2) finds the rule on a share of the rows in memory"
             )
@@ -192,7 +193,7 @@ class FitsTables(InnerModel, GoalClassifier):
         options = self._options(solver)
         known = options.solver in ("auto", "exact") and options.oracle is None
         if not known or options.evidence == "soft":
-            raise ValueError(
+            raise InputError(
                 "solver, evidence: on a table elsewhere the rule is found exactly, by labels "
                 f"(solver='auto' or 'exact', evidence='auto' or 'label'), found {self.solver!r} "
                 f"and {self.evidence!r}"
@@ -215,15 +216,15 @@ class FitsTables(InnerModel, GoalClassifier):
                 "write scores to the tables and call setpoint.solve"
             )
         if certify_on is not None:
-            raise ValueError("certify_on: rows of a table elsewhere do not certify; leave it out")
+            raise InputError("certify_on: rows of a table elsewhere do not certify; leave it out")
         if params:
-            raise ValueError(
+            raise InputError(
                 f"fit got {sorted(params)}: with a table elsewhere sample_weight alone goes to the "
                 "model"
             )
         cv = self.cv.cv if isinstance(self.cv, HoldOut) else self.cv
         if cv is not None and not self._is_given_fitted:
-            raise ValueError(
+            raise InputError(
                 "cv: on a table elsewhere the model is fitted on some rows and the rule found on "
                 f"all others: None, HoldOut(rows_for_fit=...) or 'prefit', found {self.cv!r}"
             )
@@ -233,14 +234,14 @@ class FitsTables(InnerModel, GoalClassifier):
         if self.baseline is None:
             return None
         if baseline is not None:
-            raise ValueError(
+            raise InputError(
                 "baseline is given twice, to the constructor and to fit; evaluate would go by the "
                 "constructor's: leave one out"
             )
         deployed = Deployed.of(self.baseline)
         assert deployed is not None
         if deployed.column is None or deployed.threshold is not None:
-            raise TypeError(
+            raise InputTypeError(
                 "baseline: of a table elsewhere the name of a column with predictions, found "
                 f"{self.baseline!r}"
             )

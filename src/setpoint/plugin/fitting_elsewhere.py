@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.counting.reading import package
 from setpoint.counting.source import GroupBy, Key
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import some
 from setpoint.inputs.classes import ClassOrder
@@ -53,11 +54,11 @@ def labels_of(table: FitTable) -> tuple[NDArray[Any], int]:
     counts = table.source.count(GroupBy((Key(table.y),)))
     n_rows = int(counts.rows.sum())
     if not n_rows:
-        raise ValueError("X: there are no rows")
+        raise InputError("X: there are no rows")
     levels = counts.levels[0]
     missing = int(counts.rows[[levels[code] is None for code in counts.codes[0]]].sum())
     if missing:
-        raise ValueError(
+        raise InputError(
             f"y: {missing:,} of {n_rows:,} rows have no value in the column {table.y!r}; leave "
             "them out, or give them a value of their own"
         )
@@ -185,7 +186,7 @@ class TableTask:
         n = ROWS_FOR_FIT if self.rows_for_fit is None else int(self.rows_for_fit)
         if n >= self.n_rows:
             default = " (the default)" if self.rows_for_fit is None else ""
-            raise ValueError(
+            raise InputError(
                 f"rows_for_fit: the model is fitted on {n:,} rows{default} and the rule found on "
                 f"all others, but the table has {self.n_rows:,}: give fewer than that, as in "
                 f"cv=HoldOut(rows_for_fit={max(self.n_rows // 2, 1)}), or read the table into "
@@ -224,7 +225,7 @@ class TableTask:
         """The model fitted on dask by its own means, and on how many rows."""
         table = self.table
         if not is_dask(self.frame):
-            raise TypeError(
+            raise InputTypeError(
                 f"X: {type(self.model).__name__} learns on dask and takes a dask DataFrame, as "
                 f"dask.dataframe.read_parquet gives one, found {type(self.frame).__name__}"
             )
@@ -244,14 +245,14 @@ class TableTask:
         if len(labels) < len(self.classes.labels):
             raise self._too_few(n_rows, labels)
         if n_rows >= self.n_rows:
-            raise ValueError(
+            raise InputError(
                 f"rows_for_fit: all {self.n_rows:,} rows were chosen for the model and none is "
                 "left to find the rule on; give a smaller number"
             )
 
     def _too_few(self, n_rows: int, labels: Any) -> ValueError:
         have = f"hold {some(list(labels))} alone" if n_rows else "are none"
-        return ValueError(
+        return InputError(
             f"rows_for_fit: the {n_rows:,} rows that were chosen for the model {have}, y holds "
             f"{some(list(self.classes.labels))}; give a larger number, below {self.n_rows:,}"
         )

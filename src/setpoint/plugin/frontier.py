@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -90,9 +91,9 @@ def frontier(
     """
     if isinstance(source, Evidence):
         if X is not None or y is not None:
-            raise TypeError("X= and y= are for a classifier; evidence has its rows")
+            raise InputTypeError("X= and y= are for a classifier; evidence has its rows")
         if goal is None:
-            raise TypeError("frontier of evidence needs a goal")
+            raise InputTypeError("frontier of evidence needs a goal")
         return frontier_of_evidence(
             as_goal(goal),
             source,
@@ -101,7 +102,7 @@ def frontier(
             randomized=False if randomized is None else randomized,
         )
     if not isinstance(source, GoalClassifier):
-        raise TypeError(
+        raise InputTypeError(
             f"frontier takes a fitted classifier or Evidence, got {type(source).__name__}"
         )
     return source._frontier(

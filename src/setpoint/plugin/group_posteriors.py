@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError
 from setpoint.evidence import Rows
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.errors import GoalError
@@ -200,13 +201,13 @@ class JointPosterior:
         name = f"{type(model).__name__}.{self.name(model)}"
         out = np.asarray(model.predict_proba(X), np.float64)
         if out.ndim != 2 or not np.isfinite(out).all() or (out < -_ROUNDING).any():
-            raise ValueError(f"{name} gives no posteriors: numbers >= 0, a column for each class")
+            raise InputError(f"{name} gives no posteriors: numbers >= 0, a column for each class")
         out = np.maximum(out, 0.0)
         known = self._known(model, out.shape[1])
         totals = out.sum(axis=1)
         off = float(np.abs(totals - 1.0).max(initial=0.0))
         if off > _FAR:
-            raise ValueError(f"{name}: posteriors of a row sum to 1; one is off by {off:.3g}")
+            raise InputError(f"{name}: posteriors of a row sum to 1; one is off by {off:.3g}")
         if off > _NEAR:
             warn_caller(
                 f"{name}: posteriors sum to 1 only within {off:.2g}; they are scaled to do so",
@@ -228,7 +229,7 @@ class JointPosterior:
         known = np.asarray(getattr(model, "classes_", range(len(self.present))))
         whole = known.dtype.kind in "iu" and len(known) == width
         if not whole or not np.isin(known, np.arange(len(self.present))).all():
-            raise ValueError(
+            raise InputError(
                 f"{type(model).__name__} was not trained on the {len(self.present)} labels of "
                 f"group and class: it knows {width} classes, {known.tolist()[:8]}"
             )

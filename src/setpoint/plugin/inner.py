@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
@@ -98,14 +99,14 @@ class InnerModel(MetaEstimatorMixin):
             return process_routing(self, "fit", **params)
         extra = sorted(set(params) - {"sample_weight"})
         if extra:
-            raise ValueError(
+            raise InputError(
                 f"fit got {extra}; further parameters need metadata routing "
                 "(sklearn.set_config(enable_metadata_routing=True))"
             )
         if not fits:
             params = {}
         elif params and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(
+            raise InputError(
                 f"sample_weight: {type(self.estimator).__name__}.fit takes none, and weights are "
                 "never ignored; use a model that takes them, metadata routing, or cv='prefit'"
             )

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from setpoint.errors import InputError
 from setpoint.typing import Floats
 
 __all__ = ["Retrained", "answers", "weight_parameter"]
@@ -38,7 +39,7 @@ def weight_parameter(learner: Any) -> str:
         # With metadata routing a pipeline passes on what its steps ask for.
         return inner if get_config()["enable_metadata_routing"] else f"{name}__{inner}"
     if not has_fit_parameter(learner, "sample_weight"):
-        raise ValueError(
+        raise InputError(
             f"oracle: {type(learner).__name__}.fit takes no sample_weight, and a learner that is "
             "trained for costs receives them as weights; use one that takes them, such as "
             "LogisticRegression"
@@ -107,7 +108,7 @@ def answers(learner: Any, known: NDArray[np.int64], X: Any) -> NDArray[np.int64]
     """Class codes (N,) that a learner predicts."""
     answer = np.asarray(learner.predict(X)).ravel()
     if answer.dtype.kind not in "iu" or not np.isin(answer, np.arange(len(known))).all():
-        raise ValueError(
+        raise InputError(
             f"oracle: {type(learner).__name__} predicts a value that is not a class that it was "
             "trained on; it has to be a classifier"
         )

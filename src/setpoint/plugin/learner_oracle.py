@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
+from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.plugin.learner_ensemble import Retrained, answers, weight_parameter
 from setpoint.program.rate_table import RateTable
@@ -126,7 +127,7 @@ class Retraining(AchievableSet):
     ) -> None:
         super().__init__(rates, limits)
         if evidence.credit.by_posteriors:
-            raise ValueError("a learner's decisions are counted by labels: evidence is not soft")
+            raise InputError("a learner's decisions are counted by labels: evidence is not soft")
         self._parameter = weight_parameter(learner)
         self.evidence = self.counted = evidence
         self.learner = learner
@@ -136,7 +137,7 @@ class Retraining(AchievableSet):
         _check_rows("training rows", self._X_train, train.n_rows)
         _check_rows("counted rows", self._X, evidence.n_rows)
         if train.codebook.strata != evidence.strata or train.codebook.classes != evidence.classes:
-            raise ValueError("training rows are of another codebook than evidence")
+            raise InputError("training rows are of another codebook than evidence")
         self._kind, self._weight = train.kind.astype(np.int64), train.weight
         nothing = np.zeros(0, np.int64)
         self.atoms = [_Atom(None, nothing, None) for _ in range(evidence.n_classes)]
@@ -306,4 +307,4 @@ class Retraining(AchievableSet):
 
 def _check_rows(what: str, X: Any, n_rows: int) -> None:
     if int(_num_samples(X)) != n_rows:
-        raise ValueError(f"{what}: X has {int(_num_samples(X))} rows, their codes {n_rows}")
+        raise InputError(f"{what}: X has {int(_num_samples(X))} rows, their codes {n_rows}")

@@ -15,6 +15,7 @@ from typing import Any
 
 from setpoint.caller import warn_caller
 from setpoint.deciding.decide import of_seen
+from setpoint.errors import InputError
 from setpoint.evidence import Evidence
 from setpoint.evidence.blocks import Blocks
 from setpoint.evidence.streamed import StreamedEvidence
@@ -186,12 +187,12 @@ def _check(goal: Goal, options: Options) -> None:
         It names the argument.
     """
     if options.solver not in _SOLVERS:
-        raise ValueError(
+        raise InputError(
             f"solver: a table elsewhere with several columns of posteriors is solved by one of "
             f"{list(_SOLVERS)}, found {options.solver!r}"
         )
     if options.evidence == "label":
-        raise ValueError(
+        raise InputError(
             "evidence: a table elsewhere with several columns of posteriors is solved by soft "
             "evidence, whose gap is certified, found 'label'; 'auto' and 'soft' are allowed, and "
             "a sample in memory takes 'label'"

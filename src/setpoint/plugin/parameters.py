@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from setpoint.blackbox.smoothing import Smooth
+from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.parameters import Allowed, check
@@ -76,12 +77,12 @@ class Options:
     def __post_init__(self) -> None:
         check(self, _ALLOWED)
         if self.solver == "exact" and self.evidence == "soft":
-            raise ValueError(
+            raise InputError(
                 "evidence: solver='exact' counts decisions against labels, got 'soft'; "
                 "'column-generation' takes it"
             )
         if self.oracle is not None and self.evidence == "soft":
-            raise ValueError("evidence: an oracle's decisions are counted by labels, got 'soft'")
+            raise InputError("evidence: an oracle's decisions are counted by labels, got 'soft'")
 
     @classmethod
     def of(
@@ -122,13 +123,13 @@ class Options:
         if goal.is_blackbox and self.solver != "post-shift":
             if self.solver != "auto" or self.oracle is not None:
                 name = "column-generation" if self.oracle is not None else self.solver
-                raise ValueError(
+                raise InputError(
                     f"solver={name!r} needs a formula, and {goal.objective} has none; "
                     f"{WITHOUT_FORMULA}"
                 )
             out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
         if self.limits.evaluations is not None and not goal.is_blackbox:
-            raise ValueError(
+            raise InputError(
                 "limits: evaluations are those of a metric without a formula, and "
                 f"{goal.objective} has one; leave out evaluations={self.limits.evaluations!r}"
             )
@@ -145,9 +146,9 @@ class Options:
                 f"{list(goal.needs.datasets)}; solver='auto' takes further data sets"
             )
         if self.evidence == "soft":
-            raise ValueError("evidence: post-shift measures against labels, got 'soft'")
+            raise InputError("evidence: post-shift measures against labels, got 'soft'")
         if self.randomized is True:
-            raise ValueError("randomized: post-shift finds rules without draws, got True")
+            raise InputError("randomized: post-shift finds rules without draws, got True")
         return out
 
     def takes_posteriors(self, n_classes: int) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.row_hash import row_draws
 from setpoint.typing import Bools, Floats
 
@@ -78,7 +79,7 @@ class RowShare:
         try:
             return row_draws(frame, key=self.key, feature_names=self.names)
         except TypeError as error:
-            raise TypeError(
+            raise InputTypeError(
                 f"X: rows for the model are chosen by a hash of the row, and {error}; leave that "
                 "column out, or fit the model yourself and give it with cv='prefit'"
             ) from None
@@ -94,7 +95,7 @@ class RowShare:
         _, place, sizes = np.unique(draws, return_inverse=True, return_counts=True)
         repeated = float((sizes[place.ravel()] > 1).mean()) if len(draws) else 0.0
         if repeated > _MOST_REPEATED:
-            raise ValueError(
+            raise InputError(
                 f"X: {100 * repeated:.3g} % of the rows equal others in all columns, at most "
                 f"{100 * _MOST_REPEATED:.3g} % may: rows for the model are chosen by a hash of the "
                 "row, which takes equal rows together. Add a column that tells rows apart, or fit "

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from setpoint.counting.source import RowHash, Source, no_hash
+from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.row_hash import column_draws
 from setpoint.typing import Floats
 
@@ -57,7 +58,7 @@ def split_by_hash(
     sizes = np.unique(found, return_counts=True)[1]
     repeated = float(sizes[sizes > 1].sum() / max(len(found), 1))
     if repeated > _MOST_REPEATED:
-        raise ValueError(_alike(f"{100 * repeated:.3g} % of the rows equal others", where))
+        raise InputError(_alike(f"{100 * repeated:.3g} % of the rows equal others", where))
     return source.split(share, by)
 
 
@@ -69,7 +70,7 @@ def _draws(frame: Any) -> Floats:
         try:
             total += column_draws(frame[name], key=_KEY + 1 + k)
         except TypeError as error:
-            raise TypeError(
+            raise InputTypeError(
                 f"confidence: rows that certify are chosen by a hash of the row, and the column "
                 f"{name!r} holds what has none ({error}); leave that column out of the table"
             ) from None
@@ -92,7 +93,7 @@ def check_sizes(n: int, share: float, n_rows: int, where: str = "") -> None:
     """
     error = float(np.sqrt(share * (1.0 - share) * n_rows))
     if abs(n - share * n_rows) > _ERRORS * error + 1.0:
-        raise ValueError(
+        raise InputError(
             _alike(f"{n:,} of {n_rows:,} rows certify where {share * n_rows:,.0f} should", where)
         )
 

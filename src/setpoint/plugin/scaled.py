@@ -14,6 +14,7 @@ import numpy as np
 from setpoint.caller import warn_caller
 from setpoint.counting.source import GroupBy, Source
 from setpoint.deciding.decide import of_seen
+from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.counts import Counts
 from setpoint.evidence.tally import ChangedTableError, Tally
@@ -118,7 +119,7 @@ def decide_counted(
             _refuse_many(whole)
             certifying = Certifying.of(whole, rows, options, confidence)
             if certifying.is_split and checkpoint is not None:
-                raise ValueError(
+                raise InputError(
                     "checkpoint: where some rows find the rule and others certify it no counts are "
                     f"kept between passes, found {str(checkpoint.path)!r}; None is allowed"
                 )
@@ -188,7 +189,7 @@ def _count_all(source: Source, by: GroupBy) -> Counts:
 def _refuse_many(counted: CountedRows) -> None:
     if counted.codebook.n_classes > 2:
         labels = counted.classes.sorted.tolist()
-        raise ValueError(
+        raise InputError(
             f"scores: y holds {len(labels)} classes, found one column; a column of posteriors "
             f"for each of [{some(labels)}] is allowed, as a list of names"
         )

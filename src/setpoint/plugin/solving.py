@@ -23,6 +23,7 @@ from setpoint.deciding import (
     promised,
     split_scored,
 )
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
@@ -224,11 +225,13 @@ def solve(
     goal = as_goal(goal)
     lazy = is_lazy(data)
     if watch is not None and not callable(watch):
-        raise TypeError(f"watch is a function of a pass, found {type(watch).__name__}")
+        raise InputTypeError(f"watch is a function of a pass, found {type(watch).__name__}")
     if lazy and scores is None:
-        raise TypeError("scores: of a table it is the name of the column of scores, found None")
+        raise InputTypeError(
+            "scores: of a table it is the name of the column of scores, found None"
+        )
     if not lazy and (tol is not None or exact or checkpoint is not None or watch is not None):
-        raise ValueError(
+        raise InputError(
             "tol, exact, checkpoint, watch: rows in memory are always solved exactly and at once; "
             "these are for tables elsewhere"
         )
@@ -240,7 +243,7 @@ def solve(
         on_infeasible=on_infeasible,
     ).settled(goal)
     if options.oracle is not None:
-        raise ValueError(
+        raise InputError(
             "solver: an oracle is trained on features, and there are scores alone; "
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
@@ -282,7 +285,7 @@ def solve(
     known = classes_of(y, classes, pos_label, goal=apart)
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():
-        raise ValueError(
+        raise InputError(
             "classes are in sorted order without repetitions, as the columns of the posteriors "
             f"are: {known.sorted.tolist()}, got {list(classes)}"
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from setpoint.deciding.scored import promised
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.frames import frame_rows_of, require_formula
 from setpoint.inputs.inputs import DecideOn
@@ -53,27 +54,27 @@ def solve_lazy(
     """
     require_formula(goal)
     if y is None:
-        raise TypeError("y is the name of the column of labels, found None")
+        raise InputTypeError("y is the name of the column of labels, found None")
     promise = promised(goal, confidence)
     if isinstance(scores, (list, tuple)) and len(scores) > 1:
         if promise is not None:
-            raise ValueError(
+            raise InputError(
                 "confidence: rules over several columns of posteriors in a table elsewhere are not "
                 f"certified, found {promise.level or 'one of a constraint'}; one column of scores "
                 "is allowed, or certify the rule on rows in memory"
             )
         if exact:
-            raise ValueError(
+            raise InputError(
                 "exact: rules over several columns of posteriors are found to within a certified "
                 "gap, found True; tol= says how small"
             )
         if checkpoint is not None:
-            raise ValueError(
+            raise InputError(
                 "checkpoint: with several columns of posteriors no counts are kept between passes, "
                 f"found {checkpoint!r}; None is allowed"
             )
         if pos_label is not None and len(scores) > 2:
-            raise ValueError(f"pos_label is for two classes, scores names {len(scores)} columns")
+            raise InputError(f"pos_label is for two classes, scores names {len(scores)} columns")
         own = frame_rows_of(
             frame,
             y,
@@ -96,7 +97,7 @@ def solve_lazy(
     if isinstance(scores, (list, tuple)) and len(scores) == 1:
         scores = scores[0]
     if options.solver not in ("auto", "exact") or options.evidence == "soft":
-        raise ValueError(
+        raise InputError(
             f"solver, evidence: a table elsewhere is solved exactly, by labels, found "
             f"{options.solver!r} and {options.evidence!r}"
         )
@@ -133,12 +134,12 @@ def solve_lazy(
 def _within(tol: float | None, exact: bool) -> float:
     flag: object = exact
     if not isinstance(flag, bool):
-        raise TypeError(f"exact is True or False, found {exact!r}")
+        raise InputTypeError(f"exact is True or False, found {exact!r}")
     if tol is None:
         return 0.0 if exact else _TOL
     given: object = tol
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= tol < 1.0:
-        raise ValueError(f"tol is a number from 0 to 1, found {tol!r}")
+        raise InputError(f"tol is a number from 0 to 1, found {tol!r}")
     if exact and tol > 0.0:
-        raise ValueError(f"tol, exact: exact=True is tol=0, found tol={tol!r}")
+        raise InputError(f"tol, exact: exact=True is tol=0, found tol={tol!r}")
     return float(tol)

@@ -8,6 +8,7 @@ from typing import Any
 
 from setpoint.counting.opening import is_lazy
 from setpoint.counting.partitions import Partitions
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import some
 
@@ -103,22 +104,22 @@ class FitTable:
         given = [(role, name) for role, name in one.items() if name is not None or role == "y"]
         for role, name in [*given, *(("sensitive_features", name) for name in names)]:
             if not isinstance(name, str):
-                raise TypeError(
+                raise InputTypeError(
                     f"{role} is the name of a column of the table, found {type(name).__name__}"
                 )
             if name not in known:
-                raise ValueError(
+                raise InputError(
                     f"{role}: the table has no column {name!r} ({nearest(name, known)})"
                 )
         if sample_weight is not None and known[sample_weight] != "number":
-            raise TypeError(
+            raise InputTypeError(
                 f"sample_weight: the column {sample_weight!r} holds {known[sample_weight]}, "
                 "allowed are numbers"
             )
         taken = {y, sample_weight, baseline}
         features = tuple(name for name in known if name not in taken)
         if not features:
-            raise ValueError(
+            raise InputError(
                 f"X: the table has no column beside {some([n for n in taken if n])}, and the model "
                 "needs features"
             )
@@ -152,7 +153,7 @@ def _source_of(X: Any) -> Partitions:
     if is_dask(X):
         return Partitions.of_dask(X)
     if is_lazy(X):
-        raise TypeError(
+        raise InputTypeError(
             "X: a model is fitted and asked piece by piece, on dask DataFrames and Parquet files, "
             f"found {type(X).__module__}.{type(X).__name__}; write it to Parquet (sink_parquet of "
             "Polars, write_parquet of DuckDB) and give the path"

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
 from setpoint.program.accepted_rates import AcceptedRates, Kind, fraction_of
@@ -77,7 +78,7 @@ class Accepted(AcceptedRates):
             If the program is not one for any totals.
         """
         if self.program.fixed:
-            raise ValueError("the program was made for its totals; see LinkedGoal.at_any_totals")
+            raise InputError("the program was made for its totals; see LinkedGoal.at_any_totals")
         rejected, accepted, given = self._weights
         norms = (given @ totals)[:, None]
         share = 1.0 / np.where(norms > 0, norms, INF)

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from setpoint.errors import InputTypeError
+
 __all__ = ["FLOOR", "Array", "backend"]
 
 Array: TypeAlias = Any
@@ -166,4 +168,4 @@ def backend(v: Array) -> Any:
         return _Numpy
     if type(v).__module__.split(".")[0] == "torch":
         return _torch_backend()
-    raise TypeError(f"features are a NumPy array or a torch tensor, got {type(v).__name__}")
+    raise InputTypeError(f"features are a NumPy array or a torch tensor, got {type(v).__name__}")

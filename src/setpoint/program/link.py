@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from setpoint.errors import InputTypeError
 from setpoint.evidence.codebook import Codebook
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, nearest
 from setpoint.goals.events import Event
@@ -113,7 +114,7 @@ class Linker:
             return self.link(e.inner, replace(at, deployed=True))
         if isinstance(e, BlackBoxMetric):
             return Missing(NoFormulaError(f"{e} has no formula"))
-        raise TypeError(f"not an expression of the language: {type(e).__name__}")
+        raise InputTypeError(f"not an expression of the language: {type(e).__name__}")
 
     # -- metrics --------------------------------------------------------------------
     def _metric(self, e: Metric, at: _Place) -> Term:

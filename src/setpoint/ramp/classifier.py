@@ -8,6 +8,7 @@ import numpy as np
 
 from setpoint.caller import warn_caller
 from setpoint.deciding import Decision, FitData, decide
+from setpoint.errors import InputError
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.estimators.progress import Progress
@@ -188,7 +189,7 @@ class RampClassifier(TrainedClassifier):
 
     def _train(self, data: FitData) -> Decision:
         if self.start == "baseline" and data.deployed is None:
-            raise ValueError(
+            raise InputError(
                 "start='baseline' begins with the deployed model, and there is no baseline; pass it"
             )
         if self.randomized:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
+from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset, as_datasets
@@ -48,7 +49,7 @@ def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> 
     found = column_names(d.X)
     if (found is None) != (names is None):
         one, other = ("X", "the data set") if found is None else ("the data set", "X")
-        raise ValueError(
+        raise InputError(
             f"datasets[{name!r}]: {one} has column names and {other} has none; columns are "
             "matched by name, so pass frames for both or arrays for both"
         )
@@ -56,13 +57,13 @@ def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> 
         return d
     for column in names:
         if column not in found and column != spare:
-            raise ValueError(
+            raise InputError(
                 f"datasets[{name!r}] has no column {column!r}, which X has "
                 f"({nearest(column, found)})"
             )
     strange = [column for column in found if column not in names and column != spare]
     if strange:
-        raise ValueError(
+        raise InputError(
             f"datasets[{name!r}] has the column {strange[0]!r}, which X has not "
             f"({nearest(strange[0], names)})"
         )

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from setpoint.deciding import FitData
+from setpoint.errors import InputError
 from setpoint.evidence import Rows
 from setpoint.inputs.inputs import CheckedData
 from setpoint.inputs.min_support import least_accepted, row_unit
@@ -96,7 +97,7 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     positives = float(positive.sum() if weight is None else weight[positive].sum())
     least = least_accepted(estimator.min_positives, positives, unit)
     if least > total:
-        raise ValueError(
+        raise InputError(
             f"min_positives is {least:g}, and the rows of X have a weight of {total:g}"
         )
     factor = norm_factor(used[None], inputs.tables[None].weight)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.inputs.deployed import Deployed
 from setpoint.typing import Floats
 
@@ -65,11 +66,11 @@ def score_feature(
     """
     if wanted is False or deployed is None:
         if wanted is True:
-            raise ValueError("baseline_score_feature=True, and there is no baseline")
+            raise InputError("baseline_score_feature=True, and there is no baseline")
         return None
     if not deployed.scores_last:
         if wanted is True:
-            raise ValueError(
+            raise InputError(
                 "baseline_score_feature=True needs scores of the deployed model at prediction "
                 "too: pass as baseline the model (with decision_function or predict_proba), or "
                 "the column of X that holds its scores, Deployed('column', threshold=...)"

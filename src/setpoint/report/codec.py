@@ -9,6 +9,8 @@ from functools import cache
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from setpoint.errors import InputTypeError
+
 __all__ = ["plain", "read"]
 
 T = TypeVar("T")
@@ -42,7 +44,9 @@ def read(kind: type[T], data: Any, **ready: Any) -> T:
         If a field is missing or unknown.
     """
     if not isinstance(data, Mapping):
-        raise TypeError(f"{kind.__name__} is written as an object, found {type(data).__name__}")
+        raise InputTypeError(
+            f"{kind.__name__} is written as an object, found {type(data).__name__}"
+        )
     types = _types(kind)  # type: ignore[arg-type]  # classes are hashable
     derived = {f.name for f in fields(kind) if not f.init}  # type: ignore[arg-type]
     given = {k: _value(types.get(k, Any), v) for k, v in data.items() if k not in derived}

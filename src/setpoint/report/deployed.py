@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import in_words
 from setpoint.inference.sign_test import CONFIDENCE, POWER, ROUNDING, fresh_labels
@@ -219,10 +220,10 @@ def compared(
     w = np.ones(len(old)) if weight is None else np.asarray(weight, np.float64)
     labels = None if true is None else np.asarray(true)
     if not len(old) == len(new) == len(w) or (labels is not None and len(labels) != len(old)):
-        raise ValueError("true, deployed, decided and weight have one entry a row")
+        raise InputError("true, deployed, decided and weight have one entry a row")
     total = float(w.sum())
     if not total > 0.0:
-        raise ValueError("there are no rows to compare on: their weights sum to zero")
+        raise InputError("there are no rows to compare on: their weights sum to zero")
     row = np.arange(len(old))
     # The probability of a change, and of being right.
     moved = (new != old).astype(np.float64) if new.ndim == 1 else 1.0 - new[row, old]

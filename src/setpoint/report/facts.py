@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
+from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 from setpoint.guarantees.guarantee import Guarantee
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, Verdict
@@ -183,7 +184,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise ValueError(f"status is one of {STATUSES}, got {self.status!r}")
+            raise InputError(f"status is one of {STATUSES}, got {self.status!r}")
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -254,7 +255,7 @@ class Facts:
         given: Any = data
         if not isinstance(given, Mapping) or given.get("format") != FORMAT:
             found = given.get("format") if isinstance(given, Mapping) else type(data).__name__
-            raise ValueError(f"a report of format {FORMAT} is read here, found {found!r}")
+            raise InputError(f"a report of format {FORMAT} is read here, found {found!r}")
         try:
             given = {k: v for k, v in data.items() if k not in ("format", "verdict", "sections")}
             given["constraints"] = [
@@ -263,4 +264,4 @@ class Facts:
             sections = tuple(read_section(s) for s in data["sections"])
             return read(cls, given, sections=sections)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a report: {error}") from None
+            raise InputError(f"not a report: {error}") from None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from setpoint.errors import InputTypeError
 from setpoint.report.picture import Picture
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class TextSection:
 
     def __post_init__(self) -> None:
         if isinstance(self.sentences, str):
-            raise TypeError("sentences= is a sequence of sentences, got one text")
+            raise InputTypeError("sentences= is a sequence of sentences, got one text")
         object.__setattr__(self, "sentences", tuple(self.sentences))
 
     # stored is a dict

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
@@ -44,13 +45,13 @@ def plain_number(value: Any, what: str) -> float:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} must be a number, got {value!r} ({type(value).__name__})")
+        raise InputTypeError(f"{what} must be a number, got {value!r} ({type(value).__name__})")
     try:
         number = float(value) + 0.0
     except OverflowError:
-        raise ValueError(f"{what} is too large for a float64") from None
+        raise InputError(f"{what} is too large for a float64") from None
     if math.isnan(number):
-        raise ValueError(f"{what} must not be NaN")
+        raise InputError(f"{what} must not be NaN")
     return number
 
 
@@ -173,7 +174,7 @@ class Rule(Exportable):
             If this rule looks at no segment, or a column is missing.
         """
         if not self.needs_segments:
-            raise ValueError("this rule looks at no segment: leave `segments` out")
+            raise InputError("this rule looks at no segment: leave `segments` out")
         return segment_codes(self.segment_keys, columns)
 
     def _repr_html_(self) -> str:
@@ -202,7 +203,7 @@ class Rule(Exportable):
             If the number of class names is not `n_classes`.
         """
         if len(names.classes) != self.n_classes:
-            raise ValueError(
+            raise InputError(
                 f"names: the rule decides between {self.n_classes} classes, "
                 f"got {len(names.classes)} names"
             )
@@ -263,7 +264,7 @@ class Rule(Exportable):
             if type(self) is known:
                 return {"type": name, **self._fields()}
         names = ", ".join(codec.FIELDS)
-        raise TypeError(f"the format has no {type(self).__name__}, only {names}")
+        raise InputTypeError(f"the format has no {type(self).__name__}, only {names}")
 
     @staticmethod
     def _read(data: Any, where: str) -> Rule:
@@ -333,18 +334,18 @@ class Rule(Exportable):
         columns = self.score_columns
         if columns is None:
             if s.ndim != 1:
-                raise ValueError(
+                raise InputError(
                     f"scores must have shape (N,), the score of the positive class, got {s.shape}"
                 )
             wrong = np.asarray(np.isnan(s))
             what = "NaN"
         else:
             if s.ndim != 2 or s.shape[1] != columns:
-                raise ValueError(f"scores must have shape (N, {columns}), got {s.shape}")
+                raise InputError(f"scores must have shape (N, {columns}), got {s.shape}")
             wrong = np.asarray(~np.isfinite(s).all(axis=1))
             what = "NaN or infinite"
         if wrong.any():
-            raise ValueError(f"scores: {int(wrong.sum())} of {len(s)} rows are {what}")
+            raise InputError(f"scores: {int(wrong.sum())} of {len(s)} rows are {what}")
         return s
 
     def _checked_segments(self, segments: ArrayLike | None, n_rows: int) -> Ints | None:
@@ -352,18 +353,18 @@ class Rule(Exportable):
         if not keys:
             return None
         if segments is None:
-            raise ValueError(
+            raise InputError(
                 "segments is needed: this rule decides segment by segment (`segment_codes` gives "
                 "the codes)"
             )
         codes = np.asarray(segments)
         if codes.shape != (n_rows,):
-            raise ValueError(f"segments must have shape ({n_rows},), got {codes.shape}")
+            raise InputError(f"segments must have shape ({n_rows},), got {codes.shape}")
         if codes.dtype.kind not in "iu" and n_rows:
-            raise ValueError(f"segments must be integer codes, got dtype {codes.dtype}")
+            raise InputError(f"segments must be integer codes, got dtype {codes.dtype}")
         unseen = (codes < 0) | (codes >= len(keys))
         if unseen.any():
-            raise ValueError(
+            raise InputError(
                 f"segments: {int(unseen.sum())} of {n_rows} rows have an unseen segment "
                 f"(the first is row {int(unseen.argmax())}); the rule has {len(keys)} segments, "
                 f"codes 0 to {len(keys) - 1}"
@@ -374,11 +375,11 @@ class Rule(Exportable):
         if not self.randomized:
             return None
         if u is None:
-            raise ValueError("u is needed: this rule is randomised, one uniform draw a row")
+            raise InputError("u is needed: this rule is randomised, one uniform draw a row")
         draws = np.asarray(u, dtype=np.float64)
         if draws.shape != (n_rows,):
-            raise ValueError(f"u must have shape ({n_rows},), got {draws.shape}")
+            raise InputError(f"u must have shape ({n_rows},), got {draws.shape}")
         outside = ~((draws >= 0.0) & (draws < 1.0))
         if outside.any():
-            raise ValueError(f"u: {int(outside.sum())} of {n_rows} draws lie outside [0, 1)")
+            raise InputError(f"u: {int(outside.sum())} of {n_rows} draws lie outside [0, 1)")
         return draws

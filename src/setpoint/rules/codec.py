@@ -21,6 +21,8 @@ import json
 import math
 from typing import Any, NoReturn
 
+from setpoint.errors import InputError
+
 __all__ = [
     "FIELDS",
     "FORMAT",
@@ -50,7 +52,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 """The fields of each type of rule, beside the type itself."""
 
 
-class RuleFormatError(ValueError):
+class RuleFormatError(InputError):
     """A stored rule is not written as it must be."""
 
 

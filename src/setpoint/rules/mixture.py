@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import fields_of, list_of, number_of
 from setpoint.rules.export.questions import (
@@ -83,13 +84,13 @@ otherwise when the score is at least 0.6
         check_alike(rules)
         segments = {rule.segment_keys for rule in rules if rule.needs_segments}
         if len(segments) > 1:
-            raise ValueError("atoms must look at the same segments in the same order")
+            raise InputError("atoms must look at the same segments in the same order")
         for p, _ in pairs:
             if not 0.0 < p < math.inf:
-                raise ValueError(f"a probability must be positive and finite, got {p!r}")
+                raise InputError(f"a probability must be positive and finite, got {p!r}")
         total = math.fsum(p for p, _ in pairs)
         if abs(total - 1.0) > _SUM_TOLERANCE:
-            raise ValueError(f"probabilities must sum to 1, got {total!r}")
+            raise InputError(f"probabilities must sum to 1, got {total!r}")
         object.__setattr__(self, "atoms", _canonical(pairs))
 
     @property

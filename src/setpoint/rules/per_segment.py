@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.populations import Key, Label, Other
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import fields_of, list_of, wrong
@@ -67,22 +68,22 @@ class PerSegment(Rule, written_as="per_segment"):
         by: Literal["segment", "top"] = "segment",
     ) -> None:
         if by not in ("segment", "top"):
-            raise ValueError(f"by must be 'segment' or 'top', got {by!r}")
+            raise InputError(f"by must be 'segment' or 'top', got {by!r}")
         parts = tuple(rules)
         keys: tuple[Key, ...] = ()
         if by == "segment":
             keys = checked_segments(segments)
             if len(parts) != len(keys):
-                raise ValueError(
+                raise InputError(
                     f"rules: {len(keys)} segments need as many rules, got {len(parts)}"
                 )
         elif len(segments):
-            raise ValueError("segments: a rule by top has none; put it into a rule by segment")
+            raise InputError("segments: a rule by top has none; put it into a rule by segment")
         check_alike(parts)
         if any(rule.needs_segments for rule in parts):
-            raise ValueError("rules: a rule inside PerSegment must not look at segments itself")
+            raise InputError("rules: a rule inside PerSegment must not look at segments itself")
         if by == "top" and parts[0].score_columns != len(parts):
-            raise ValueError(
+            raise InputError(
                 f"rules: by top there is one rule for each score column "
                 f"({parts[0].score_columns}), got {len(parts)}"
             )
@@ -215,18 +216,18 @@ def check_alike(rules: tuple[Rule, ...]) -> None:
         If there is none, or they differ in classes or score columns.
     """
     if not rules:
-        raise ValueError("rules: at least one is needed")
+        raise InputError("rules: at least one is needed")
     for rule in rules:
         if not isinstance(rule, Rule):
-            raise TypeError(f"rules: found {rule!r} ({type(rule).__name__}), expected a Rule")
+            raise InputTypeError(f"rules: found {rule!r} ({type(rule).__name__}), expected a Rule")
         first = rules[0]
         if rule.n_classes != first.n_classes:
-            raise ValueError(
+            raise InputError(
                 f"rules must decide between the same classes, got {first.n_classes} "
                 f"and {rule.n_classes} of them"
             )
         if rule.score_columns != first.score_columns:
-            raise ValueError(
+            raise InputError(
                 f"rules must take the same score columns, got {first.score_columns} "
                 f"and {rule.score_columns} (None: one score a row)"
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import number_of
 from setpoint.rules.export.questions import (
@@ -67,7 +68,7 @@ class Threshold(Rule, written_as="threshold"):
     def __post_init__(self) -> None:
         width = plain_number(self.width, "width")
         if not 0.0 <= width < math.inf:
-            raise ValueError(f"width must be at least 0 and finite, got {width!r}")
+            raise InputError(f"width must be at least 0 and finite, got {width!r}")
         object.__setattr__(self, "threshold", plain_number(self.threshold, "threshold"))
         object.__setattr__(self, "width", width)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 
 __all__ = ["ClassNames", "indented", "probabilities_in_words"]
@@ -41,7 +42,7 @@ class ClassNames:
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
-            raise ValueError(f"classes: at least two are needed, got {self.classes!r}")
+            raise InputError(f"classes: at least two are needed, got {self.classes!r}")
 
     def label(self, index: int) -> str:
         """Write the class as in a sentence."""

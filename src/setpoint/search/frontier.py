@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.goals.goal import Goal
@@ -176,7 +177,7 @@ class Frontier:
             If it is less.
         """
         if most < _FEWEST:
-            raise ValueError(
+            raise InputError(
                 f"most= is at least {_FEWEST}, for the ends and the bound asked, got {most}"
             )
         m = len(self.bounds)
@@ -327,7 +328,9 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             raise GoalError(f"vary= is one constraint, got {len(parsed)}: {vary!r}")
         vary = parsed[0]
     if not isinstance(vary, Constraint):
-        raise TypeError(f"vary= is a constraint, its text or its number, got {type(vary).__name__}")
+        raise InputTypeError(
+            f"vary= is a constraint, its text or its number, got {type(vary).__name__}"
+        )
     if vary in own:
         return goal, own.index(vary)
     if vary.confidence is None:  # without one it names its constraint all the same
@@ -354,9 +357,9 @@ def levels_of(values: Any) -> Floats | None:
     try:
         levels = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"values= is a list of numbers, got {values!r:.60}") from None
+        raise InputTypeError(f"values= is a list of numbers, got {values!r:.60}") from None
     if levels.ndim != 1 or not len(levels) or not np.isfinite(levels).all():
-        raise ValueError(
+        raise InputError(
             f"values= is a list of finite numbers, got the shape {levels.shape}"
             + ("" if np.isfinite(levels).all() else " with NaN or infinite ones")
         )

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
+from setpoint.errors import SetpointError
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
@@ -23,7 +24,7 @@ S = TypeVar("S", bound=AchievableSet)
 _MOST_CALLS = 1000
 
 
-class InfeasibleError(ValueError):
+class InfeasibleError(SetpointError, ValueError):
     """No rule of the kind asked for meets the goal on these rows.
 
     Attributes

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from setpoint.caller import warn_caller
+from setpoint.errors import SetpointError
 from setpoint.program.program import Program
 from setpoint.typing import Floats
 
 __all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoint"]
 
 
-class StoppedError(RuntimeError):
+class StoppedError(SetpointError, RuntimeError):
     """A limit on calls or seconds was reached before there was any rule."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import highspy
 import numpy as np
 
+from setpoint.errors import SetpointError
 from setpoint.search.limits import Limits
 from setpoint.typing import Floats
 
@@ -27,7 +28,7 @@ _LATE = highspy.HighsModelStatus.kTimeLimit
 _INF = float(highspy.kHighsInf)
 
 
-class UnfinishedError(RuntimeError):
+class UnfinishedError(SetpointError, RuntimeError):
     """Numbers lie too far apart for a linear program; constraints could be met nearly only."""
 
 

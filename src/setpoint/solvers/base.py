@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from setpoint.errors import InputError
 from setpoint.solvers.limits import SearchLimits
 from setpoint.solvers.settings import Settings
 
@@ -27,7 +28,7 @@ class Solver(Settings):
     >>> CuttingPlane(svm="libsvm")
     Traceback (most recent call last):
     ...
-    ValueError: svm is one of ['sdca', 'liblinear'], got 'libsvm'
+    setpoint.errors.InputError: svm is one of ['sdca', 'liblinear'], got 'libsvm'
     """
 
     name: ClassVar[str]
@@ -57,12 +58,12 @@ class Solver(Settings):
         >>> EroAdam().limited(SearchLimits(calls=50))
         Traceback (most recent call last):
         ...
-        ValueError: limits: solver='ero-adam' takes seconds, got calls=50
+        setpoint.errors.InputError: limits: solver='ero-adam' takes seconds, got calls=50
         """
         out = SearchLimits.of(given)
         for name, value in out.given.items():
             if name not in self.limits:
-                raise ValueError(
+                raise InputError(
                     f"limits: solver={self.name!r} takes {', '.join(self.limits)}, got "
                     f"{name}={value!r}"
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.solvers import penalty, plugin, ramp, surrogates
 from setpoint.solvers.base import Solver
 
@@ -107,8 +108,8 @@ def solver_of(given: Any, family: str) -> Solver:
     >>> solver_of("ero-adam", "ramp")
     Traceback (most recent call last):
     ...
-    ValueError: solver is one of ['augmented-lagrangian', 'cutting-plane'], got 'ero-adam', \
-which ExactPenaltyClassifier takes
+    setpoint.errors.InputError: solver is one of ['augmented-lagrangian', 'cutting-plane'], \
+got 'ero-adam', which ExactPenaltyClassifier takes
     """
     if isinstance(given, Solver):
         found: type[Solver] | None = type(given)
@@ -116,5 +117,5 @@ which ExactPenaltyClassifier takes
         found = SOLVERS.get(given) if isinstance(given, str) else None
     if found is None or found.family != family:
         whose = "" if found is None else f", which {FAMILIES[found.family]} takes"
-        raise ValueError(f"solver is one of {list(solvers_of(family))}, got {given!r}{whose}")
+        raise InputError(f"solver is one of {list(solvers_of(family))}, got {given!r}{whose}")
     return given if isinstance(given, Solver) else found()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from setpoint.errors import InputError
 from setpoint.parameters import Number
 from setpoint.solvers.settings import Settings
 
@@ -51,7 +52,7 @@ class Confidence(Settings):
     >>> Confidence(95)
     Traceback (most recent call last):
     ...
-    ValueError: level is a number above 0 and below 1, or None, got 95
+    setpoint.errors.InputError: level is a number above 0 and below 1, or None, got 95
     """
 
     allowed: ClassVar = {
@@ -86,7 +87,7 @@ class Confidence(Settings):
         if isinstance(given, cls):
             return given
         if not LEVEL.takes(given):
-            raise ValueError(
+            raise InputError(
                 "confidence is a number above 0 and below 1, Confidence(...) or None, got "
                 f"{given!r}"
             )

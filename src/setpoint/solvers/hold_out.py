@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from setpoint.errors import InputError
 from setpoint.parameters import Number
 from setpoint.solvers.settings import Settings
 
@@ -49,7 +50,7 @@ class HoldOut(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cv is not None and self.rows_for_fit is not None:
-            raise ValueError(
+            raise InputError(
                 "cv, rows_for_fit: cv splits rows in memory, rows_for_fit those of a table "
                 f"elsewhere, found cv={self.cv!r} and rows_for_fit={self.rows_for_fit!r}; leave "
                 "one of them out"

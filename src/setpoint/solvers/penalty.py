@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from setpoint.errors import InputError
 from setpoint.parameters import Allowed, Number
 from setpoint.solvers.base import Solver
 
@@ -166,9 +167,9 @@ class Portfolio(Solver):
         super().__post_init__()
         trained = (Ero, EroAdam, Profiled, Sigmoid, Lagrangian)
         if not self.members or not all(isinstance(one, trained) for one in self.members):
-            raise ValueError(
+            raise InputError(
                 "members are solvers that train for the goal, such as Ero() and Profiled(), got "
                 f"{self.members!r}"
             )
         if any(one.balanced for one in self.members):
-            raise ValueError("members: a portfolio begins with both cross-entropies, got balanced")
+            raise InputError("members: a portfolio begins with both cross-entropies, got balanced")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from setpoint.errors import InputError
 from setpoint.solvers.settings import Settings
 
 __all__ = ["ModelResponse"]
@@ -49,7 +50,7 @@ class ModelResponse(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.calibrate is not None and self.method == "decision_function":
-            raise ValueError(
+            raise InputError(
                 f"calibrate={self.calibrate!r} makes probabilities, and "
                 "method='decision_function' asks for other scores: leave one of them out"
             )

@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
+from setpoint.errors import InputError
 from setpoint.parameters import Allowed, check
 
 __all__ = ["Settings"]
@@ -63,6 +64,6 @@ class Settings:
             inside: Any = changed.get(name, getattr(self, name, None))
             if name not in known or (rest and not hasattr(inside, "set_params")):
                 takes = f"takes {', '.join(known)}" if known else "takes no parameters"
-                raise ValueError(f"{type(self).__name__} {takes}, got {key!r}")
+                raise InputError(f"{type(self).__name__} {takes}, got {key!r}")
             changed[name] = deepcopy(inside).set_params(**{rest: value}) if rest else value
         return replace(self, **changed)

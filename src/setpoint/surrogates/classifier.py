@@ -13,6 +13,7 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.blackbox.smoothing import margin
 from setpoint.deciding import Decision, FitData, open_fit
+from setpoint.errors import InputError
 from setpoint.estimators.base import atomic_fit
 from setpoint.estimators.evaluation import value_of
 from setpoint.estimators.features import fit_preprocessor, transformed
@@ -288,7 +289,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         kinds = check_surrogates_for(solver, self.surrogates)
         on_scores = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
         if on_scores and held:
-            raise ValueError(
+            raise InputError(
                 f"{solver!r} needs surrogates and metric on the same rows, and validation= gives "
                 "the metric rows of its own; use gradient='interpolation'"
             )
@@ -363,7 +364,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             judged = transformed(self.preprocessor_, self._features(X, data.column))
             return of_validation(training, judged, metric)
         if on_scores and overlapping(groups, data.kept):
-            raise ValueError(
+            raise InputError(
                 f"{data.solver!r} moves each row's score with its group, and groups overlap in "
                 "surrogate_groups; gradient='interpolation' takes them"
             )
@@ -392,13 +393,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if held is None:
             return
         if held.y is None:
-            raise ValueError(
+            raise InputError(
                 "validation holds no labels, which the metric needs: pass a tuple (X, y) or a "
                 "Dataset with y"
             )
         check_length(held.y, int(_num_samples(held.X)), "validation: y")
         if self.cv is not None:
-            raise ValueError(
+            raise InputError(
                 "cv holds rows of X out for the metric, and validation= gives it rows of its own: "
                 "leave one out"
             )

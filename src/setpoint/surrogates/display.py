@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.displays import style
@@ -93,12 +94,12 @@ class SurrogatePathDisplay:
         self, summary: AdaptiveSummary, goal: Goal | Expression | str | None = None
     ) -> None:
         if isinstance(summary, type) or getattr(summary, "name", "") != "adaptive":
-            raise TypeError(
+            raise InputTypeError(
                 f"summary= is the adaptive part of a report, got {type(summary).__name__}; reports "
                 "on a search over surrogates have one"
             )
         if not summary.path:
-            raise ValueError("the search made no step: there is no path to draw")
+            raise InputError("the search made no step: there is no path to draw")
         self.summary = summary
         self.goal = None if goal is None else as_goal(goal)
 
@@ -137,7 +138,7 @@ class SurrogatePathDisplay:
         style.require_matplotlib()
         found = report.section("adaptive")
         if found is None:
-            raise ValueError(
+            raise InputError(
                 "the report is not on a search over surrogates, and only such a search has a path"
             )
         return cls(found, report.goal).plot(ax)

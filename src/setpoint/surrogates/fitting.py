@@ -9,6 +9,7 @@ import numpy as np
 from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.blackbox.smoothing import margin
 from setpoint.caller import warn_caller
+from setpoint.errors import InputError
 from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.losses import Own
 from setpoint.surrogates.plan import COARSE, FEW, Plan
@@ -129,7 +130,7 @@ class Search:
         return estimator.differences(self.first, sigma)
 
     def _constant(self, gain: float) -> None:
-        raise ValueError(
+        raise InputError(
             f"{self.metric.name} is {self.metric.sense * gain:.6g} for all of {self.metered.used} "
             "different decisions: there is nothing to optimise. Check that it looks at what it is "
             "given"

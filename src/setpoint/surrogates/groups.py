@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 from setpoint.goals.populations import column_in_words, value_in_words
@@ -69,7 +70,7 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
     for one in given if several else (given,):
         if isinstance(one, str):
             if one not in _BY_NAME:
-                raise ValueError(
+                raise InputError(
                     f"surrogates: {one!r} is not one of {sorted(_BY_NAME)} "
                     f"({nearest(one, _BY_NAME)})"
                 )
@@ -77,12 +78,12 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
         elif isinstance(one, _RANKING) or callable(one):
             out.append(one)
         else:
-            raise TypeError(
+            raise InputTypeError(
                 f"surrogates: names among {sorted(_BY_NAME)}, PrecisionAtRecall, PrecisionAtK, "
                 f"PRBEP or functions (scores, y, sample_weight) -> (value, gradient), got {one!r}"
             )
     if not out:
-        raise ValueError("surrogates is empty: name at least one")
+        raise InputError("surrogates is empty: name at least one")
     return tuple(out)
 
 
@@ -106,14 +107,14 @@ def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[
         return [RowGroup("", np.ones(n_rows, bool))]
     entries = [given] if isinstance(given, (str, Mapping)) else given
     if not isinstance(entries, Sequence) or not entries:
-        raise TypeError(
+        raise InputTypeError(
             "surrogate_groups is None, names of columns, or dicts from a column to a value, got "
             f"{given!r}"
         )
     for e in entries:
         known = isinstance(e, str) or (isinstance(e, Mapping) and e)
         if not known or not all(isinstance(name, str) for name in e):
-            raise TypeError(f"surrogate_groups: an entry is a column or a dict, got {e!r}")
+            raise InputTypeError(f"surrogate_groups: an entry is a column or a dict, got {e!r}")
     names = sorted({name for e in entries for name in ([e] if isinstance(e, str) else e)})
     split = {e for e in entries if isinstance(e, str)}
     columns = as_columns(
@@ -147,7 +148,7 @@ def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> RowGroup
     for column, value in wanted.items():
         levels, codes = columns[column].levels, columns[column].codes
         if value not in levels:
-            raise ValueError(
+            raise InputError(
                 f"surrogate_groups: no row has {column} = {value!r} ({nearest(value, levels)})"
             )
         here = codes == levels.index(value)
@@ -190,7 +191,7 @@ def losses_on(
         for side in (1, 0):
             if not (w * (group.rows & (true == side))).any():
                 name = group.name or "any group"
-                raise ValueError(
+                raise InputError(
                     f"surrogate_groups: no row{where} of {name} is of class {labels[side]!r}, and "
                     "a surrogate needs rows of both classes; leave the group out or join it with "
                     "another"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.estimators.modules import (
     as_batch,
     batch_size_for,
@@ -195,7 +196,7 @@ def _ready(module: torch.nn.Module, n_features: int) -> torch.nn.Module:
     from torch.nn.parameter import UninitializedParameter
 
     if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
-        raise ValueError(
+        raise InputError(
             "module has lazy layers that have not seen any rows, so it is not trained: give a "
             "trained module, or a function that makes one to be trained here"
         )
@@ -260,7 +261,7 @@ def _last_layer(network: torch.nn.Module, x: torch.Tensor) -> tuple[str, Floats]
     with torch.no_grad():
         out = logits(network, x).double()
     if not out.isfinite().all():
-        raise ValueError("module gives logits that are not finite on the rows of X")
+        raise InputError("module gives logits that are not finite on the rows of X")
     if not ran:
         raise _no_last_layer()
     name = ran[-1]
@@ -278,7 +279,7 @@ def _last_layer(network: torch.nn.Module, x: torch.Tensor) -> tuple[str, Floats]
         layer.register_forward_hook(replaced)
         probed = logits(network, x).double()
     if not torch.equal(out, again):
-        raise ValueError(
+        raise InputError(
             "module gives other logits for the same rows a second time in evaluation mode: "
             "something in it draws at random there"
         )
@@ -297,7 +298,7 @@ def _last_layer(network: torch.nn.Module, x: torch.Tensor) -> tuple[str, Floats]
 
 
 def _no_last_layer() -> ValueError:
-    return ValueError(
+    return InputError(
         "the module's output is not that of its last Linear layer with one output, so it has no "
         "last layer to search over: what such a torch.nn.Linear gives shall be the logits"
     )

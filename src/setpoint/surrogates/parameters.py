@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.parameters import Allowed, Number
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.groups import check_surrogates
@@ -36,7 +37,7 @@ def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
     kinds = check_surrogates(surrogates)
     pointwise = len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in POINTWISE
     if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters and not pointwise:
-        raise ValueError(
+        raise InputError(
             f"gradient={solver.gradient!r} moves the scores of each surrogate's rows until it "
             f"has a given value, which takes one of {list(POINTWISE)}; 'interpolation' takes any"
         )

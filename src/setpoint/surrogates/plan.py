@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.solvers import AdaptiveSurrogates, SearchLimits, SurrogateWeights
 from setpoint.surrogates.parameters import LIMITS, STARTS
 
@@ -55,7 +56,7 @@ class Plan:
         if least is not plan:
             one = f"one gradient of {2 * m} evaluations"
             what = "models" if plan.over_weights else one
-            raise ValueError(
+            raise InputError(
                 f"limits: evaluations={plan.budget} are too few: {what}, the cut-off of the "
                 f"baseline and what a gain is compared with need {least.budget}"
             )

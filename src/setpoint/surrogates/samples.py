@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
+from setpoint.errors import InputError
 from setpoint.estimators.splitting import folds_of
 from setpoint.solvers import FirstModel
 from setpoint.surrogates.features import FeatureMatrix, Matrix
@@ -205,7 +206,7 @@ def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list
     folds = folds_of(cv, X, y, seed)
     out = [(_weighty(train, weight), _weighty(test, weight)) for train, test in folds]
     if not out or any(len(train) == 0 or len(test) == 0 for train, test in out):
-        raise ValueError("cv: a fold has no rows of positive weight to train or to judge on")
+        raise InputError("cv: a fold has no rows of positive weight to train or to judge on")
     return out
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from setpoint.errors import InputError
 from setpoint.report.codec import plain, read
 from setpoint.report.numbers import number
 from setpoint.report.picture import SIZE, Picture
@@ -113,10 +114,10 @@ class AdaptiveSummary:
 
     def __post_init__(self) -> None:
         if self.search not in ("gradient", "weights"):
-            raise ValueError(f"search is 'gradient' or 'weights', got {self.search!r}")
+            raise InputError(f"search is 'gradient' or 'weights', got {self.search!r}")
         for step in self.path:
             if len(step.weights) != len(self.surrogates):
-                raise ValueError(
+                raise InputError(
                     f"path: a step has {len(step.weights)} weights, and there are "
                     f"{len(self.surrogates)} surrogates"
                 )

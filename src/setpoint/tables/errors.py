@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from setpoint.errors import InputError
+
 __all__ = ["TableError"]
 
 
-class TableError(ValueError):
+class TableError(InputError):
     """A file that is not a table, or a table that does not fit.
 
     The message names the file, the line or column, what was found, and the remedy.

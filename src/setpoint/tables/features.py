@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.tables.dates import DateParts
 from setpoint.tables.floats import AsFloats
 from setpoint.tables.learners import learner_for
@@ -111,7 +112,7 @@ def transformer_for(
     absent = [c.name for c in columns if c.name not in frame]
     if not columns or absent:
         what = f"columns of X are missing: {absent}" if absent else "there are no columns to use"
-        raise ValueError(f"{what}; name columns of the table that say something of the target")
+        raise InputError(f"{what}; name columns of the table that say something of the target")
     names = {
         "categories": [c.name for c in columns if c.kind == "category"],
         "numbers": [c.name for c in columns if c.kind in ("number", "boolean")],

@@ -6,6 +6,7 @@ import inspect
 from importlib import import_module
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 
 __all__ = ["LEARNERS", "learner_for"]
@@ -53,7 +54,7 @@ def learner_for(name: str, *, seed: int = 0) -> Any:
     try:
         return made(random_state=seed) if "random_state" in named else made()
     except TypeError as error:
-        raise ValueError(
+        raise InputError(
             f"the estimator {name} cannot be made without arguments ({error}); wrap it in a class "
             "of your own that can"
         ) from None
@@ -63,18 +64,18 @@ def _class_of(name: str) -> Any:
     allowed = f"allowed are {', '.join(LEARNERS)}, or a class such as sklearn.svm.SVC"
     module, dot, word = name.rpartition(".")
     if not dot or not all(part.isidentifier() for part in name.split(".")):
-        raise ValueError(f"there is no estimator {name!r} ({nearest(name, LEARNERS)}); {allowed}")
+        raise InputError(f"there is no estimator {name!r} ({nearest(name, LEARNERS)}); {allowed}")
     try:
         found = getattr(import_module(module), word, None)
     except ImportError as error:
-        raise ValueError(f"the estimator {name} cannot be imported: {error}; {allowed}") from None
+        raise InputError(f"the estimator {name} cannot be imported: {error}; {allowed}") from None
     if found is None:
         known = [n for n in dir(import_module(module)) if not n.startswith("_")]
-        raise ValueError(f"{module} has no {word!r} ({nearest(word, known)}); {allowed}")
+        raise InputError(f"{module} has no {word!r} ({nearest(word, known)}); {allowed}")
     # Of the class: a method that hangs on arguments, as SVC's predict_proba, is there all the same.
     scores = hasattr(found, "predict_proba") or hasattr(found, "decision_function")
     if not inspect.isclass(found) or not hasattr(found, "fit") or not scores:
-        raise ValueError(
+        raise InputError(
             f"{name} is not a class with fit, and predict_proba or decision_function; {allowed}"
         )
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputTypeError
 from setpoint.goals.errors import nearest
 from setpoint.tables.columnar import as_frame
 from setpoint.tables.errors import TableError
@@ -146,7 +147,7 @@ def _table(table: Any) -> Table:
         return table
     if isinstance(table, needed("pandas").DataFrame):
         return Table("the frame", table)
-    raise TypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
+    raise InputTypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
 
 
 def labels_of(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.penalty.losses import Loss, RefreshBatch
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.problem import Tradeoff
@@ -79,7 +80,7 @@ class JointPenalty(Loss):
 
     def _lifted_counts(self, seen: RefreshBatch) -> tuple[float, float]:
         if len(seen.scores) != len(self.s):
-            raise ValueError("ero-adam keeps s for each row and refreshes from all of them")
+            raise InputError("ero-adam keeps s for each row and refreshes from all of them")
         B, A = seen.mass(self.s)
         return A, B
 

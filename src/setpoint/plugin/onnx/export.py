@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.arrays import column_names, frame_of, series_values
 from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
@@ -63,7 +64,7 @@ def to_onnx(
     register()
     last = final_step(model)
     if not isinstance(last, PlugInClassifier):
-        raise TypeError(
+        raise InputTypeError(
             "model: a fitted PlugInClassifier, or a pipeline that ends with one, got "
             f"{type(last).__name__}"
         )
@@ -77,7 +78,7 @@ def to_onnx(
                 "PlugInClassifier(make_pipeline(scaler, model), goal)"
             )
         if draws in dict(inputs):
-            raise ValueError(f"draws: {draws!r} is a column of X; give another name")
+            raise InputError(f"draws: {draws!r} is a column of X; give another name")
         types = needed_by(WHAT, "onnx", "skl2onnx.common.data_types")
         inputs.append((draws, types.DoubleTensorType([None, 1])))
         options[id(last)]["draws"] = draws
@@ -154,7 +155,7 @@ def draws_for(model: PlugInClassifier, X: Any) -> Floats:
         If ``draw="random"``: then each call of ``predict`` draws anew.
     """
     if model.draw == "random":
-        raise ValueError(
+        raise InputError(
             "draw: 'random' draws anew at each call of predict; 'row' and a column of X give "
             "each row its own number"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from setpoint.errors import InputError
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.recombine import recombine
 from setpoint.program.program import Program
@@ -39,7 +40,7 @@ class Explorer:
         self, space: Achievable, program: Program, method: str, calls: int, gap: float
     ) -> None:
         if calls < 1:
-            raise ValueError(f"calls is a whole number >= 1, got {calls!r}")
+            raise InputError(f"calls is a whole number >= 1, got {calls!r}")
         self.space = space
         self.program = program
         self.method = method

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.program.backend import Array, backend
 from setpoint.program.functions.affine import Affine
 from setpoint.program.functions.base import INF, Node, RateFunction, Shape
@@ -116,7 +117,7 @@ class PowerMean(Node):
 
     def __init__(self, order: int, children: Sequence[RateFunction]) -> None:
         if order not in (-1, 0, 2):
-            raise ValueError(f"order is -1, 0 or 2, got {order}")
+            raise InputError(f"order is -1, 0 or 2, got {order}")
         self.order = order
         super().__init__(children)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 from setpoint.ramp.solvers.hypograph import Hypograph, Peak
 from setpoint.ramp.solvers.majorizer import Majorizer
@@ -102,7 +103,7 @@ def cutting_planes(
         Of the random walk.
     """
     if chooser not in CHOOSERS:
-        raise ValueError(f"chooser={chooser!r}: {nearest(chooser, CHOOSERS)}")
+        raise InputError(f"chooser={chooser!r}: {nearest(chooser, CHOOSERS)}")
     search = _Search(majorizer, min(cap, _FIRST_CAP))
     for w in known:
         search.cut(w)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from setpoint.errors import InputError
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import nearest
 from setpoint.ramp.solvers.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
@@ -91,7 +92,7 @@ class SVM:
 
     def __init__(self, X: Any, lam: float, method: str = "sdca", seed: int = 0) -> None:
         if method not in METHODS:
-            raise ValueError(f"svm={method!r}: {nearest(method, METHODS)}")
+            raise InputError(f"svm={method!r}: {nearest(method, METHODS)}")
         self.sparse = sp.issparse(X)
         self.X: Any = sp.csr_array(X) if self.sparse else np.ascontiguousarray(X, np.float64)
         self.lam, self.method, self.seed = lam, method, seed

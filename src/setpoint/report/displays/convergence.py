@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.displays import style
@@ -69,9 +70,9 @@ class ConvergenceDisplay:
         self, trace: Sequence[Sequence[float]], goal: Goal | Expression | str | None = None
     ) -> None:
         if not len(trace):
-            raise ValueError(_NO_TRACE)
+            raise InputError(_NO_TRACE)
         if any(len(t) < 4 for t in trace):
-            raise ValueError("trace= holds records (call, objective, bound, violation)")
+            raise InputError("trace= holds records (call, objective, bound, violation)")
         table = np.array([[float(x) for x in tuple(t)[:4]] for t in trace])
         self.calls, self.objective, bound, self.violation = table.T
         self.bound = np.where(np.isfinite(bound), bound, np.nan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, cast
 
+from setpoint.errors import InputTypeError
 from setpoint.evidence import Evidence
 from setpoint.report.facts import Facts
 from setpoint.rules import Rule
@@ -32,7 +33,7 @@ def fitted(clf: Any) -> FittedClassifier:
         If it is not. Its methods say so where it is not fitted.
     """
     if not has_method(clf, "_frontier"):
-        raise TypeError(
+        raise InputTypeError(
             f"clf= is a fitted classifier of this library, got {class_or_object(clf)}; "
             "from_predictions takes scores of any model"
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.words import constraint_in_words
@@ -178,12 +179,12 @@ class FrontierDisplay:
         style.require_matplotlib()
         found = report.section("frontiers")
         if found is None:
-            raise ValueError(
+            raise InputError(
                 "the report holds no frontier: ask for one with FrontierDisplay.from_estimator or "
                 "from_predictions"
             )
         if not 0 <= i < len(found.items):
-            raise ValueError(f"i= is a number from 0 to {len(found.items) - 1}, got {i}")
+            raise InputError(f"i= is a number from 0 to {len(found.items) - 1}, got {i}")
         return cls(found.items[i]).plot(ax)
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.goals.expressions import Const, Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.words import constraint_in_words
@@ -82,7 +83,7 @@ class GroupRatesDisplay:
         self.goal = as_goal(goal)
         self.level = level
         if not self.rows:
-            raise ValueError(
+            raise InputError(
                 "the goal compares no groups, so there are none to draw; goals that do name a "
                 "column in a reducer, as in recall.difference('sex') <= 0.05 or "
                 "precision.min('country') >= 0.8"
@@ -223,7 +224,7 @@ class GroupRatesDisplay:
             If `metric` is not one of them.
         """
         if metric is not None and metric not in self.metrics:
-            raise ValueError(f"metric= is one of {list(self.metrics)}, got {metric!r}")
+            raise InputError(f"metric= is one of {list(self.metrics)}, got {metric!r}")
         shown = self.metrics if metric is None else (metric,)
         sizes = [len(self._of(m)) for m in shown]
         n_bounds = [len(self.allowed(m)) for m in shown]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.classes import classes_of, one_score
@@ -48,7 +49,7 @@ def scored_rows(
     """
     known = classes_of(y_true, None, pos_label, "y_true")
     if len(known.labels) > 2:
-        raise ValueError(
+        raise InputError(
             f"y_true holds {len(known.labels)} classes, and thresholds on one score decide between "
             "two: make one class against the rest, or draw GroupRatesDisplay or ConvergenceDisplay"
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.errors import InputError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.displays import style
@@ -103,7 +104,7 @@ class ObjectiveCurveDisplay:
         style.require_matplotlib()
         found = report.section("operating")
         if found is None:
-            raise ValueError(_NONE)
+            raise InputError(_NONE)
         return cls(found.points, report.goal, report.objective.value, deployed).plot(ax)
 
     def _rule(self, value: float | None) -> tuple[float, float]:
@@ -233,7 +234,7 @@ def _curve_of(points: OperatingPoints) -> OperatingCurve:
         If there is none.
     """
     if len(points.curves) != 1 or not points.curves[0].objective:
-        raise ValueError(_NONE)
+        raise InputError(_NONE)
     return points.curves[0]
 
 

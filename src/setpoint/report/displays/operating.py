@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from setpoint.errors import InputError
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
@@ -226,7 +227,7 @@ class OperatingPointDisplay:
         _check(kind)
         found = report.section("operating")
         if found is None:
-            raise ValueError(
+            raise InputError(
                 "the report holds no operating points: it has them where two classes are decided "
                 "by thresholds on one score"
             )
@@ -318,7 +319,7 @@ class OperatingPointDisplay:
 def _check(kind: str) -> None:
     style.require_matplotlib()
     if kind not in _KINDS:
-        raise ValueError(f"kind= is one of {_KINDS}, got {kind!r}")
+        raise InputError(f"kind= is one of {_KINDS}, got {kind!r}")
 
 
 def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
@@ -329,7 +330,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
             if evidence.n_classes != 2
             else "the rule decides by posteriors of each class"
         )
-        raise ValueError(
+        raise InputError(
             f"operating points are those of thresholds on one score, and {what}; possible are "
             "two classes with one score a row, or GroupRatesDisplay and ConvergenceDisplay"
         )
@@ -337,10 +338,10 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
     if found is None:
         held = evidence.marginals.weights[[c.dataset is None for c in evidence.strata]]
         if not held[:, :2].sum(axis=0).all():
-            raise ValueError(
+            raise InputError(
                 "y holds one class only: recall or the false positive rate has no rows"
             )
-        raise ValueError(
+        raise InputError(
             "the rule has no threshold for some group of these rows; draw it on rows of the groups "
             "that it was found on"
         )

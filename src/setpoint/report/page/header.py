@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from setpoint.errors import InputTypeError
+
 __all__ = ["Header"]
 
 
@@ -39,5 +41,5 @@ class Header:
 
     def __post_init__(self) -> None:
         if isinstance(self.cautions, str):
-            raise TypeError("cautions= is a sequence of sentences, got one text")
+            raise InputTypeError("cautions= is a sequence of sentences, got one text")
         object.__setattr__(self, "cautions", tuple(self.cautions))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import glossary, goal_in_words
 from setpoint.inputs.files import atomic_write
@@ -100,7 +101,7 @@ def page_text(
         If `held_out` refers to another goal, in more than the numbers of its bounds.
     """
     if held_out is not None and not same_sides(Goal.parse(held_out.goal), Goal.parse(facts.goal)):
-        raise ValueError(
+        raise InputError(
             f"held_out is a report on another goal: {held_out.goal!r}, not {facts.goal!r}"
         )
     return rendered("page.html.j2", _values(facts, held_out, about, header or Header()))

@@ -6,6 +6,7 @@ import math
 import sys
 from dataclasses import dataclass, field
 
+from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 
 __all__ = ["DIALECTS", "Dialect", "dialect_of"]
@@ -190,14 +191,14 @@ def dialect_of(name: str) -> Dialect:
     """
     found = DIALECTS.get(name)
     if found is None:
-        raise ValueError(f"dialect is one of {', '.join(map(repr, DIALECTS))}, got {name!r}")
+        raise InputError(f"dialect is one of {', '.join(map(repr, DIALECTS))}, got {name!r}")
     return found
 
 
 def _check(text: str, unwritable: str) -> None:
     bad = [c for c in text if c == "\0" or c in unwritable or "\ud800" <= c <= "\udfff"]
     if bad:
-        raise ValueError(f"{text!r} holds {bad[0]!r}, which this dialect of SQL cannot write")
+        raise InputError(f"{text!r} holds {bad[0]!r}, which this dialect of SQL cannot write")
 
 
 def _fraction(value: float) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.populations import Label, plain_label
 from setpoint.rules.export.questions import Questions
 
@@ -67,7 +68,7 @@ def labels_of(questions: Questions, classes: Any) -> tuple[Label, ...]:
         return tuple(range(questions.n_classes))
     labels = tuple(plain_label(label, "classes: a label") for label in classes)
     if isinstance(classes, str) or len(labels) != questions.n_classes:
-        raise ValueError(
+        raise InputError(
             f"classes: the rule decides between {questions.n_classes} classes, got {classes!r}"
         )
     return labels
@@ -89,7 +90,7 @@ def kind_of(values: Sequence[Label], what: str) -> str:
     text = [value for value in values if isinstance(value, str)]
     if text and len(text) < len(values):
         other = next(value for value in values if not isinstance(value, str))
-        raise ValueError(
+        raise InputError(
             f"{what} are of two kinds, text such as {text[0]!r} and {other!r}; a column of a table "
             "holds one kind"
         )
@@ -102,12 +103,12 @@ def _scores(questions: Questions, score: Any) -> tuple[str, ...]:
     n = questions.score_columns
     if n is None:
         if not isinstance(score, str):
-            raise TypeError(
+            raise InputTypeError(
                 f"score: the rule looks at one score, so name one column, got {score!r}"
             )
         return (_name(score, "score"),)
     if isinstance(score, str) or not isinstance(score, Sequence) or len(score) != n:
-        raise ValueError(
+        raise InputError(
             f"score: the rule looks at {n} score{'s' if n > 1 else ''}, so name as many columns, "
             f"in a list in their order, got {score!r}"
         )
@@ -117,14 +118,14 @@ def _scores(questions: Questions, score: Any) -> tuple[str, ...]:
 def _columns(known: tuple[str, ...], columns: Any) -> dict[str, str]:
     given = {} if columns is None else columns
     if not isinstance(given, Mapping):
-        raise TypeError(
+        raise InputTypeError(
             "columns: a dict from the rule's columns to those of the table, got a "
             f"{type(columns).__name__}"
         )
     for column in given:
         if column not in known:
             looks = f"looks at {list(known)}" if known else "looks at no column beside the score"
-            raise ValueError(f"columns: the rule does not look at {column!r}; it {looks}")
+            raise InputError(f"columns: the rule does not look at {column!r}; it {looks}")
     return {column: _name(given.get(column, column), "columns") for column in known}
 
 
@@ -132,7 +133,7 @@ def _draw(questions: Questions, hash_column: Any) -> str | None:
     if not questions.draws:
         return None
     if hash_column is None:
-        raise ValueError(
+        raise InputError(
             "hash_column is needed: this rule is randomised. Name a column that holds one uniform "
             "number in [0, 1) for each row, such as a hash of its id divided by the number of "
             "hashes; so the same row is decided the same way each time"
@@ -142,5 +143,5 @@ def _draw(questions: Questions, hash_column: Any) -> str | None:
 
 def _name(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value:
-        raise TypeError(f"{what}: a column is named by text, got {value!r}")
+        raise InputTypeError(f"{what}: a column is named by text, got {value!r}")
     return value

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 from setpoint.rules.export.names import labels_of
 from setpoint.rules.export.questions import (
@@ -41,7 +42,7 @@ def source(questions: Questions, name: str, classes: Sequence[Label] | None) -> 
     """
     # the function calls float and must not find itself
     if not name.isidentifier() or keyword.iskeyword(name) or name == "float":
-        raise ValueError(f"name: a function of Python cannot be called {name!r}")
+        raise InputError(f"name: a function of Python cannot be called {name!r}")
     return "\n".join(_Writer(questions, labels_of(questions, classes)).lines(name))
 
 
