@@ -82,15 +82,15 @@ def test_targets(refused):
 
 def test_encodings_and_separators(run, refused, tmp_path):
     latin = table().encode("latin-1")
-    assert "--encoding cp1252" in refused(latin)
+    assert "--set encoding cp1252" in refused(latin)
     ok = ("--target", "y", "--goal", GOAL, "--model", tmp_path / "m.skops", "--drop", "id")
     german = table(200).replace(",", ";").replace(".", ",")
     for data, more in (
-        (latin, ("--encoding", "latin-1")),
+        (latin, ("--set", "encoding=latin-1")),
         (table().encode("utf-8-sig"), ()),
         (table().encode("utf-16"), ()),
         (german.encode(), ()),
-        (german.encode(), ("--separator", ";", "--decimal", ",")),
+        (german.encode(), ("--set", "separator=;", "--set", "decimal=,")),
     ):
         (tmp_path / "t.csv").write_bytes(data)
         done = run("fit", tmp_path / "t.csv", *ok, *more, "--json")

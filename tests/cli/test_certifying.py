@@ -86,77 +86,77 @@ def test_a_goal_with_a_confidence_of_its_own(fit):
 
 
 def test_how_many_rows_certify_and_by_which_tests(fit, tmp_path):
-    out = found(fit(EASY, *SURE, "--certification-size", "0.5", "--strict", "--json"))
+    out = found(fit(EASY, *SURE, "--set", "certification-size=0.5", "--set", "strict", "--json"))
     assert out["rows"]["certifying"] == 400
     clf = load_model(tmp_path / "m.skops").classifier
     assert Confidence.of(clf.confidence) == Confidence(0.95, certification_size=0.5, strict=True)
 
 
 def test_the_same_seed_certifies_the_same(fit):
-    one, two = (found(fit(EASY, *SURE, "--seed", "3", "--json")) for _ in range(2))
+    one, two = (found(fit(EASY, *SURE, "--set", "seed=3", "--json")) for _ in range(2))
     assert one.pop("run") != two.pop("run")
     assert one == two
 
 
 # ---------------------------------------------------------------------- rows of their own
 def test_rows_of_a_file_of_their_own_certify(fit, folder):
-    done = fit(EASY, *SURE, "--certify-on", folder / "new.csv")
+    done = fit(EASY, *SURE, "--set", f"certify-on={folder / 'new.csv'}")
     assert done.exit_code == 0
     assert done.stdout.startswith("Certified at 95 % confidence, on 300 rows of new.csv.\n")
-    out = found(fit(EASY, *SURE, "--certify-on", folder / "new.csv", "--json"))
+    out = found(fit(EASY, *SURE, "--set", f"certify-on={folder / 'new.csv'}", "--json"))
     assert out["rows"] == {"fitted": 800, "held_out": 0, "certifying": 300}
     assert out["run"]["certify_on"].endswith("new.csv")
 
 
 def test_groups_of_the_goal_are_read_there_too(fit, folder):
     goal = f"{EASY} and recall.difference(sex) <= 0.6"
-    done = fit(goal, *SURE, "--certify-on", folder / "new.csv", "--json")
+    done = fit(goal, *SURE, "--set", f"certify-on={folder / 'new.csv'}", "--json")
     assert (done.exit_code, found(done)["status"]) == (0, "certified")
 
 
 def test_rows_of_the_fit_do_not_certify(fit, folder, tmp_path):
-    said = error_of(fit(EASY, *SURE, "--certify-on", folder / "loans.csv"))
-    assert said.startswith("--certify-on: these are the rows of the fit")
+    said = error_of(fit(EASY, *SURE, "--set", f"certify-on={folder / 'loans.csv'}"))
+    assert said.startswith("--set certify-on: these are the rows of the fit")
     assert not (tmp_path / "m.skops").exists()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("id,sex,age", "id,sex,old_age"), "--certify-on: new.csv has no column 'age'"),
-        ((",y\n", ",z\n"), "--certify-on: new.csv has no column 'y'"),
+        (("id,sex,age", "id,sex,old_age"), "--set certify-on: new.csv has no column 'age'"),
+        ((",y\n", ",z\n"), "--set certify-on: new.csv has no column 'y'"),
     ],
 )
 def test_a_file_of_another_shape(fit, folder, tmp_path, change, message):
     text = (folder / "new.csv").read_text("utf-8").replace(*change, 1)
     (tmp_path / "new.csv").write_text(text, "utf-8")
-    assert error_of(fit(EASY, *SURE, "--certify-on", tmp_path / "new.csv")).startswith(message)
+    assert error_of(fit(EASY, *SURE, "--set", f"certify-on={tmp_path / 'new.csv'}")).startswith(message)
 
 
 def test_a_label_that_is_not_a_class(fit, tmp_path):
     lines = lines_of(100, seed=5)
     lines[7] = lines[7][:-1] + "7"
     path = write(tmp_path / "odd.csv", lines)
-    said = error_of(fit(EASY, *SURE, "--certify-on", path))
-    assert said.startswith("--certify-on: odd.csv, line 9: the label")
+    said = error_of(fit(EASY, *SURE, "--set", f"certify-on={path}"))
+    assert said.startswith("--set certify-on: odd.csv, line 9: the label")
 
 
 def test_no_file_there(fit, tmp_path):
-    said = error_of(fit(EASY, *SURE, "--certify-on", tmp_path / "none.csv"))
+    said = error_of(fit(EASY, *SURE, "--set", f"certify-on={tmp_path / 'none.csv'}"))
     assert said.endswith("none.csv: there is no such file")
 
 
 def test_stdin_is_read_once(run, tmp_path):
     done = run("fit", "-", "--target", "y", "--goal", EASY, "--model", tmp_path / "m.skops",
-               *SURE, "--certify-on", "-", input="a,y\n1,0\n")  # fmt: skip
+               *SURE, "--set", "certify-on=-", input="a,y\n1,0\n")  # fmt: skip
     assert error_of(done).startswith("stdin ('-') can be read once only")
 
 
 def test_the_model_is_not_written_over_the_rows_that_certify(fit, folder, tmp_path, run):
     copy = tmp_path / "m.skops"
     copy.write_bytes((folder / "new.csv").read_bytes())
-    said = error_of(fit(EASY, *SURE, "--certify-on", copy))
-    assert "--certify-on" in said
+    said = error_of(fit(EASY, *SURE, "--set", f"certify-on={copy}"))
+    assert "--set certify-on" in said
     assert copy.read_bytes() == (folder / "new.csv").read_bytes()
 
 
@@ -166,7 +166,7 @@ def test_refused_ends_with_3_and_writes_no_model(fit, tmp_path):
     assert done.exit_code == 3
     assert done.stdout.startswith("NOT certified, so no model was written.\n")
     assert "precision >= 0.92" in done.stdout
-    assert "--uncertified nearest" in done.stdout
+    assert "--set uncertified nearest" in done.stdout
     assert "on_uncertified" not in done.stdout
     assert not (tmp_path / "m.skops").exists()
     page = (tmp_path / "page.html").read_text("utf-8")
@@ -207,17 +207,17 @@ def test_the_goal_near_a_refused_one_moves_all_bounds_that_failed():
 
 
 def test_the_safest_rule_of_a_refusal(fit, folder, run, tmp_path):
-    done = fit(HARD, *SURE, "--uncertified", "nearest")
+    done = fit(HARD, *SURE, "--set", "uncertified=nearest")
     assert done.exit_code == 3
     assert done.stdout.startswith("NOT certified at 95 % confidence: 240 rows set apart do not")
     assert load_model(tmp_path / "m.skops").classifier.goal_report_.guarantee.state != "certified"
-    out = found(fit(HARD, *SURE, "--uncertified", "nearest", "--json"))
+    out = found(fit(HARD, *SURE, "--set", "uncertified=nearest", "--json"))
     assert out["status"] == "not certified"
     judged = run("evaluate", tmp_path / "m.skops", folder / "new.csv")
     assert judged.stdout.split("\n")[1] == (
         "In the fit NOT certified at 95 % confidence, on 240 rows: precision >= 0.92."
     )
-    assert found(fit(EASY, *SURE, "--uncertified", "nearest", "--json"))["status"] == "certified"
+    assert found(fit(EASY, *SURE, "--set", "uncertified=nearest", "--json"))["status"] == "certified"
 
 
 def test_a_goal_that_no_rule_meets_is_infeasible_as_ever(fit):
@@ -234,16 +234,16 @@ def test_a_goal_that_no_rule_meets_is_infeasible_as_ever(fit):
         (("--confidence", "100%"), "'100%' is not above 0 and below 1"),
         (("--confidence", "high"), "'high' is not a number; write 0.95 or 95%"),
         (("--confidence", "nan"), "'nan' is not a number"),
-        ((*SURE, "--certification-size", "1"), "1.0 is not in the range 0<x<1"),
-        ((*SURE, "--uncertified", "raise"), "'raise' is not one of 'error', 'nearest'"),
-        (("--certify-on", "x.csv"), "--certify-on: there is nothing to certify"),
-        (("--certification-size", "0.3"), "--certification-size: there is nothing to certify"),
-        (("--uncertified", "nearest"), "--uncertified: there is nothing to certify"),
-        (("--strict",), "--strict: there is nothing to certify"),
+        ((*SURE, "--set", "certification-size=1"), "1.0 is not in the range 0<x<1"),
+        ((*SURE, "--set", "uncertified=raise"), "'raise' is not one of 'error', 'nearest'"),
+        (("--set", "certify-on=x.csv"), "--set certify-on: there is nothing to certify"),
+        (("--set", "certification-size=0.3"), "--set certification-size: there is nothing to certify"),
+        (("--set", "uncertified=nearest"), "--set uncertified: there is nothing to certify"),
+        (("--set", "strict",), "--set strict: there is nothing to certify"),
         ((*SURE, "--judge-by", HARD), "--judge-by is for a margin that is put into --goal"),
         (
-            (*SURE, "--certify-on", "x.csv", "--certification-size", "0.3"),
-            "--certification-size is a share of DATA, and --certify-on names the rows",
+            (*SURE, "--set", "certify-on=x.csv", "--set", "certification-size=0.3"),
+            "--set certification-size is a share of DATA, and --set certify-on names the rows",
         ),
     ],
 )
@@ -262,8 +262,8 @@ def test_a_goal_without_constraints_promises_nothing(run, what):
 def test_a_goal_over_data_sets_certifies_on_parts_of_each(run, fit, folder):
     goal = "maximize recall subject to precision.on(checked) >= 0.2"
     files = ("--dataset", f"checked={folder / 'checked.csv'}")
-    said = error_of(fit(goal, *files, *SURE, "--certify-on", folder / "new.csv"))
-    assert said.startswith("--certify-on is one table, and the goal refers to the data set")
+    said = error_of(fit(goal, *files, *SURE, "--set", f"certify-on={folder / 'new.csv'}"))
+    assert said.startswith("--set certify-on is one table, and the goal refers to the data set")
     out = found(fit(goal, *files, *SURE, "--json"))
     assert (out["status"], out["rows"]["certifying"]) == ("certified", 264)
 
@@ -275,9 +275,9 @@ def test_a_goal_over_data_sets_certifies_on_parts_of_each(run, fit, folder):
 )
 def test_all_families_certify(fit, folder, run, tmp_path, solver):
     more = (*SURE, "--solver", solver, "--drop", "old,since,city")
-    on = ("--certify-on", folder / "new.csv")
+    on = ("--set", f"certify-on={folder / 'new.csv'}")
     if solver == "surrogate-weights":
-        more += ("--budget", "60")
+        more += ("--set", "budget=60")
     for rows, options in ((240, more), (300, (*more, *on))):
         out = found(fit(EASY, *options, "--json"))
         assert (out["status"], out["solver"], out["rows"]["certifying"]) == (
@@ -289,8 +289,8 @@ def test_all_families_certify(fit, folder, run, tmp_path, solver):
 
 def test_what_a_metric_is_measured_on_certifies_a_part_of_it(fit, folder):
     out = found(
-        fit(EASY, *SURE, "--solver", "surrogate-weights", "--budget", "60", "--drop", "old",
-            "--validation", folder / "new.csv", "--json")
+        fit(EASY, *SURE, "--solver", "surrogate-weights", "--set", "budget=60", "--drop", "old",
+            "--set", f"validation={folder / 'new.csv'}", "--json")
     )  # fmt: skip
     assert out["rows"] == {"fitted": 800, "held_out": 0, "certifying": 90}
     assert out["validation"] == {"fitted": 300, "held_out": 0, "shared": 0}

@@ -32,8 +32,8 @@ def test_thousands_are_never_read_as_decimals(run, german, tmp_path):
     doubtful.write_text("\n".join([lines[0], *lines[1::2]]) + "\n", "utf-8")
     refused = run("predict", model, doubtful)
     assert refused.exit_code == 1
-    assert "or have decimals; say which with --decimal" in refused.stderr
-    output = run("predict", model, doubtful, "--decimal", ",").stdout.splitlines()[1:]
+    assert "or have decimals; say which with --set decimal" in refused.stderr
+    output = run("predict", model, doubtful, "--set", "decimal=,").stdout.splitlines()[1:]
     assert output == all_rows[::2]
     fresh = run("fit", doubtful, "--target", "y", "--goal", "f1", "--model", tmp_path / "x.skops")
     assert fresh.exit_code == 1

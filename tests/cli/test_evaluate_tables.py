@@ -88,7 +88,7 @@ def test_words_the_page_and_the_deployed_model(judged, tmp_path):
         (("--weight", "region"), "--weight: the column 'region' of {at}/p*.parquet holds text"),
         (("--metric", "m:f"), "--metric is for a model file"),
         (("--new-groups", "largest"), "--new-groups is for a model file"),
-        (("--encoding", "latin-1"), "--encoding: CSV that is counted is UTF-8"),
+        (("--set", "encoding=latin-1"), "--set encoding: CSV that is counted is UTF-8"),
         (("--goal", "maximize recall subject to recall.min(regio) >= 0.1"), "the column 'regio'"),
     ],
 )

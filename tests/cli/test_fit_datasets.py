@@ -33,7 +33,7 @@ def fit(run, tmp_path):
     def invoke(goal, *more, rows=None, solver="augmented-lagrangian"):
         data = table(tmp_path / "d.csv", rows_of(240) if rows is None else rows)
         return run(
-            "fit", data, "--target", "y", "--goal", goal, "--solver", solver, "--seed", "1",
+            "train", data, "--target", "y", "--goal", goal, "--solver", solver, "--set", "seed=1",
             "--model", tmp_path / "m.skops", *more,
         )  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_noise_is_not_learnt_through_a_copy(run, tmp_path, solver):
     copy = table(tmp_path / "c.csv", [rows[i] for i in r.permutation(n)], head)
     later = table(tmp_path / "l.csv", [row[:-1] for row in rows[:50]], head[:-2])
     done = run(
-        "fit", data, "--target", "y", "--model", tmp_path / "m.skops", "--solver", solver,
+        "train", data, "--target", "y", "--model", tmp_path / "m.skops", "--solver", solver,
         "--goal", "maximize accuracy subject to accuracy.on(copy) >= 0.1 and "
         "predicted_rate.on(later) <= 0.99", "--dataset", f"copy={copy}", "--dataset",
         f"later={later}", "--positive", "b", "--json",
@@ -167,9 +167,9 @@ def test_labels_that_are_all_missing(fit, tmp_path):
 
 @pytest.mark.parametrize("value", ["nan", "inf"])
 def test_thresholds_that_are_not_numbers(run, value):
-    done = run("fit", "no.csv", "--target", "y", "--goal", "f1", "--model", "m.skops", "--solver",
-               "cutting-plane", "--baseline", "s", "--baseline-threshold", value)  # fmt: skip
-    assert error_of(done) == f"--baseline-threshold is a number, got {value}"
+    done = run("train", "no.csv", "--target", "y", "--goal", "f1", "--model", "m.skops", "--solver",
+               "cutting-plane", "--baseline", "s", "--set", f"baseline-threshold={value}")  # fmt: skip
+    assert error_of(done) == f"--set baseline-threshold is a number, got {value}"
 
 
 def test_words(fit):
@@ -180,13 +180,13 @@ def test_words(fit):
     assert line == "say which way: 'maximize error_rate' or 'minimize error_rate'"
     line = error_of(fit("maximize accuracy s.t. recall.on(sex='x') >= 0.1"))
     assert "no row of DATA has that value" in line
-    line = error_of(fit("maximize accuracy", "--min-positives", "1000"))
+    line = error_of(fit("maximize accuracy", "--set", "min-positives=1000"))
     assert "and there are 180 rows to count it on" in line
 
 
 def test_training_that_was_stopped_before_the_goal_was_met(fit):
     goal = "maximize recall s.t. precision >= 0.999 and recall >= 0.95"
-    done = fit(goal, "--max-seconds", "1e-9", "--json")
+    done = fit(goal, "--set", "max-seconds=1e-9", "--json")
     assert done.exit_code == 3
     assert "is kept" not in done.output
     out = json.loads(done.stdout)
@@ -225,7 +225,7 @@ def test_frontier_reads_what_varies_as_goals_do(run, fit, tmp_path):
 
 def test_evaluate_says_that_scores_decide_alike(run, fit, tmp_path):
     goal = "maximize accuracy s.t. churn <= 0.9"
-    assert fit(goal, "--baseline", "x0", "--baseline-threshold", "0").exit_code in (0, 3, 4)
+    assert fit(goal, "--baseline", "x0", "--set", "baseline-threshold=0").exit_code in (0, 3, 4)
     new = table(tmp_path / "n.csv", rows_of(100, 2))
     assert "decides positive" not in run("evaluate", tmp_path / "m.skops", new).stderr
     far = table(tmp_path / "f.csv", [[*r, 5 + i] for i, r in enumerate(rows_of(100, 2))],

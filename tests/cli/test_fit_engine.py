@@ -1,4 +1,4 @@
-"""``setpoint fit --engine dask``: the model on some rows of Parquet files, the rule on the rest."""
+"""``setpoint fit --set engine dask``: the model on some rows of Parquet files, the rule on the rest."""
 
 import json
 import re
@@ -67,7 +67,7 @@ def files(tmp_path_factory):
 def fit(run, tmp_path):
     def invoke(data, *args, goal=GOAL, **more):
         given = {"--target": "y", "--goal": goal, "--model": tmp_path / "m.skops"}
-        given |= {"--rows-for-fit": FOR_FIT, "--engine": "dask", **more}
+        given |= {"--set rows-for-fit": FOR_FIT, "--set engine": "dask", **more}
         words = [w for k, v in given.items() if v is not None for w in (k, v)]
         return run("fit", data, *words, *args)
 
@@ -188,7 +188,7 @@ def test_a_cluster(fit, files, tmp_path):
     here = load_model(tmp_path / "m.skops").classifier.rule_.to_json()
     settings = {"n_workers": 1, "threads_per_worker": 2, "processes": False}
     with distributed.LocalCluster(**settings, dashboard_address=None) as cluster:
-        done = fit(files, **{"--scheduler": cluster.scheduler_address})
+        done = fit(files, **{"--set scheduler": cluster.scheduler_address})
     assert done.exit_code in (0, 4), done.output
     assert "on dask" in done.stdout
     assert load_model(tmp_path / "m.skops").classifier.rule_.to_json() == here
@@ -200,16 +200,16 @@ def test_no_scheduler_answers(fit, files, monkeypatch):
 
     connect = cluster.connect
     monkeypatch.setattr(cluster, "connect", lambda address: connect(address, timeout=0.2))
-    done = fit(files, **{"--scheduler": "tcp://127.0.0.1:1"})
+    done = fit(files, **{"--set scheduler": "tcp://127.0.0.1:1"})
     assert done.exit_code == 1
-    assert "--scheduler: no dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
+    assert "--set scheduler: no dask scheduler answers at tcp://127.0.0.1:1" in done.stderr
 
 
 @pytest.mark.parametrize("args", [
-    ("--test-size", "0.2"), ("--validation", "v.csv"), ("--confidence", "0.95"), ("--strict",),
-    ("--solver", "portfolio"), ("--checkpoint", "c.skops"), ("--dataset", "a=b.csv"),
-    ("--judge-by", GOAL), ("--baseline-threshold", "0.5"), ("--max-seconds", "3"),
-    ("--separator", ";"), ("--jobs", "2"), ("--budget", "9"),
+    ("--test-size", "0.2"), ("--set", "validation=v.csv"), ("--confidence", "0.95"), ("--set", "strict",),
+    ("--solver", "portfolio"), ("--set", "checkpoint=c.skops"), ("--dataset", "a=b.csv"),
+    ("--judge-by", GOAL), ("--set", "baseline-threshold=0.5"), ("--set", "max-seconds=3"),
+    ("--set", "separator=;"), ("--set", "jobs=2"), ("--set", "budget=9"),
 ])  # fmt: skip
 def test_options_for_tables_in_memory(fit, files, args):
     done = fit(files, *args)
@@ -219,8 +219,8 @@ def test_options_for_tables_in_memory(fit, files, args):
 
 
 def test_options_for_tables_elsewhere(fit, files):
-    for option, value in {"--scheduler": "tcp://a:1", "--rows-for-fit": 5}.items():
-        done = fit(files, **{"--engine": None, "--rows-for-fit": None, option: value})
+    for option, value in {"--set scheduler": "tcp://a:1", "--set rows-for-fit": 5}.items():
+        done = fit(files, **{"--set engine": None, "--set rows-for-fit": None, option: value})
         assert done.exit_code == 1
         assert f"{option} is for tables that are counted where they lie" in done.stderr
 
@@ -235,9 +235,9 @@ def test_options_for_tables_elsewhere(fit, files):
     ({"--target": "kind"}, "rows of .* have no label in column 'kind'"),
     ({"--target": "region"}, "holds 3 different values"),
     ({"--positive": "maybe"}, "--positive: column 'y' holds no class 'maybe'"),
-    ({"--rows-for-fit": None}, "--rows-for-fit: .* 1,000,000 rows .the default.*has 3,000"),
-    ({"--rows-for-fit": N}, "--rows-for-fit: .* 3,000 rows and the rule"),
-    ({"--rows-for-fit": 1}, "--rows-for-fit: the .* rows that were chosen"),
+    ({"--set rows-for-fit": None}, "--set rows-for-fit: .* 1,000,000 rows .the default.*has 3,000"),
+    ({"--set rows-for-fit": N}, "--set rows-for-fit: .* 3,000 rows and the rule"),
+    ({"--set rows-for-fit": 1}, "--set rows-for-fit: the .* rows that were chosen"),
     ({"--goal": GOAL + " with confidence 0.9"}, "does not certify"),
     ({"--goal": "maximize accuracy subject to recall.on(n='1') >= 0.1"}, "'n' as a category"),
     ({"--estimator": "sklearn.svm.SVD"}, "sklearn.svm has no 'SVD'"),
@@ -265,7 +265,7 @@ def test_files(fit, tmp_path):
 
 def test_rows_that_are_alike(fit, tmp_path):
     few = pd.DataFrame({"a": np.arange(3000) % 7, "y": np.arange(3000) % 2})
-    done = fit(put(tmp_path / "few", few), **{"--rows-for-fit": 1000})
+    done = fit(put(tmp_path / "few", few), **{"--set rows-for-fit": 1000})
     assert done.exit_code == 1
     assert "100 % of the rows equal others" in done.stderr
     assert "prefit" not in done.stderr
@@ -273,12 +273,12 @@ def test_rows_that_are_alike(fit, tmp_path):
 
 def test_a_value_that_no_model_takes(fit, tmp_path, monkeypatch):
     frame = FRAME[PLAIN].assign(a=FRAME["a"].where(np.arange(N) != 2_900, np.inf))
-    done = fit(put(tmp_path / "odd", frame, 1), **{"--rows-for-fit": 2_000})
+    done = fit(put(tmp_path / "odd", frame, 1), **{"--set rows-for-fit": 2_000})
     assert done.exit_code == 1
     assert "row 2901: column 'a' holds an infinite number" in done.stderr
     # Beyond the rows that are looked at first.
     monkeypatch.setattr(batches, "parquet_sample", partial(batches.parquet_sample, rows=500))
-    done = fit(str(tmp_path / "odd"), **{"--rows-for-fit": 2_000})
+    done = fit(str(tmp_path / "odd"), **{"--set rows-for-fit": 2_000})
     assert done.exit_code == 1
     assert "a piece of the table, row" in done.stderr
     assert "column 'a' holds an infinite number" in done.stderr
@@ -296,7 +296,7 @@ def test_without_a_package(fit, files, monkeypatch):
         return None if name == "distributed" else True
 
     monkeypatch.setattr(errors, "find_spec", absent)
-    done = fit(files, **{"--scheduler": "tcp://127.0.0.1:1"})
+    done = fit(files, **{"--set scheduler": "tcp://127.0.0.1:1"})
     assert done.exit_code == 1
-    assert "--scheduler needs distributed: pip install 'setpoint[scale]'" in done.stderr
+    assert "--set scheduler needs distributed: pip install 'setpoint[scale]'" in done.stderr
     assert fit(files).exit_code in (0, 4)

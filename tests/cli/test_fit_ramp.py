@@ -50,7 +50,7 @@ def there(tmp_path_factory):
 def fit(run, there, tmp_path):
     def invoke(*more, goal=PLAIN, data="loans.csv", solver="augmented-lagrangian"):
         return run(
-            "fit", there / data, "--target", "y", "--goal", goal, "--solver", solver,
+            "train", there / data, "--target", "y", "--goal", goal, "--solver", solver,
             "--model", tmp_path / "m.skops", *more,
         )  # fmt: skip
 
@@ -71,7 +71,7 @@ def test_fit_predict_evaluate_frontier(fit, run, there, tmp_path, scores):
     model, page, checked = tmp_path / "m.skops", tmp_path / "r.html", there / "checked.csv"
     said = ("--baseline", "old", "--drop", "score")
     if scores:
-        said = ("--baseline", "score", "--baseline-threshold", "0", "--drop", "old")
+        said = ("--baseline", "score", "--set", "baseline-threshold=0", "--drop", "old")
     done = fit(
         *said, "--dataset", f"egregious={checked}", "--report", page, "--json", goal=GOAL
     )  # fmt: skip
@@ -136,8 +136,8 @@ def test_fit_predict_evaluate_frontier(fit, run, there, tmp_path, scores):
 
 @pytest.mark.parametrize("solver", BOTH)
 def test_options_reach_the_classifier(fit, tmp_path, solver):
-    more = ("--inverse-regularization", "0.5", "--min-positives", "7", "--seed", "3")
-    done = fit(*more, "--max-seconds", "60", "--positive", "no", "--decide-on", "none",
+    more = ("--set", "inverse-regularization=0.5", "--set", "min-positives=7", "--set", "seed=3")
+    done = fit(*more, "--set", "max-seconds=60", "--positive", "no", "--decide-on", "none",
                solver=solver)  # fmt: skip
     assert done.exit_code in (0, 3, 4), done.stderr
     clf = load_model(tmp_path / "m.skops").classifier
@@ -188,7 +188,7 @@ def test_a_goal_that_is_silent_on_the_deployed_model(fit):
     done = fit("--baseline", "old", "--json")
     message = "so the column is only compared with"
     assert any(note.endswith(message) for note in json.loads(done.stdout)["notes"])
-    more = ("--baseline", "score", "--baseline-threshold", "0")
+    more = ("--baseline", "score", "--set", "baseline-threshold=0")
     out = json.loads(fit(*more, "--json").stdout)
     assert not any("is only compared" in note for note in out["notes"])
     assert out["columns"]["scores"] == "score"
@@ -197,7 +197,7 @@ def test_a_goal_that_is_silent_on_the_deployed_model(fit):
 
 # ---------------------------------------------------------------------- what is wrong is said
 CHURN = "minimize error_rate subject to churn <= 0.1"
-SCORED = ("--baseline", "score", "--baseline-threshold", "0")
+SCORED = ("--baseline", "score", "--set", "baseline-threshold=0")
 
 
 @pytest.mark.parametrize(
@@ -209,33 +209,33 @@ SCORED = ("--baseline", "score", "--baseline-threshold", "0")
             ("--module", "linear"),
             "descends on the ramp problem itself; leave one of them out",
         ),
-        (PLAIN, ("--checkpoint", "c"), "--checkpoint is for solvers that train the model"),
-        (PLAIN, ("--validation-fraction", "0.1"), "--validation-fraction is for solvers"),
+        (PLAIN, ("--set", "checkpoint=c"), "--set checkpoint is for solvers that train the model"),
+        (PLAIN, ("--set", "validation-fraction=0.1"), "--set validation-fraction is for solvers"),
         (PLAIN, ("--decide-on", "sex"), "looks at the score alone"),
-        (PLAIN, ("--inverse-regularization", "0"), "'--inverse-regularization'"),
+        (PLAIN, ("--set", "inverse-regularization=0"), "'--set inverse-regularization'"),
         (
             PLAIN,
-            ("--inverse-regularization", "nan"),
-            "--inverse-regularization is a number above 0, got nan",
+            ("--set", "inverse-regularization=nan"),
+            "--set inverse-regularization is a number above 0, got nan",
         ),
         (CHURN, (), "name the column with its predictions with --baseline"),
         (CHURN, ("--baseline", "olds"), "has no column 'olds' (did you mean 'old'?)"),
         (CHURN, ("--baseline", "city"), "in column 'city' is not a class of the model"),
         (CHURN, ("--baseline", "score"), "in column 'score' is not a class of the model"),
-        (CHURN, ("--baseline-threshold", "0"), "name their column with --baseline"),
+        (CHURN, ("--set", "baseline-threshold=0"), "name their column with --baseline"),
         (
             CHURN,
-            ("--baseline", "old", "--baseline-threshold", "0"),
+            ("--baseline", "old", "--set", "baseline-threshold=0"),
             "column 'old' of loans.csv holds no numbers; leave it out where --baseline names",
         ),
         (
             CHURN,
-            ("--baseline", "y", "--baseline-threshold", "0"),
+            ("--baseline", "y", "--set", "baseline-threshold=0"),
             "--baseline: 'y' is the target",
         ),
         (CHURN, (*SCORED, "--drop", "score"), "takes them as a feature; do not name it in"),
-        (CHURN, (*SCORED[:3], "nan"), "--baseline-threshold is a number, got nan"),
-        (CHURN, (*SCORED[:3], "x"), "Invalid value for '--baseline-threshold'"),
+        (CHURN, (*SCORED[:3], "nan"), "--set baseline-threshold is a number, got nan"),
+        (CHURN, (*SCORED[:3], "x"), "Invalid value for '--set baseline-threshold'"),
         ("maximize recall.min(sex)", (), "write a smallest or largest of several as constraints"),
         (
             "maximize accuracy s.t. g_mean >= 0.3",
@@ -253,7 +253,7 @@ def test_what_does_not_fit(fit, tmp_path, goal, more, words):
 
 
 @pytest.mark.parametrize("solver", ["auto", "ero"])
-@pytest.mark.parametrize("more", [SCORED, ("--inverse-regularization", "1")])
+@pytest.mark.parametrize("more", [SCORED, ("--set", "inverse-regularization=1")])
 def test_options_that_other_families_do_not_have(fit, solver, more):
     message = error_of(fit(*more, solver=solver))
     assert "is for solvers that train the model for the goal (augmented-lagrangian, cutt" in message
@@ -262,15 +262,15 @@ def test_options_that_other_families_do_not_have(fit, solver, more):
 
 def test_more_than_two_classes(run, there, tmp_path):
     table = write(tmp_path / "t.csv", [f"{i % 3},{i}.5" for i in range(60)], "y,x")
-    done = run("fit", table, "--target", "y", "--goal", "accuracy", "--solver", "cutting-plane",
+    done = run("train", table, "--target", "y", "--goal", "accuracy", "--solver", "cutting-plane",
                "--model", tmp_path / "m.skops")  # fmt: skip
     assert "holds 3 classes, and --solver cutting-plane trains models for two" in error_of(done)
 
 
 def test_a_threshold_that_decides_the_same_for_everybody(fit):
-    done = fit("--baseline", "score", "--baseline-threshold", "99")
+    done = fit("--baseline", "score", "--set", "baseline-threshold=99")
     message = (
-        "--baseline-threshold 99: so the deployed model decides positive for 0 of the 700 rows"
+        "--set baseline-threshold 99: so the deployed model decides positive for 0 of the 700 rows"
     )
     assert message in done.stderr
 
@@ -314,7 +314,7 @@ def test_scores_that_are_missing(fit, run, there, tmp_path):
 
 
 def test_no_time(fit):
-    done = fit("--max-seconds", "1e-9")
+    done = fit("--set", "max-seconds=1e-9")
     assert done.exit_code in (0, 3, 4), done.output
     assert "note: stopped after 1e-09 seconds" in done.stderr
 

@@ -38,7 +38,7 @@ def fit(run, there, tmp_path):
     def invoke(*more, goal=GOAL):
         model = tmp_path / "m.skops"
         return run(
-            "fit", there / "rare.csv", "--target", "y", "--goal", goal, "--model", model, *more
+            "train", there / "rare.csv", "--target", "y", "--goal", goal, "--model", model, *more
         )
 
     return invoke
@@ -57,9 +57,9 @@ def test_the_shell_knows_all_surrogates():
 
 
 def test_help_and_completion_know_the_solvers(run):
-    text = " ".join(run("fit", "--help").stdout.split())
+    text = " ".join(run("train", "--help").stdout.split())
     assert all(name in text for name in SOLVERS)
-    env = {"COMP_WORDS": "setpoint fit --solver pr", "COMP_CWORD": "3"}
+    env = {"COMP_WORDS": "setpoint train --solver pr", "COMP_CWORD": "3"}
     done = run(env={**env, "_SETPOINT_COMPLETE": "bash_complete"}, prog_name="setpoint")
     assert done.stdout.split() == ["plain,profiled"]
 
@@ -75,30 +75,30 @@ def test_help_and_completion_know_the_solvers(run):
             ("--solver", "exact", "--module", "linear"),
             "--solver exact looks at every cut-off of one score",
         ),
-        (("--checkpoint", "c"), "--checkpoint is for solvers that train"),
-        (("--min-positives", "9"), "--min-positives is for solvers that train"),
-        (("--validation-fraction", "0"), "--validation-fraction is for solvers that train"),
-        (("--solver", "ero", "--min-positives", "-1"), "--min-positives"),
-        (("--solver", "ero", "--validation-fraction", "1"), "--validation-fraction"),
+        (("--set", "checkpoint=c"), "--set checkpoint is for solvers that train"),
+        (("--set", "min-positives=9"), "--set min-positives is for solvers that train"),
+        (("--set", "validation-fraction=0"), "--set validation-fraction is for solvers that train"),
+        (("--solver", "ero", "--set", "min-positives=-1"), "--set min-positives"),
+        (("--solver", "ero", "--set", "validation-fraction=1"), "--set validation-fraction"),
         (
-            ("--solver", "ero", "--validation-fraction", "nan"),
-            "--validation-fraction is a number in [0, 1), got nan",
+            ("--solver", "ero", "--set", "validation-fraction=nan"),
+            "--set validation-fraction is a number in [0, 1), got nan",
         ),
         (
-            ("--solver", "ero", "--validation-fraction", "0.999"),
-            "--validation-fraction is 0.999, and the smaller class has",
+            ("--solver", "ero", "--set", "validation-fraction=0.999"),
+            "--set validation-fraction is 0.999, and the smaller class has",
         ),
         (
-            ("--solver", "ero", "--min-positives", "451"),
-            "--min-positives is 451, and there are 450 rows to count it on",
+            ("--solver", "ero", "--set", "min-positives=451"),
+            "--set min-positives is 451, and there are 450 rows to count it on",
         ),
         (
-            ("--solver", "ero", "--max-seconds", "nan"),
-            "--max-seconds is a number above 0, got nan",
+            ("--solver", "ero", "--set", "max-seconds=nan"),
+            "--set max-seconds is a number above 0, got nan",
         ),
         (("--solver", "ero", "--draws"), "decides nothing by chance"),
         (("--solver", "ero", "--decide-on", "sex"), "looks at the score alone"),
-        (("--max-seconds", "0"), "--max-seconds"),
+        (("--set", "max-seconds=0"), "--set max-seconds"),
     ],
 )
 def test_options_of_another_family(fit, tmp_path, more, words):
@@ -132,12 +132,12 @@ def test_goals_that_fall_with_accepted_positives(fit):
 
 def test_more_than_two_classes(run, there, tmp_path):
     done = run(
-        "fit", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "ero",
+        "train", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "ero",
         "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert "column 'kind' holds 3 classes, and --solver ero trains models for two" in error_of(done)
     done = run(
-        "fit", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "exact",
+        "train", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "exact",
         "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert (
@@ -150,7 +150,7 @@ def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monk
     real = errors.find_spec
     monkeypatch.setattr(errors, "find_spec", lambda name: None if name == "torch" else real(name))
     done = run(
-        "fit", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
+        "train", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
         "--module", "mlp", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert error_of(done) == "--module mlp needs torch: pip install 'setpoint[torch]'"
@@ -158,10 +158,10 @@ def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monk
         errors, "find_spec", lambda name: None if name == "safetensors" else real(name)
     )
     done = run(
-        "fit", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
-        "--checkpoint", tmp_path / "c", "--model", tmp_path / "m.skops",
+        "train", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
+        "--set", f"checkpoint={tmp_path / 'c'}", "--model", tmp_path / "m.skops",
     )  # fmt: skip
-    assert error_of(done) == "--checkpoint needs safetensors: pip install 'setpoint[torch]'"
+    assert error_of(done) == "--set checkpoint needs safetensors: pip install 'setpoint[torch]'"
 
 
 # ---------------------------------------------------------------------- rules after training
@@ -208,9 +208,9 @@ def test_a_linear_model_is_trained_reported_and_used(fit, run, there, tmp_path):
         assert words in text
     for words in (
         "At least 20 rows have to be predicted positive",
-        "--min-positives sets it.",
+        "--set min-positives sets it.",
         "What is counted on the 450 rows that the model was trained on flatters it",
-        "--validation-fraction keeps rows from the training to choose by.",
+        "--set validation-fraction keeps rows from the training to choose by.",
     ):
         assert words in text
         assert words in " ".join(out["fitted"]["warnings"])
@@ -268,7 +268,7 @@ def test_without_rows_held_out_it_says_which_rows_judge(fit):
 
 
 def test_rows_that_choose(fit, tmp_path):
-    more = ("--solver", "ero", "--validation-fraction", "0.2", "--min-positives", "7")
+    more = ("--solver", "ero", "--set", "validation-fraction=0.2", "--set", "min-positives=7")
     done = fit(*more, "--json")
     assert done.exit_code in (0, 3, 4), done.stderr
     out = json.loads(done.stdout)
@@ -284,9 +284,9 @@ def test_rows_that_choose(fit, tmp_path):
 
 
 def test_too_few_predicted_positive(fit, tmp_path):
-    done = fit("--solver", "cross-entropy", "--min-positives", "440")
+    done = fit("--solver", "cross-entropy", "--set", "min-positives=440")
     assert done.exit_code == 3, done.stderr
-    assert "predicts 440 rows positive, as --min-positives asks" in done.stdout
+    assert "predicts 440 rows positive, as --set min-positives asks" in done.stdout
     assert not list(tmp_path.iterdir())
 
 
@@ -296,7 +296,7 @@ def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_p
     lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
     (tmp_path / "t.csv").write_text("\n".join([f"{head},old", *lines]) + "\n")
     done = run(
-        "fit", tmp_path / "t.csv", "--target", "y", "--goal", GOAL, "--solver", solver,
+        "train", tmp_path / "t.csv", "--target", "y", "--goal", GOAL, "--solver", solver,
         "--baseline", "old", "--model", tmp_path / "m.skops", "--json",
     )  # fmt: skip
     assert done.exit_code in (0, 3, 4), done.stderr
@@ -332,7 +332,7 @@ def test_a_network(fit, run, there, tmp_path):
     pytest.importorskip("safetensors")
     state = tmp_path / "state"
     more = ("--solver", "profiled", "--module", "mlp", "--test-size", "0")
-    done = fit(*more, "--checkpoint", state, "--report", tmp_path / "r.html")
+    done = fit(*more, "--set", f"checkpoint={state}", "--report", tmp_path / "r.html")
     assert done.exit_code == 4, done.stderr
     first = done.stdout.splitlines()[0]
     assert first == "Too close to call on the 120 rows by which the model was chosen."
@@ -348,13 +348,13 @@ def test_a_network(fit, run, there, tmp_path):
 
 # ---------------------------------------------------------------------- stopped before the end
 def test_a_limit_on_seconds_keeps_the_best_so_far(fit, tmp_path):
-    done = fit("--solver", "portfolio", "--max-seconds", "1e-9")
+    done = fit("--solver", "portfolio", "--set", "max-seconds=1e-9")
     assert error_of(done) == (  # not even cross-entropy took a step
         "stopped after 1e-09 seconds, before there was anything to keep; give more with "
-        "--max-seconds, or leave it out"
+        "--set max-seconds, or leave it out"
     )
     assert not list(tmp_path.iterdir())
-    later = fit("--solver", "portfolio", "--max-seconds", "0.2", "--json")
+    later = fit("--solver", "portfolio", "--set", "max-seconds=0.2", "--json")
     assert later.exit_code in (0, 3, 4), later.stderr
     assert "note: stopped after 0.2 seconds: the best found so far is kept" in later.stderr
     assert load_model(tmp_path / "m.skops").target == "y"
@@ -365,13 +365,13 @@ def test_a_checkpoint_of_another_training(fit, tmp_path, monkeypatch):
     state = tmp_path / "state"
     monkeypatch.setattr(Checkpoint, "due", True)
     monkeypatch.setattr(Checkpoint, "remove", lambda self: None)
-    same = ("--solver", "cross-entropy", "--checkpoint", state)
+    same = ("--solver", "cross-entropy", "--set", f"checkpoint={state}")
     assert fit(*same).exit_code in (0, 3, 4)
     for more, what in (
-        (("--min-positives", "9"), "--min-positives was 20.0 and is 9.0"),
-        (("--seed", "3"), "--seed was 0 and is 3"),
+        (("--set", "min-positives=9"), "--set min-positives was 20.0 and is 9.0"),
+        (("--set", "seed=3"), "--set seed was 0 and is 3"),
         (("--drop", "a"), "the number of its features was"),
-        (("--validation-fraction", "0.2"), "the number of its rows was 450 and is 360"),
+        (("--set", "validation-fraction=0.2"), "the number of its rows was 450 and is 360"),
     ):
         assert error_of(fit(*same, *more)).startswith(f"{state} is of another training: {what} ")
     assert fit(*same).exit_code in (0, 3, 4)

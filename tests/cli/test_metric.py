@@ -64,7 +64,7 @@ anonymous = lambda y_true, y_pred: 0.0
 number = 3
 """
 HEAD = "id,a,b,sex,amount,plan,y"
-REVENUE = ("--metric", "shop:revenue", "--budget", "150")
+REVENUE = ("--metric", "shop:revenue", "--set", "budget=150")
 
 
 def lines(n_rows, seed, noise=0.0):
@@ -105,7 +105,7 @@ def at(tmp_path, monkeypatch):
 @pytest.fixture
 def fit(run, at):
     def invoke(*more, data="t.csv"):
-        return run("fit", data, "--target", "y", "--drop", "id,amount", "--model", "m.skops", *more)
+        return run("train", data, "--target", "y", "--drop", "id,amount", "--model", "m.skops", *more)
 
     return invoke
 
@@ -203,7 +203,7 @@ def test_what_a_terminal_shows(fit):
 def test_another_table_to_measure_on(fit, at):
     """Its labels alone count; what DATA has of the rows held out is not trained on."""
     write(at / "t.csv", lines(400, 0, noise=0.2) + lines(60, 1))
-    more = (*REVENUE, "--validation", "v.csv", "--test-size", "0.5", "--report", "r.html")
+    more = (*REVENUE, "--set", "validation=v.csv", "--test-size", "0.5", "--report", "r.html")
     done = fit(*more, "--json")
     assert done.exit_code == 0, done.stderr
     out = json.loads(done.stdout)
@@ -223,27 +223,27 @@ def test_another_table_to_measure_on(fit, at):
 @pytest.mark.parametrize(
     ("rows", "head", "words"),
     [
-        (["1,2"], "a,b", "--validation: v.csv has no column"),
+        (["1,2"], "a,b", "--set validation: v.csv has no column"),
         (lines(9, 1)[:1], HEAD, "there are too few rows to hold some out"),
         (
             [f"1,2,3,f,4,x,{y}" for y in ("yes", "no", "perhaps")],
             HEAD,
             "is not a class of the model",
         ),
-        ([f"{i},2,3,f,4,x,no" for i in range(9)], HEAD, "--validation holds no row of the class"),
+        ([f"{i},2,3,f,4,x,no" for i in range(9)], HEAD, "--set validation holds no row of the class"),
     ],
 )
 def test_a_table_to_measure_on_that_does_not_fit(fit, at, rows, head, words):
     write(at / "v.csv", rows, head)
-    assert words in error_of(fit(*REVENUE, "--validation", "v.csv"))
+    assert words in error_of(fit(*REVENUE, "--set", "validation=v.csv"))
     assert not (at / "m.skops").exists()
 
 
 def test_options_reach_the_classifier(fit):
-    more = ("--surrogates", "hinge,logistic", "--surrogate-group", "sex=f", "--surrogate-group",
-            "plan", "--seed", "3", "--positive", "no", "--lower-is-better", "--sensitive", "sex",
-            "--jobs", "1", "--solver", "surrogate-weights")  # fmt: skip
-    done = fit("--metric", "shop:costs", "--budget", "200", *more)
+    more = ("--set", "surrogates=hinge,logistic", "--set", "surrogate-group=sex=f", "--set",
+            "surrogate-group=plan", "--set", "seed=3", "--positive", "no", "--set", "lower-is-better", "--sensitive", "sex",
+            "--set", "jobs=1", "--solver", "surrogate-weights")  # fmt: skip
+    done = fit("--metric", "shop:costs", "--set", "budget=200", *more)
     assert done.exit_code == 0, done.stderr
     clf = load_model("m.skops").classifier
     assert (clf.solver, clf.limits.evaluations, clf.random_state) == ("surrogate-weights", 200, 3)
@@ -255,7 +255,7 @@ def test_options_reach_the_classifier(fit):
 
 
 def test_the_direction_of_the_file_holds_in_evaluate(fit, run):
-    assert fit("--metric", "shop:costs", "--budget", "150", "--lower-is-better").exit_code == 0
+    assert fit("--metric", "shop:costs", "--set", "budget=150", "--set", "lower-is-better").exit_code == 0
     done = run("evaluate", "m.skops", "v.csv", "--metric", "shop:costs")
     assert 'Goal: minimize blackbox("shop:costs")' in done.stdout
     assert "other way round" not in done.stderr
@@ -264,9 +264,9 @@ def test_the_direction_of_the_file_holds_in_evaluate(fit, run):
 def test_the_other_direction_is_noted(fit, run, at):
     assert fit(*REVENUE).exit_code == 0
     more = ("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue")
-    done = run(*more, "--lower-is-better")
+    done = run(*more, "--set", "lower-is-better")
     assert done.exit_code == 0, done.stderr
-    assert "fitted for a high value of shop:revenue; here --lower-is-better judges it the" in (
+    assert "fitted for a high value of shop:revenue; here --set lower-is-better judges it the" in (
         done.stderr
     )
     message = error_of(run(*more, "--report", "shop.py"))
@@ -275,7 +275,7 @@ def test_the_other_direction_is_noted(fit, run, at):
 
 
 def test_cut_offs_of_any_model(fit, run):
-    more = ("--metric", "shop:odd", "--takes", "predictions", "--budget", "40", "--json")
+    more = ("--metric", "shop:odd", "--set", "takes=predictions", "--set", "budget=40", "--json")
     done = fit(*more, "--estimator", "sklearn.naive_bayes.GaussianNB")
     assert done.exit_code == 0, done.stderr
     out = json.loads(done.stdout)
@@ -291,7 +291,7 @@ def test_cut_offs_of_any_model(fit, run):
 
 def test_a_goal_of_the_language(fit, run):
     goal = ("--goal", "maximize recall subject to precision >= 0.99")
-    done = fit(*goal, "--solver", "adaptive-surrogates", "--budget", "150")
+    done = fit(*goal, "--solver", "adaptive-surrogates", "--set", "budget=150")
     assert done.exit_code == 3, done.stderr
     assert done.stdout.startswith("Shown to fail on 100 rows held out.")
     assert re.search(r"\n  precision >= 0.99: .*\n    on new rows .*: shown to fail\n", done.stdout)
@@ -307,7 +307,7 @@ def test_a_goal_of_the_language(fit, run):
 
 
 def test_a_checkpoint_is_taken_up(fit, at):
-    more = (*REVENUE, "--checkpoint", "seen.jsonl", "--json")
+    more = (*REVENUE, "--set", "checkpoint=seen.jsonl", "--json")
     first = adaptive_of(fit(*more))
     kept = (at / "seen.jsonl").read_text().splitlines()
     (at / "seen.jsonl").write_text("\n".join(kept[:40]) + "\n")
@@ -315,9 +315,9 @@ def test_a_checkpoint_is_taken_up(fit, at):
     assert again.pop("resumed") == 39
     assert first.pop("resumed") == 0
     assert again == first
-    message = error_of(fit(*more, "--seed", "0", "--metric", "shop:auc"))
+    message = error_of(fit(*more, "--set", "seed=0", "--metric", "shop:auc"))
     assert message.startswith("seen.jsonl is of another search: --metric was shop:revenue and is ")
-    assert message.endswith("give another --checkpoint, or remove the file to start anew")
+    assert message.endswith("give another --set checkpoint, or remove the file to start anew")
 
 
 # ---------------------------------------------------------------------- what is wrong is said
@@ -337,7 +337,7 @@ def test_a_checkpoint_is_taken_up(fit, at):
         ("shop:revenu", "shop has no name 'revenu' (did you mean 'revenue'?)"),
         ("shop:number", "is an int, which cannot be called"),
         ("shop:anonymous", "<lambda> cannot be found by its name; write the function with def"),
-        ("shop:odd", "calls its second parameter 'b': say --takes predictions or --takes scores"),
+        ("shop:odd", "calls its second parameter 'b': say --set takes predictions or --set takes scores"),
         (
             "broken:f",
             "importing broken raised ZeroDivisionError: division by zero, in broken.py, line 2",
@@ -359,7 +359,7 @@ def test_a_checkpoint_is_taken_up(fit, at):
     ],
 )
 def test_metrics_that_are_invalid(fit, at, metric, words):
-    assert words in error_of(fit("--metric", metric, "--budget", "150"))
+    assert words in error_of(fit("--metric", metric, "--set", "budget=150"))
     assert not (at / "m.skops").exists()
 
 
@@ -368,39 +368,39 @@ def test_metrics_that_are_invalid(fit, at, metric, words):
     [
         ((), "one of the two is wanted; see setpoint fit --help"),
         ((*REVENUE, "--goal", "f1"), "they are not taken together; see setpoint fit --help"),
-        (("--goal", "f1", "--takes", "scores"), "--takes goes with --metric"),
-        (("--goal", "f1", "--lower-is-better"), "--lower-is-better goes with --metric"),
+        (("--goal", "f1", "--set", "takes=scores"), "--set takes goes with --metric"),
+        (("--goal", "f1", "--set", "lower-is-better"), "--set lower-is-better goes with --metric"),
         (("--goal", 'maximize blackbox("shop:revenue")'), "name its function, --metric"),
-        (("--goal", "f1", "--budget", "9"), "--budget is for solvers that measure a metric (adap"),
-        (("--goal", "f1", "--surrogates", "hinge"), "--surrogates is for solvers that train"),
-        (("--goal", "f1", "--surrogate-group", "sex"), "--surrogate-group is for solvers"),
-        (("--goal", "f1", "--validation", "v.csv"), "--validation is for solvers that train"),
-        (("--goal", "f1", "--jobs", "2"), "--jobs is for solvers that measure"),
-        (("--goal", "f1", "--solver", "post-shift", "--budget", "9"), "counted at every cut-off"),
+        (("--goal", "f1", "--set", "budget=9"), "--set budget is for solvers that measure a metric (adap"),
+        (("--goal", "f1", "--set", "surrogates=hinge"), "--set surrogates is for solvers that train"),
+        (("--goal", "f1", "--set", "surrogate-group=sex"), "--set surrogate-group is for solvers"),
+        (("--goal", "f1", "--set", "validation=v.csv"), "--set validation is for solvers that train"),
+        (("--goal", "f1", "--set", "jobs=2"), "--set jobs is for solvers that measure"),
+        (("--goal", "f1", "--solver", "post-shift", "--set", "budget=9"), "counted at every cut-off"),
         (
             ("--goal", "maximize accuracy.on(x)", "--solver", "surrogate-weights"),
             "and goals of one table, and the goal refers to the data set 'x'; --solver augmented-",
         ),
-        ((*REVENUE, "--budget", "20"), "--budget 20 is too small"),
+        ((*REVENUE, "--set", "budget=20"), "--set budget=20 is too small"),
         ((*REVENUE, "--solver", "exact"), "--solver exact needs a goal with a formula; for"),
         ((*REVENUE, "--solver", "ero"), "--solver ero needs a goal with a formula"),
         (
-            (*REVENUE, "--min-positives", "3"),
+            (*REVENUE, "--set", "min-positives=3"),
             "--solver adaptive-surrogates follows the metric's gradient in the space of surrogate",
         ),
         ((*REVENUE, "--draws"), "--draws: --solver adaptive-surrogates trains one model"),
         ((*REVENUE, "--draws", "--estimator", "logistic"), "post-shift finds rules, which decide"),
         ((*REVENUE, "--decide-on", "sex"), "looks at the score alone"),
-        ((*REVENUE, "--surrogates", "hing"), "there is no 'hing' (did you mean 'hinge'?)"),
-        ((*REVENUE, "--surrogates", "nosuch"), "(known: 'hinge', 'logistic', 'prbep', 'quantile'"),
-        ((*REVENUE, "--surrogate-group", "a"), "--surrogate-group: column 'a' of t.csv has 399"),
+        ((*REVENUE, "--set", "surrogates=hing"), "there is no 'hing' (did you mean 'hinge'?)"),
+        ((*REVENUE, "--set", "surrogates=nosuch"), "(known: 'hinge', 'logistic', 'prbep', 'quantile'"),
+        ((*REVENUE, "--set", "surrogate-group=a"), "--set surrogate-group: column 'a' of t.csv has 399"),
         ((*REVENUE, "--report", "shop.py"), "--report: shop.py would overwrite the module of --m"),
         ((*REVENUE, "--model", "./shop.py"), "--model: ./shop.py would overwrite the module of"),
-        ((*REVENUE, "--checkpoint", "shop.py"), "--checkpoint: shop.py would overwrite the modul"),
-        ((*REVENUE, "--surrogate-group", "sexs"), "no column 'sexs' (did you mean 'sex'?)"),
-        ((*REVENUE, "--surrogate-group", "sex=q"), "column 'sex' of t.csv holds no 'q'"),
-        ((*REVENUE, "--validation", "none.csv"), "none.csv: there is no such file"),
-        ((*REVENUE, "--validation", "m.skops"), "--model: m.skops would overwrite --validation"),
+        ((*REVENUE, "--set", "checkpoint=shop.py"), "--set checkpoint: shop.py would overwrite the modul"),
+        ((*REVENUE, "--set", "surrogate-group=sexs"), "no column 'sexs' (did you mean 'sex'?)"),
+        ((*REVENUE, "--set", "surrogate-group=sex=q"), "column 'sex' of t.csv holds no 'q'"),
+        ((*REVENUE, "--set", "validation=none.csv"), "none.csv: there is no such file"),
+        ((*REVENUE, "--set", "validation=m.skops"), "--model: m.skops would overwrite --set validation"),
         ((*REVENUE, "--target", "plan", "--positive", "z"), "--positive: column 'plan' holds no"),
         ((*REVENUE, "--target", "b"), "different values"),
     ],
@@ -420,7 +420,7 @@ def test_rows_that_do_not_fit(fit, run, at):
         assert "holds 3 classes" in message
         assert message.endswith("and so is every --metric")
     assert run(
-        "fit", "three.csv", "--target", "y", "--goal", "accuracy", "--model", "m.skops"
+        "train", "three.csv", "--target", "y", "--goal", "accuracy", "--model", "m.skops"
     ).exit_code == 0  # fmt: skip
     message = error_of(run("evaluate", "m.skops", "three.csv", "--metric", "shop:revenue"))
     assert message == "--metric is for two classes, and m.skops decides among 3"
@@ -431,9 +431,9 @@ def test_rows_that_do_not_fit(fit, run, at):
     strata = [row.split(",") for row in lines(60, 0)]
     strata[3][3] = strata[5][4] = ""
     write(at / "gap.csv", map(",".join, strata))
-    message = error_of(fit(*REVENUE, "--surrogate-group", "sex", data="gap.csv"))
+    message = error_of(fit(*REVENUE, "--set", "surrogate-group=sex", data="gap.csv"))
     assert message.startswith(
-        "gap.csv: 1 row has no value in column 'sex', which --surrogate-group looks at, in line 5"
+        "gap.csv: 1 row has no value in column 'sex', which --set surrogate-group looks at, in line 5"
     )
     done = fit(*REVENUE, data="gap.csv")  # a metric may know what to do with it
     assert "1 row has no value in column 'amount', which the metric shop:revenue is given" in (
@@ -453,7 +453,7 @@ def test_other_commands_know_of_it(run):
     assert "setpoint fit --metric shop:revenue" in run("metrics").stdout
     assert "by setpoint fit --metric shop:revenue" in run("metrics", "blackbox").stderr
     assert "is named by setpoint fit --metric a:b" in run("metrics", "a:b").stderr
-    message = " ".join(run("fit", "--help").stdout.split())
+    message = " ".join(run("train", "--help").stdout.split())
     assert all(name in message for name in SURROGATES)
     assert "The module is looked for in the current folder" in message
 
@@ -485,7 +485,7 @@ def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
         return found
 
     monkeypatch.setattr(module.Search, "_searched", interrupted)
-    done = fit(*REVENUE, "--report", "r.html", "--checkpoint", "seen.jsonl")
+    done = fit(*REVENUE, "--report", "r.html", "--set", "checkpoint=seen.jsonl")
     assert done.exit_code == 130, done.stderr
     assert "evaluations of the metric: the best found so far is kept" in done.stderr
     last = done.stderr.splitlines()[-1]

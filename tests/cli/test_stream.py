@@ -207,7 +207,7 @@ def test_notes_on_how_it_is_read(stream, tmp_path):
     notes = notes_of(stream(tmp_path / "s.csv", "--classes", "0,1"))
     assert notes == ["s.csv: UTF-16", "s.csv: separator ';'", "s.csv: decimal comma"]
     (tmp_path / "t.csv").write_bytes(f"größe\ty\n{rows}".replace(";", "\t").encode("cp1252"))
-    options = ["--classes", "0,1", "--encoding", "cp1252"]
+    options = ["--classes", "0,1", "--set", "encoding=cp1252"]
     notes = notes_of(stream(tmp_path / "t.csv", *options, state="t.state"))
     assert notes == ["t.csv: cp1252", "t.csv: tabs between fields", "t.csv: decimal comma"]
 
@@ -257,13 +257,13 @@ def test_options_without_an_effect_are_noted(run, table, tmp_path):
 
 
 def test_a_wrong_separator(stream, table):
-    message = last(stream(table, "--separator", "|"))
+    message = last(stream(table, "--set", "separator=|"))
     assert message.endswith(
         "t.csv has no column 'y' (known: 'age,city,since,zip,y'); name another separator with "
-        "--separator"
+        "--set separator"
     )
     json_of(stream(table))
-    assert last(stream(table, "--separator", "|")).endswith("another separator with --separator")
+    assert last(stream(table, "--set", "separator=|")).endswith("another separator with --set separator")
 
 
 # ------------------------------------------------------------------------------------- decisions
@@ -452,7 +452,7 @@ def test_another_table_of_the_same_columns(stream, table, whole, tmp_path):
         city, since, code = rest.rsplit(",", 2)
         swapped.append(";".join([label, code, age, city, since]))
     (tmp_path / "more.csv").write_text("\n".join([*swapped, ""]), "utf-8")
-    done = stream(tmp_path / "more.csv", "--separator", ";")
+    done = stream(tmp_path / "more.csv", "--set", "separator=;")
     assert json_of(done) == whole
     assert "more.csv is not the table in which reading stopped, or it was changed" in done.stderr
 
@@ -479,7 +479,7 @@ def test_options_of_the_first_run_hold(stream, table, whole):
         (["--positive", "no"], "--positive: S was learnt with yes, not no"),
         (["--classes", "yes,no"], "--classes: S was learnt with no and yes, not yes and no"),
         (["--text", "age"], "--text: S took column 'age' for a number; leave the option out"),
-        (["--decimal", ","], "--decimal: S was learnt with ., not ,"),
+        (["--set", "decimal=,"], "--set decimal: S was learnt with ., not ,"),
         (["--drop", "age"], "--drop: column 'age' was learnt from; begin a new state without it"),
     ],
 )

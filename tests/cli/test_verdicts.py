@@ -153,7 +153,7 @@ def test_what_fit_cannot_be_judged_by(fit, tmp_path, other, more, words):
 @pytest.mark.parametrize("more", [(), ("--test-size", "0")])
 def test_advice_can_be_pasted_and_comes_once(fit, run, folder, tmp_path, more):
     page = tmp_path / "r.html"
-    first = fit(goal(0.7), "--report", page, "--seed", "1", *more)
+    first = fit(goal(0.7), "--report", page, "--set", "seed=1", *more)
     assert first.exit_code == 4
     assert "Search with at least" in " ".join(first.stdout.split())
     (command,) = commands_of(page)
