@@ -1,4 +1,5 @@
-"""``setpoint fit --set engine dask``: the model on some rows of Parquet files, the rule on the rest."""
+"""``setpoint fit --set engine dask``: the model on some rows of Parquet files, the rule on "
+"the rest."""
 
 import json
 import re

@@ -433,7 +433,8 @@ def test_rows_that_do_not_fit(fit, run, at):
     write(at / "gap.csv", map(",".join, strata))
     message = error_of(fit(*REVENUE, "--set", "surrogate-group=sex", data="gap.csv"))
     assert message.startswith(
-        "gap.csv: 1 row has no value in column 'sex', which --set surrogate-group looks at, in line 5"
+        "gap.csv: 1 row has no value in column 'sex', which --set surrogate-group looks at, "
+        "in line 5"
     )
     done = fit(*REVENUE, data="gap.csv")  # a metric may know what to do with it
     assert "1 row has no value in column 'amount', which the metric shop:revenue is given" in (

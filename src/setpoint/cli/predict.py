@@ -37,6 +37,17 @@ __all__ = ["predict"]
 )
 @click.option("--overwrite", is_flag=True, help="Decide files anew that are in the folder already.")
 @click.option("--keep", multiple=True, metavar="COLS", help="Columns of DATA to write first.")
+@click.option(
+    "--adapt",
+    is_flag=True,
+    help="Find the rule anew on these rows: bounds on what is predicted then hold on them.",
+)
+@click.option(
+    "--at-most",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Decide at most N rows positive: those with the highest scores.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
 @new_groups_option
 @trust_option
@@ -47,6 +58,8 @@ def predict(
     output: str,
     overwrite: bool,
     keep: tuple[str, ...],
+    adapt: bool,
+    at_most: int | None,
     as_json: bool,
     new_groups: str,
     trust: tuple[str, ...],
@@ -68,6 +81,11 @@ def predict(
     if is_folder(data, output):
         if as_json:
             raise CommandError("--json writes JSON lines of one table, found several or a folder")
+        if adapt or at_most is not None:
+            option = "--adapt" if adapt else "--at-most"
+            raise CommandError(
+                f"{option} looks at all rows of one table, found several or a folder"
+            )
         outputs_of(data, output)
         found = open_model(model, trust, current())
         decide_new_groups(found.classifier, unknown_group)
@@ -78,8 +96,8 @@ def predict(
     kind = _format(output, as_json)
     check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
     columns = predict_table(
-        model, data[0], keep=keep, unknown_group=unknown_group, trust=trust, reading=reading,
-        journal=current(),
+        model, data[0], keep=keep, adapt=adapt, at_most=at_most, unknown_group=unknown_group,
+        trust=trust, reading=reading, journal=current(),
     ).columns  # fmt: skip
     session = current()
     if output == "-":

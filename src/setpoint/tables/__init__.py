@@ -4,6 +4,7 @@ from setpoint.tables.errors import TableError
 from setpoint.tables.features import described, model_for, transformer_for, unusable
 from setpoint.tables.generators import tumours
 from setpoint.tables.learners import LEARNERS
+from setpoint.tables.profile import odd_columns, profile_of
 from setpoint.tables.reading import read_table
 from setpoint.tables.schema import Column, conform, kinds_of
 from setpoint.tables.suspects import suspects
@@ -21,6 +22,8 @@ __all__ = [
     "kinds_of",
     "labels_of",
     "model_for",
+    "odd_columns",
+    "profile_of",
     "read_table",
     "suspects",
     "transformer_for",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,8 @@ class TableModel:
         What is done to the columns, in sentences.
     judge_by : str or None
         The goal that is meant, as text, where the fit asked for a margin on top.
+    profile : mapping of str to sequence
+        What the columns held in the fit, as `profile_of` finds it.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class TableModel:
     dataset_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     judge_by: str | None = None
+    profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Names and kinds apart: a file of thousands of small objects is slow to read."""
@@ -124,7 +128,11 @@ class TableModel:
             what the rule goes by instead, else ``score_<label>`` for each class. For a rule that
             draws also ``decision_<label>``, the probability of each decision.
         """
-        clf, X = self.classifier, self.frame(table)
+        return self.decided(self.frame(table))
+
+    def decided(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The same for rows that :meth:`frame` made."""
+        clf = self.classifier
         labels = np.asarray(clf.classes_).tolist()
         out: dict[str, Array] = {"prediction": clf.predict(X)}
         has_posteriors = hasattr(clf, "predict_proba")

@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from setpoint.tasks.drift import class_share_moved
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.own_metric import NamedMetric
@@ -126,6 +127,10 @@ def evaluate_table(
     doing = journal.step("judging the rule")
     with journal.warnings_as_notes() as warned, doing, redirect_stdout(sys.stderr):
         found = classifier.evaluate(**loaded.rows(), goal=loaded.goal)
+    shift = class_share_moved(found, classifier.goal_report_)
+    if shift:
+        journal.note(shift)
+        warned.append(shift)
     more = tuple(note for note in warned if note not in found.warnings)
     found = replace(found, warnings=(*found.warnings, *more))
     return EvaluatedTable(found, loaded, *loaded.promised, tuple(journal.notes))

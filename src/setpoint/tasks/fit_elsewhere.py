@@ -190,7 +190,7 @@ class FilesFit:
         from setpoint.plugin import PlugInClassifier
         from setpoint.plugin.tables_to_fit import FitTable
         from setpoint.solvers import HoldOut
-        from setpoint.tables import model_for
+        from setpoint.tables import model_for, profile_of
         from setpoint.tables.pieces import AsInTable
 
         goal, settings, roles, journal = self.goal, self.settings, self.roles, self.journal
@@ -233,6 +233,7 @@ class FilesFit:
         fitted = FittedTable(
             classifier, report, None, classes, n_fitted, 0, settings, roles,
             cautions=self.cautions, counted=True,
+            profile=profile_of(self.sample.frame, roles.columns),
         )  # fmt: skip
         note_positive(fitted, goal, journal)
         return replace(fitted, about=self._about(fitted), notes=tuple(journal.notes))

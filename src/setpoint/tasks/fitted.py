@@ -55,6 +55,8 @@ class FittedTable:
         Sentences on columns that are too good to be true.
     notes : sequence of str
         What was said on the way.
+    profile : mapping of str to sequence
+        What the columns held in the rows that were fitted on.
     datasets : dict of str to Rows
         The further data sets.
     validation : Rows or None
@@ -78,6 +80,7 @@ class FittedTable:
     about: Sequence[tuple[str, list[str]]] = ()
     cautions: Sequence[str] = ()
     notes: Sequence[str] = ()
+    profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     datasets: Mapping[str, Rows] = field(default_factory=dict)
     validation: Rows | None = None
     name: str = ""
@@ -98,6 +101,7 @@ class FittedTable:
             Goal.parse(self.report.goal).needs.datasets,
             tuple(line for _, lines in self.about for line in lines),
             judge_by=None if meant == self.report.goal else meant,
+            profile=self.profile,
         )
 
     @property

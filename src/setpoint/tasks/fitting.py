@@ -196,6 +196,8 @@ class TableFit:
         InputError, TableError, GoalError
             If something does not fit.
         """
+        from setpoint.tables import profile_of
+
         journal, choice = self.journal, self.settings.choice
         with journal.step("preparing the columns"):
             split = _Split.of(self)
@@ -216,6 +218,7 @@ class TableFit:
             self.settings,
             self.roles,
             cautions=self.cautions,
+            profile=profile_of(rows.X, self.roles.columns),
             datasets={
                 name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)
                 for name, made in split.sets.items()

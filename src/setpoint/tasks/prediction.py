@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from setpoint.errors import InputError
+from setpoint.tasks.drift import odd_rows
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import decide_new_groups
 from setpoint.tasks.reading import Reading, columns_named, note_reading, open_model, read
@@ -48,6 +51,8 @@ def predict_table(
     table: Any,
     *,
     keep: Sequence[str] = (),
+    adapt: bool = False,
+    at_most: int | None = None,
     unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
@@ -61,6 +66,11 @@ def predict_table(
     table : str, path, frame or Table
     keep : sequence of str
         Columns of the table that stand first in what is returned.
+    adapt : bool
+        Whether the rule is found anew on these rows, with the model's probabilities in place of
+        labels: constraints on what is predicted then hold on them.
+    at_most : int, optional
+        The most rows that may be decided positive; those with the highest scores are.
     unknown_group : {"raise", "largest"}
         What becomes of a group that the model has not seen.
     trust : sequence of str
@@ -89,13 +99,19 @@ def predict_table(
     found = open_model(model, trust, journal)
     decide_new_groups(found.classifier, unknown_group)
     rows = read(table, Reading() if reading is None else reading, journal, found.columns)
+    if adapt:
+        _adapt(found, rows, journal)
     with journal.step("deciding"):
-        columns = decide_rows(found, rows, keep, journal)
+        columns = decide_rows(found, rows, keep, journal, at_most)
     return DecidedTable(columns, tuple(journal.notes))
 
 
 def decide_rows(
-    model: TableModel, table: Table, keep: Sequence[str], journal: Journal
+    model: TableModel,
+    table: Table,
+    keep: Sequence[str],
+    journal: Journal,
+    at_most: int | None = None,
 ) -> dict[str, Any]:
     """The columns to write, as Arrow arrays: those kept as they stood in the file.
 
@@ -113,7 +129,13 @@ def decide_rows(
     if deployed is not None and deployed.threshold is not None:
         scores_of(table, str(deployed.column))  # a feature that has to be there
     with journal.warnings_as_notes():
-        decided = model.predict(table)
+        X = model.frame(table)
+        decided = model.decided(X)
+        odd = odd_rows(model, X, decided["prediction"].to_numpy())
+    if odd:
+        journal.note(f"{table.name}: {odd}")
+    if at_most is not None:
+        _keep_highest(model, decided, at_most, journal)
     for name in kept:
         if name in decided:
             raise InputError(
@@ -124,3 +146,45 @@ def decide_rows(
     out = {name: table.column(name) for name in kept}
     out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
     return out
+
+
+def _adapt(model: TableModel, table: Table, journal: Journal) -> None:
+    """Find the rule anew on rows without labels."""
+    classifier = model.classifier
+    if not hasattr(classifier, "adapt"):
+        raise InputError(
+            f"`adapt` finds the rule of a model anew, and {type(classifier).__name__} was trained "
+            "for its goal as a whole; leave it out"
+        )
+    named = list(classifier.goal_report_.rule.decides_on)
+    with journal.step("finding the rule for these rows"), journal.warnings_as_notes():
+        X = model.frame(table)
+        classifier.adapt(X, sensitive_features=X[named] if named else None)
+    journal.note(f"the rule was found anew on these rows: {classifier.rule_}")
+
+
+def _keep_highest(model: TableModel, decided: pd.DataFrame, at_most: int, journal: Journal) -> None:
+    """Turn positive decisions beyond the highest scores into negative ones, and say so."""
+    labels = model.classifier.classes_.tolist()
+    if len(labels) != 2:
+        raise InputError(f"`at_most` is for two classes, and the model decides among {len(labels)}")
+    positive = model.classifier.positive_
+    (negative,) = (label for label in labels if label != positive)
+    accepted = (decided["prediction"] == positive).to_numpy()
+    n = int(accepted.sum())
+    if n <= at_most:
+        return
+    scores = decided["score"].to_numpy()
+    highest = np.sort(scores[accepted])[::-1]
+    # Equal scores are one block: if not all of them fit, none is kept.
+    kept = accepted & (scores > highest[at_most])
+    decided.loc[accepted & ~kept, "prediction"] = negative
+    n_kept = int(kept.sum())
+    least = f", with a score of at least {scores[kept].min():.6g}" if n_kept else ""
+    tie = f"; the next {n - n_kept:,} or fewer have equal scores" if n_kept < at_most else ""
+    constraints = model.classifier.goal_report_.constraints
+    lost = "; whether the goal's constraints hold for them was not counted" if constraints else ""
+    journal.note(
+        f"the rule decides {positive!r} for {n:,} of {len(scores):,} rows, and the {n_kept:,} with "
+        f"the highest scores keep that{least}{tie}{lost}"
+    )
