@@ -490,7 +490,7 @@ def _time_enough() -> Iterator[None]:
     try:
         yield
     except StoppedError as error:
-        if not str(error).startswith("stopped after"):
+        if error.limit is None:
             raise
         raise InputError(
             f"{error}, before there was anything to keep; give more with `max_seconds`, or leave "
