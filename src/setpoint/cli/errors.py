@@ -11,6 +11,7 @@ from shlex import quote
 import click
 
 from setpoint.blackbox.errors import MetricError
+from setpoint.cli.settings import SETTINGS
 from setpoint.errors import SetpointError, rename_arguments
 
 __all__ = [
@@ -30,32 +31,6 @@ __all__ = [
 SHOWN, ERROR, FAILED, TOO_CLOSE, STOPPED = 0, 1, 3, 4, 130
 BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
-
-_SETTINGS = {
-    "C": "inverse-regularization",
-    "certification_size": "certification-size",
-    "certify_on": "certify-on",
-    "checkpoint": "checkpoint",
-    "decimal": "decimal",
-    "encoding": "encoding",
-    "evaluations": "budget",
-    "greater_is_better": "lower-is-better",
-    "limits": "max-seconds",
-    "min_positives": "min-positives",
-    "n_jobs": "jobs",
-    "on_uncertified": "uncertified",
-    "random_state": "seed",
-    "rows_for_fit": "rows-for-fit",
-    "seconds": "max-seconds",
-    "separator": "separator",
-    "strict": "strict",
-    "surrogate_groups": "surrogate-group",
-    "surrogates": "surrogates",
-    "takes": "takes",
-    "validation": "validation",
-    "validation_fraction": "validation-fraction",
-}
-"""Arguments that are given with --set."""
 
 OPTIONS = {
     "PlugInClassifier": "setpoint fit",
@@ -103,8 +78,30 @@ OPTIONS = {
     "y": "--target",
     "y_pred": "--prediction",
     "y_true": "--target",
-} | {argument: f"--set {setting}" for argument, setting in _SETTINGS.items()}
-"""What stands at a shell for an argument, for an argument of some value, and for an item."""
+    "checkpoint": "--checkpoint",
+    "data": "DATA",
+    "drop": "--drop",
+    "estimator": "--estimator",
+    "greater_is_better": "--lower-is-better",
+    "judge_by": "--judge-by",
+    "keep": "--keep",
+    "limits": "--max-seconds",
+    "on_uncertified": "--uncertified",
+    "adapt": "--adapt",
+    "at_most": "--at-most",
+    "prediction": "--prediction",
+    "seconds": "--max-seconds",
+    "sensitive": "--sensitive",
+    "target": "--target",
+    "test_by": "--test-by",
+    "test_size=0": "--test-size 0",
+    "text": "--text",
+    "weight": "--weight",
+}
+"""What stands at a shell for an argument, for an argument of some value, and for an item.
+
+Where the command has no such option, but a setting of the name, it is ``--set NAME``.
+"""
 
 _GROUPS = ("--group", "--groups", "--sensitive-feature", "--sensitive-features", "--protected")
 _GROUP = (
@@ -133,13 +130,29 @@ def in_shell_words(text: str) -> str:
 
 def _option(argument: str, value: str | None) -> str | None:
     """The option for an argument, with its value as it is written at a shell."""
+    exact = f"{argument}={value}" in OPTIONS
     found = OPTIONS.get(f"{argument}={value}", OPTIONS.get(argument))
-    if found is None or value in (None, "True") or f"{argument}={value}" in OPTIONS:
+    setting = _setting(argument, found)
+    if setting is not None:
+        found, exact = f"--set {setting}", False
+    if found is None or value in (None, "True") or exact:
         return found
     if not found.startswith("-"):
         return f"{found} {value!r}"
     plain = value[1:-1] if value[:1] in ("'", '"') else value
     return f"{found}{'=' if found.startswith('--set ') else ' '}{quote(plain)}"
+
+
+def _setting(argument: str, option: str | None) -> str | None:
+    """The setting for an argument that is not an option of the command that runs."""
+    context = click.get_current_context(silent=True)
+    own = [] if context is None else [name for p in context.command.params for name in p.opts]
+    if option is not None and option.startswith("--"):
+        name = option.removeprefix("--").partition(" ")[0]
+        there = context is None or f"--{name}" in own
+        return name if name in SETTINGS and not there else None
+    names = [name for name, setting in SETTINGS.items() if setting.argument == argument]
+    return next((name for name in names if f"--{name}" not in own), None)
 
 
 def require_packages(option: str, extra: str, *names: str) -> None:

@@ -96,7 +96,7 @@ def fit_table(
     skip_unlabelled : bool
         Whether rows without a label are left out; else they are an error.
     **settings
-        Fields of `FitSettings`, such as ``sensitive_features=("sex",)`` or ``test_size=0.2``.
+        Fields of `FitSettings`, such as ``sensitive=("sex",)`` or ``test_size=0.2``.
 
     Returns
     -------
