@@ -151,7 +151,7 @@ def test_options_reach_the_classifier(fit, tmp_path, solver):
 
 
 def test_draws(fit, run, there, tmp_path):
-    done = fit("--draws", "--test-size", "0")
+    done = fit("--set", "draws", "--test-size", "0")
     assert done.exit_code == 4, done.stderr
     first = done.stdout.splitlines()[0]
     assert first == "Too close to call on the 700 rows that the model was trained on."
@@ -203,7 +203,7 @@ SCORED = ("--baseline", "score", "--set", "baseline-threshold=0")
 @pytest.mark.parametrize(
     ("goal", "more", "words"),
     [
-        (PLAIN, ("--estimator", "logistic"), "leave out --estimator (it is a linear one)"),
+        (PLAIN, ("--set", "estimator=logistic"), "leave out --set estimator (it is a linear one)"),
         (
             PLAIN,
             ("--module", "linear"),
@@ -242,7 +242,7 @@ SCORED = ("--baseline", "score", "--set", "baseline-threshold=0")
             (),
             "this one is concave; without --solver setpoint fit takes more of them",
         ),
-        ("maximize accuracy.on(more)", (), "give it as --dataset more=FILE"),
+        ("maximize accuracy.on(more)", (), "give its table, --dataset more=FILE"),
     ],
 )
 def test_what_does_not_fit(fit, tmp_path, goal, more, words):

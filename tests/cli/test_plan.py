@@ -68,7 +68,7 @@ def test_a_further_table(run, folder):
     )
     assert same(plan_of(done), found)
     missing = run("plan", goal, folder / "new.csv", *options)
-    assert "give it as --dataset checked=FILE" in missing.stderr
+    assert "give its table, --dataset checked=FILE" in missing.stderr
 
 
 def test_a_model_decides(run, folder, model):

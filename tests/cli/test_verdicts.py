@@ -137,7 +137,7 @@ def test_later_months_are_judged_by_what_is_meant(fit, run, folder, tmp_path):
         ("maximize recall subject to accuracy >= 0.5", (), "differs from '"),
         ("maximize recall subject to precision <= 0.5", (), "differs from '"),
         ("maximize precision subject to precision >= 0.5", (), "differs from '"),
-        ("maximize recall", (), "judge by another goal with setpoint evaluate --goal"),
+        ("maximize recall", (), "evaluate the model by another goal afterwards"),
         (goal(0.5), ("--test-size", "0"), "and --test-size 0 leaves none"),
         ("maximize recal", (), "unknown word 'recal'"),
     ],
