@@ -144,7 +144,7 @@ def test_gaps(fit, tmp_path):
     assert error_of(fit(churn, *given)).endswith("; it holds the deployed model's decisions")
 
     groups = "minimize error_rate s.t. predicted_rate.difference(sex) <= 0.9"
-    for solver in ("augmented-lagrangian", "auto"):
+    for solver in ("augmented-lagrangian", "cutting-plane"):
         line = error_of(fit(groups, rows=gap(gap(rows, 2, 3), 6, 3), solver=solver))
         assert line == (
             "d.csv: 2 rows have no value in column 'sex', which the goal looks at, the first in "

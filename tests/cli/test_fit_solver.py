@@ -199,7 +199,7 @@ def test_solvers_of_the_plug_in_family(fit, tmp_path):
     assert out["fitted"]["search"]["solver"] == "frank-wolfe"
     assert load_model(tmp_path / "m.skops").classifier.solver == "frank-wolfe"
     same = json.loads(fit("--json").stdout)
-    named = json.loads(fit("--solver", "auto", "--estimator", "logistic", "--json").stdout)
+    named = json.loads(fit("--set", "solver=auto", "--estimator", "logistic", "--json").stdout)
     del same["run"], named["run"]
     assert same == named
 
