@@ -320,8 +320,11 @@ def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_p
     head, *lines = (there / "rare.csv").read_text().splitlines()
     lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
     (tmp_path / "t.csv").write_text("\n".join([f"{head},old", *lines]) + "\n")
+    command, way = "train", ("--solver", solver)
+    if solver == "auto":
+        command, way = "fit", ("--set", "solver=auto")
     done = run(
-        "train", tmp_path / "t.csv", "--target", "y", "--goal", GOAL, "--solver", solver,
+        command, tmp_path / "t.csv", "--target", "y", "--goal", GOAL, *way,
         "--baseline", "old", "--model", tmp_path / "m.skops", "--json",
     )  # fmt: skip
     assert done.exit_code in (0, 3, 4), done.stderr
@@ -337,7 +340,7 @@ def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_p
     fitted = out["fitted"]["deployed"]
     assert fitted is None if solver == "cross-entropy" else fitted["rows"] == 450
     # A value that is not a decision of a model is refused before anything is fitted.
-    text = error_of(fit("--solver", solver, "--baseline", "kind"))
+    text = error_of(fit(*way, "--baseline", "kind"))
     assert "rare.csv, line 2: the decision of the deployed model" in text
     assert "in column 'kind' is not a class" in text
 
