@@ -83,7 +83,7 @@ def test_of_numbers_the_larger_is_positive(labels, positive):
 )
 def test_other_text_is_asked_for(labels):
     assert settled_positive(sorted(labels)) is None
-    with pytest.raises(ValueError, match="pass pos_label="):
+    with pytest.raises(ValueError, match="pass `pos_label`"):
         classes_of(labels)
     for positive in labels:
         assert classes_of(labels, pos_label=positive).labels[1] == positive
@@ -187,9 +187,9 @@ def test_solve_asks_for_the_class_that_scores_are_higher_for():
 
 def test_evaluate_and_displays_ask():
     decided = np.where(SCORES > 1.0, *TEXT)
-    with pytest.raises(ValueError, match=f"^y_true {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y_true` {ASKED}"):
         evaluate(GOAL, Y, decided)
-    with pytest.raises(ValueError, match=f"^y_true {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y_true` {ASKED}"):
         OperatingPointDisplay.from_predictions(GOAL, Y, SCORES)
     of_fraud, of_legit = (evaluate(GOAL, Y, decided, pos_label=p) for p in TEXT)
     assert (of_fraud.counts.positive, of_legit.counts.positive) == ("fraud", "legit")
