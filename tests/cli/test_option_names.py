@@ -61,4 +61,4 @@ def test_json_names_the_kind_and_the_arguments(run, folder, model):
     done = run("frontier", model, folder / "checked.csv", "--vary", "9", "--json")
     out = json.loads(done.stdout)
     assert (out["kind"], out["arguments"]) == ("GoalError", ["vary"])
-    assert out["error"].startswith("--vary is a number from 0 to 1, got 9")
+    assert out["error"].startswith("--vary 9 is the left side of no constraint")

@@ -61,7 +61,7 @@ def test_a_model_has_scores_and_decisions():
 
 @pytest.mark.parametrize("threshold", [np.nan, np.inf, "0.5", True])
 def test_a_threshold_is_a_finite_number(threshold):
-    with pytest.raises(ValueError, match="`threshold` is a finite number or None, got"):
+    with pytest.raises(ValueError, match="threshold is a finite number or None, got"):
         Deployed(SCORES, threshold=threshold)
 
 
@@ -75,7 +75,7 @@ def test_what_does_not_fit_is_refused():
         Deployed(SCORES).codes(classes, None, 240)
     with pytest.raises(NotFittedError, match="FrozenEstimator"):
         Deployed(LogisticRegression()).codes(classes, X, 240)
-    with pytest.raises(ValueError, match="`X` has no column 'scor'"):
+    with pytest.raises(ValueError, match="X has no column 'scor'"):
         Deployed("scor", threshold=0.1).codes(classes, FRAME, 240)
 
 

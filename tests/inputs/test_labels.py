@@ -90,11 +90,11 @@ def test_column_vector_warns_as_scikit_learn_does():
 
 
 BAD_LABELS = {
-    "none": (None, ValueError, "y should be a 1d array, got None instead."),
-    "scalar": ("yes", ValueError, "y should be a 1d array, got 'yes' instead."),
-    "2-D": (np.zeros((3, 2)), ValueError, "y should be a 1d array, got an array of shape (3, 2)"),
-    "sparse": (sparse.eye_array(3), ValueError, "y should be a 1d array, got a dia_array"),
-    "ragged": ([[1], [1, 2]], ValueError, "y should be a 1d array, got a ragged list"),
+    "none": (None, ValueError, "`y` should be a 1d array, got None instead."),
+    "scalar": ("yes", ValueError, "`y` should be a 1d array, got 'yes' instead."),
+    "2-D": (np.zeros((3, 2)), ValueError, "`y` should be a 1d array, got an array of shape (3, 2)"),
+    "sparse": (sparse.eye_array(3), ValueError, "`y` should be a 1d array, got a dia_array"),
+    "ragged": ([[1], [1, 2]], ValueError, "`y` should be a 1d array, got a ragged list"),
     "empty": ([], ValueError, "`y` is empty"),
     "nan": ([0, np.nan, np.nan], ValueError, "`y` has 2 missing values, the first at row 1; drop"),
     "none inside": (["a", None], ValueError, "`y` has 1 missing value, the first at row 1; drop"),
@@ -111,11 +111,11 @@ BAD_LABELS = {
         ValueError,
         "Unknown label type: continuous. y holds numbers that are not whole, the first 0.5 at row",
     ),
-    "text and numbers": (["a", 1], TypeError, "y mixes number (1) and text ('a'); labels are of"),
+    "text and numbers": (["a", 1], TypeError, "`y` mixes number (1) and text ('a'); labels are of"),
     "numbers and booleans": (
         np.array([True, 2], dtype=object),
         TypeError,
-        "y mixes boolean (True) and number (2)",
+        "`y` mixes boolean (True) and number (2)",
     ),
     "tuples": (
         pd.Series([(1, 2), (3, 4)]),

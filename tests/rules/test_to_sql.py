@@ -208,7 +208,7 @@ def test_a_draw_is_ignored_where_nothing_is_drawn():
             ValueError,
             "`classes` are of two kinds, text such",
         ),
-        (Threshold(0.5), {"classes": ("a", None)}, TypeError, "`classes`: a label must be"),
+        (Threshold(0.5), {"classes": ("a", None)}, TypeError, "classes: a label must be"),
         (Threshold(0.5), {"classes": ("a", "\ud800")}, ValueError, "cannot write"),
         (
             PerSegment([Threshold(0.5)] * 2, [(("x", "1"),), (("x", 2),)]),
