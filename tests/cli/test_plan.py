@@ -118,7 +118,7 @@ def test_wrong_options_are_named(run, options, words):
 def test_groups_that_are_missing_are_asked_for_in_options(run):
     done = run("plan", GAP, *RATES)
     assert "--rate: the goal names the column 'sex', so each group has its own" in done.stderr
-    assert "as in sex=a:recall=0.9" in done.stderr
+    assert "under 'sex=a', 'sex=b' and so on" in done.stderr
 
 
 def test_columns_that_are_missing_are_named(run, folder):

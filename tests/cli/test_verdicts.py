@@ -305,7 +305,7 @@ def test_an_error_is_an_object_for_who_asked_for_json(run, args, words):
     assert done.stdout.count("\n") == 1
     out = json.loads(done.stdout)
     assert json.dumps(out, sort_keys=True) == done.stdout.strip()
-    assert set(out) == {"command", "status", "error"}
+    assert set(out) == {"command", "status", "error", "kind", "arguments"}
     assert (out["command"], out["status"]) == (args[0], "error")
     assert words in out["error"]
     assert done.stderr.splitlines()[-1] == f"error: {out['error']}"

@@ -26,6 +26,7 @@ from setpoint.cli.predict import predict
 from setpoint.cli.session import Session, StoppedByUser, warnings_as_notes
 from setpoint.cli.solve import solve
 from setpoint.cli.stream import stream_command
+from setpoint.errors import SetpointError
 
 __all__ = ["App", "app"]
 
@@ -90,7 +91,14 @@ class App(click.Group):
         if "--json" not in args or name in (None, "predict"):
             return
         text = message_of(error) + (f"; {more}" if more else "")
-        out = {"command": name, "status": "error", "error": text}
+        arguments = list(error.arguments) if isinstance(error, SetpointError) else []
+        out = {
+            "command": name,
+            "status": "error",
+            "error": text,
+            "kind": type(error).__name__,
+            "arguments": arguments,
+        }
         click.echo(json.dumps(out, sort_keys=True))
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import CommandError, in_shell_words, message_of, require_packages
+from setpoint.cli.errors import CommandError, require_packages
 from setpoint.cli.labels import label_of
 from setpoint.cli.options import Reading, columns_named
 from setpoint.cli.output import step
@@ -28,7 +27,7 @@ __all__ = [
     "check_column",
     "check_counted",
     "check_sensitive",
-    "in_option_words",
+    "counting_errors",
     "open_tables",
     "passes_shown",
     "positive_in",
@@ -36,20 +35,6 @@ __all__ = [
     "weight_option",
 ]
 
-_ARGUMENT = re.compile(
-    r"^(?:datasets\['[^']*'\]: )?"
-    r"(scores|y|y_pred|sample_weight|baseline|sensitive_features|checkpoint|X): "
-)
-_OPTIONS = {
-    "scores": "--score: ",
-    "y": "--target: ",
-    "y_pred": "--prediction: ",
-    "sample_weight": "--weight: ",
-    "baseline": "--baseline: ",
-    "checkpoint": "--checkpoint: ",
-    "sensitive_features": "",
-    "X": "",
-}
 _NOT_FOR = "measured by a function needs the rows, and these tables are only counted"
 
 sensitive_option = click.option(
@@ -201,7 +186,7 @@ def positive_in(tables: CountedTables, target: str, positive: str | None) -> Any
         return None
     from setpoint.counting.source import GroupBy, Key
 
-    with step(f"the classes in {target}"), in_option_words():
+    with step(f"the classes in {target}"), counting_errors():
         levels = tables.source.count(GroupBy((Key(target),))).levels[0]
     labels = sorted((v for v in levels if v is not None), key=lambda v: (str(type(v)), v))
     return label_of(positive, labels, target)
@@ -221,16 +206,15 @@ def passes_shown() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def in_option_words() -> Iterator[None]:
-    """Messages on arguments as messages on options; what an engine says as an error of its own.
+def counting_errors() -> Iterator[None]:
+    """What DuckDB says as an error of a command.
 
     Raises
     ------
     CommandError
-        In their place.
+        In its place.
     """
     from setpoint.counting.duck import duckdb_module, first_line
-    from setpoint.search import InfeasibleError
 
     session = current()
     try:
@@ -239,12 +223,3 @@ def in_option_words() -> Iterator[None]:
         if session.interrupted:
             raise KeyboardInterrupt from error
         raise CommandError(f"DuckDB cannot count the table: {first_line(error)}") from error
-    except InfeasibleError:
-        raise
-    except (ValueError, TypeError) as error:
-        text = str(error)
-        found = _ARGUMENT.search(text)
-        if found is None or message_of(error).startswith("unexpected"):
-            raise
-        text = text[: found.start(1)] + _OPTIONS[found[1]] + text[found.end() :]
-        raise CommandError(in_shell_words(text)) from error

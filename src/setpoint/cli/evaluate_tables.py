@@ -15,7 +15,7 @@ from setpoint.cli.counted import (
     check_column,
     check_counted,
     check_sensitive,
-    in_option_words,
+    counting_errors,
     open_tables,
     positive_in,
 )
@@ -94,7 +94,7 @@ def evaluate_tables(
     positive = positive_in(tables, target, columns.positive)
     from setpoint.estimators import evaluate
 
-    with warnings_as_notes() as notes, step("counting the rows"), in_option_words():
+    with warnings_as_notes() as notes, step("counting the rows"), counting_errors():
         found = evaluate(
             goal,
             tables.frame,

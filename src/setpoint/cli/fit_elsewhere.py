@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
     from setpoint.tables import Table
 
 __all__ = ["FilesToFit", "open_files"]
-
-_OPTIONS = {"rows_for_fit: ": "--rows-for-fit: ", "y: ": "--target: ", "X: ": ""}
-_IN_PYTHON = re.compile(
-    r", as in cv=HoldOut\([^)]*\)|, or read the table into memory"
-    r"|, or fit the model yourself .*$|\. Add a column that tells rows apart, or fit .*$"
-)
 
 
 @contextmanager
@@ -184,7 +177,7 @@ class FilesToFit:
             side=tuple(decide),
         )
         doing = step("fitting the model and counting the rows")
-        with warnings_as_notes(), doing, _in_option_words(), redirect_stdout(sys.stderr):
+        with warnings_as_notes(), doing, redirect_stdout(sys.stderr):
             classifier.fit(table, choices.target, baseline=baseline)
             current().keep()  # after Ctrl-C the rule is that of the passes before
         # Tables are brought to the model's columns before it is called; no piece comes any more.
@@ -253,21 +246,3 @@ class FilesToFit:
                 f"all others, and {self.name} has {n_rows:,}: give fewer, such as --rows-for-fit "
                 f"{max(n_rows // 2, 1)}, or leave --engine out, and the table is read into memory"
             )
-
-
-@contextmanager
-def _in_option_words() -> Iterator[None]:
-    """Messages on arguments as messages on options."""
-    from setpoint.search import InfeasibleError
-
-    try:
-        yield
-    except InfeasibleError:
-        raise
-    except (ValueError, TypeError) as error:
-        text = str(error)
-        for argument, option in _OPTIONS.items():
-            if text.startswith(argument):
-                text = option + _IN_PYTHON.sub("", text.removeprefix(argument))
-                raise CommandError(in_shell_words(text)) from error
-        raise

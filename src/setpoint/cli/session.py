@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import threading
 import warnings
@@ -20,7 +19,6 @@ from setpoint.cli.errors import in_shell_words
 __all__ = ["Session", "StoppedByUser", "current", "warnings_as_notes"]
 
 _MOST_NAMED = 5
-_KEPT = re.compile(r": the best found so far is kept$")
 # Of interest to developers, not to whoever has a table.
 _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
 
@@ -150,7 +148,7 @@ def warnings_as_notes(rows: str = "") -> Iterator[list[str]]:
     `rows` are those that are said to be few, where others judge: both have their numbers.
     What is kept of a search that was stopped is noted at the end: an error keeps nothing.
     """
-    session, heard, late = current(), list[str](), list[str]()
+    session, heard, late = current(), list[str](), dict[str, str]()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
@@ -161,8 +159,8 @@ def warnings_as_notes(rows: str = "") -> Iterator[list[str]]:
             text = f"{rows}: {text}"
         if text not in heard:
             heard.append(text)
-            if _KEPT.search(text):
-                late.append(text)
+            if category.__name__ == "StoppedWarning":
+                late[text] = getattr(message, "why", text)
             else:
                 session.note(text)
 
@@ -172,8 +170,8 @@ def warnings_as_notes(rows: str = "") -> Iterator[list[str]]:
         try:
             yield heard
         except Exception:
-            for text in late:
-                session.note(_KEPT.sub("", text))
+            for why in late.values():
+                session.note(why)
             raise
         for text in late:
             session.note(text)

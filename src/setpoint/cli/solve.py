@@ -13,7 +13,7 @@ from setpoint.cli.counted import (
     check_column,
     check_counted,
     check_sensitive,
-    in_option_words,
+    counting_errors,
     open_tables,
     passes_shown,
     positive_in,
@@ -207,7 +207,7 @@ def _solved(
         passes.append(str(done))
         tell(passes[-1])
 
-    with warnings_as_notes(), in_option_words(), passes_shown() as tell:
+    with warnings_as_notes(), counting_errors(), passes_shown() as tell:
         found = solved(
             goal,
             tables.frame,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["train"]
 
-_EVALUATE = re.compile(r"; evaluate (?:it|the model) on rows held out")
 _CHOSE = "where the rule was chosen"
 _DOES = {
     False: "fitting the model and finding the rule",
@@ -143,7 +141,7 @@ def train(
                 f"the search was stopped after {classifier.n_evaluations_:,} evaluations of the "
                 "metric: the best found so far is kept"
             )
-    report = _with_notes(classifier.goal_report_, notes, held_out=held is not None)
+    report = _with_notes(classifier.goal_report_, notes)
     held_report = None
     if held is not None:
         small = [
@@ -164,7 +162,7 @@ def train(
             held_report = classifier.evaluate(
                 held.X, held.y, datasets=datasets, goal=meant, **held.sides()
             )
-        held_report = _with_notes(held_report, [*small, *notes], held_out=True)
+        held_report = _with_notes(held_report, [*small, *notes])
     rows = {
         name: Rows(made.fitted.n_rows, int(made.held.sum()), made.shared)
         for name, made in halves.items()
@@ -187,7 +185,7 @@ def _time_enough() -> Iterator[None]:
     try:
         yield
     except StoppedError as error:
-        if not str(error).startswith("stopped after"):
+        if error.limit is None:
             raise
         raise CommandError(
             f"{error}, before there was anything to keep; give more with --max-seconds, or leave "
@@ -205,9 +203,7 @@ def _not_held(name: str, n_rows: int) -> str:
     )
 
 
-def _with_notes(report: GoalReport, notes: Sequence[str], *, held_out: bool) -> GoalReport:
+def _with_notes(report: GoalReport, notes: Sequence[str]) -> GoalReport:
     """The report with what else was warned of, in words of the shell."""
     warnings = [*report.warnings, *(note for note in notes if note not in report.warnings)]
-    if held_out:
-        warnings = [_EVALUATE.sub("; the rows held out judge it", note) for note in warnings]
     return replace(report, warnings=tuple(map(in_shell_words, warnings)))

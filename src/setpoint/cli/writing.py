@@ -109,7 +109,7 @@ def write_infeasible_page(error: InfeasibleError, goal: Goal, page: Page) -> Non
         write_infeasible(
             page.path,
             goal,
-            in_shell_words(str(error)),
+            in_shell_words(error.finding),
             list(error.reachable.items()),
             _between(error, goal),
             near,

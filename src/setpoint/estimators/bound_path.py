@@ -84,10 +84,10 @@ def bound_path(
     goal, i = vary_of(as_goal(classifier.goal), vary)
     moved = goal.constraints[i]
     if not isinstance(moved.rhs, Const):
-        raise GoalError(f"vary= is a constraint with a number on its right side, got '{moved}'")
+        raise GoalError(f"`vary` is a constraint with a number on its right side, got '{moved}'")
     levels = levels_of(values)
     if levels is None:
-        raise InputError("values= is a list of bounds, got None")
+        raise InputError("`values` is a list of bounds, got None")
     judged_by = _arguments(held_out, classifier)
     failed: InfeasibleError | None = None
     reports: list[GoalReport | None] = []
@@ -133,7 +133,7 @@ def _arguments(held_out: Any, classifier: Any) -> Mapping[str, Any] | None:
         return None
     if isinstance(held_out, tuple | list) and len(held_out) == 2:
         return dict(zip(("X", "y"), held_out, strict=True))
-    wanted = "held_out= is (X, y), or a mapping with X, y and what else evaluate takes"
+    wanted = "`held_out` is (X, y), or a mapping with X, y and what else evaluate takes"
     if not isinstance(held_out, Mapping):
         raise InputError(f"{wanted}, got a {type(held_out).__name__}")
     known = list(inspect.signature(classifier.evaluate).parameters)
