@@ -211,7 +211,11 @@ SCORED = ("--baseline", "score", "--set", "baseline-threshold=0")
         ),
         (PLAIN, ("--set", "checkpoint=c"), "--set checkpoint is for solvers that train the model"),
         (PLAIN, ("--set", "validation-fraction=0.1"), "--set validation-fraction is for solvers"),
-        (PLAIN, ("--set", "inverse-regularization=0"), "inverse-regularization: 0.0 is not in the range x>0"),
+        (
+            PLAIN,
+            ("--set", "inverse-regularization=0"),
+            "inverse-regularization: 0.0 is not in the range x>0",
+        ),
         (
             PLAIN,
             ("--set", "inverse-regularization=nan"),
@@ -233,7 +237,11 @@ SCORED = ("--baseline", "score", "--set", "baseline-threshold=0")
             "--baseline: 'y' is the target",
         ),
         (CHURN, (*SCORED, "--drop", "score"), "takes them as a feature; do not name it in"),
-        (CHURN, (*SCORED[:3], "baseline-threshold=nan"), "--set baseline-threshold is a number, got nan"),
+        (
+            CHURN,
+            (*SCORED[:3], "baseline-threshold=nan"),
+            "--set baseline-threshold is a number, got nan",
+        ),
         (CHURN, (*SCORED[:3], "baseline-threshold=x"), "baseline-threshold: 'x' is not a valid"),
         ("maximize recall.min(sex)", (), "write a smallest or largest of several as constraints"),
         (

@@ -265,7 +265,7 @@ REFUSED = {
         None,
         {"wanted": ["sex"]},
         ValueError,
-        "the goal refers to the column 'sex', but sensitive_features is not given",
+        "the goal refers to the column 'sex', but `sensitive_features` is not given",
     ),
     "not given, X has it": (
         None,
@@ -277,13 +277,13 @@ REFUSED = {
         {"Sex": SEX, "age": AGE},
         {"wanted": ["sex"]},
         ValueError,
-        "sensitive_features has no column of that name (did you mean 'Sex'?)",
+        "`sensitive_features` has no column of that name (did you mean 'Sex'?)",
     ),
     "another": (
         {"age": AGE},
         {"wanted": ["sex"]},
         ValueError,
-        "sensitive_features has no column of that name (known: 'age')",
+        "`sensitive_features` has no column of that name (known: 'age')",
     ),
     "another, X has it": (
         {"age": AGE},

@@ -25,7 +25,7 @@ OPTIONS = {
     "learner": (
         {"learner": "nog"},
         ValueError,
-        "learner is one of ['nag', 'sgd', 'adagrad'], got 'nog'",
+        "`learner` is one of ['nag', 'sgd', 'adagrad'], got 'nog'",
     ),
     "no learner": ({"learner": None}, TypeError, "an object with partial_fit, got a NoneType"),
     "a class": ({"learner": SGDClassifier}, TypeError, "an object with partial_fit, got a class"),
@@ -122,7 +122,7 @@ OPTIONS = {
         f"{solver}, {goal}": (
             {"goal": goal, "solver": solver, "pos_label": 1},
             ValueError,
-            f"solver='{solver}' maximises fbeta or jaccard of the positive class",
+            f"`solver=`'{solver}' maximises fbeta or jaccard of the positive class",
         )
         for solver in ("fofo", "ofo", "ofo-rb")
         for goal in (

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from setpoint import InfeasibleError, InputError, load_model, save_model
+from setpoint import InfeasibleError, InputError, save_model
 from setpoint.tables import TableError
 from setpoint.tasks import (
     FitSettings,
