@@ -11,8 +11,13 @@ from dataclasses import dataclass
 
 __all__ = ["Cost", "cost_of", "median_cost", "setpoint_command"]
 
-# One thread each: what is compared are the same sums, not how well they share two cores.
-_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+_ENVIRONMENT = {
+    # One thread each: what is compared are the same sums, not how well they share two cores.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    # Modules are compiled once, as those of an installed package are.
+    "PYTHONDONTWRITEBYTECODE": "",
+}
 
 
 @dataclass(frozen=True)
