@@ -67,12 +67,8 @@ def cost_of(command: Sequence[str], *, codes: Sequence[int] = (0, 3, 4)) -> Cost
     return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
-def median_cost(
-    command: Sequence[str], repeats: int, *, codes: Sequence[int] = (0, 3, 4)
-) -> Cost:
+def median_cost(command: Sequence[str], repeats: int, *, codes: Sequence[int] = (0, 3, 4)) -> Cost:
     """Medians of some fresh processes, after one that fills caches."""
     cost_of(command, codes=codes)
     costs = [cost_of(command, codes=codes) for _ in range(repeats)]
-    return Cost(
-        statistics.median(c.cpu for c in costs), statistics.median(c.memory for c in costs)
-    )
+    return Cost(statistics.median(c.cpu for c in costs), statistics.median(c.memory for c in costs))

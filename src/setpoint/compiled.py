@@ -17,7 +17,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cached_property, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
 from threading import RLock
 from types import CodeType, FunctionType, ModuleType
@@ -78,9 +78,7 @@ class _Kernel:
 
     left: ClassVar[int] = _ALLOWANCE
 
-    def __init__(
-        self, function: Callable[..., Any], options: dict[str, Any], plain: bool
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], plain: bool) -> None:
         self._function, self._options = cast(FunctionType, function), options
         self._plain, self._compiled = plain, cast(Any, None)
         update_wrapper(self, function)
@@ -126,8 +124,10 @@ class _Kernel:
         linked = self._linked()
         found = njit(**self._options)(linked)
         if found is not linked:  # else NUMBA_DISABLE_JIT is set
-            with suppress(RuntimeError):  # no folder that can be written
+            try:
                 found._cache = _cache(linked, self.key)
+            except RuntimeError:  # no folder that can be written
+                _announce("; no folder can be written to, so each process does it again")
         return found
 
     def _linked(self) -> FunctionType:
@@ -142,6 +142,12 @@ class _Kernel:
         )
         linked.__qualname__ = function.__qualname__
         return linked
+
+
+@cache
+def _announce(how_often: str) -> None:
+    """Say before the first compilation of a process what it waits for."""
+    _LOG.info("compiling the counting of rows takes some seconds%s", how_often)
 
 
 def _as_python(value: Any) -> Any:
@@ -205,16 +211,19 @@ def _cache(function: FunctionType, key: str) -> Any:
 
     class Cache(base):
         def load_overload(self, *args: Any) -> Any:
+            found = None
             with suppress(OSError):
-                return super().load_overload(*args)
-            return None
+                found = super().load_overload(*args)
+            if found is None:
+                _announce(", once on this machine")
+            return found
 
         def save_overload(self, *args: Any) -> None:
             with suppress(OSError):
                 super().save_overload(*args)
 
-    cache = Cache(function)
+    made = Cache(function)
     python = "py{}{}".format(*sys.version_info)
     name = f"{function.__module__}.{function.__qualname__}.{python}".replace("<locals>", "")
-    cache._cache_file = found.IndexDataCacheFile(cache.cache_path, name, key)
-    return cache
+    made._cache_file = found.IndexDataCacheFile(made.cache_path, name, key)
+    return made

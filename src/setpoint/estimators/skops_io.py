@@ -36,7 +36,7 @@ def skops_io() -> Any:
     with _LOCK:
         names = [f"{_ADAPTERS}.{name}" for name in ("cupy", "dask", "torch")]
         unused = [n for n in names if n not in sys.modules and n.split(".")[-1] not in sys.modules]
-        utils = import_module("sklearn.utils")
+        utils: Any = import_module("sklearn.utils")
         listed = utils.all_estimators
         sys.modules.update(dict.fromkeys(unused))  # type: ignore[arg-type]  # None: no such module
         utils.all_estimators = list  # of none
@@ -87,7 +87,7 @@ def is_estimator(name: str) -> bool:
         return False
     private = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
     try:
-        made = getattr(import_module(path), own, None)
+        made: Any = getattr(import_module(path), own, None)
         shown = getattr(import_module(".".join(parts[:private])), own, None)
     except ImportError:
         return False

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from setpoint.plugin.certified import Certified, certify
     from setpoint.plugin.choose_evidence import MissedBoundsWarning
     from setpoint.plugin.classifier import PlugInClassifier
-    from setpoint.plugin.rule_frontier import frontier
     from setpoint.plugin.group_posteriors import MissingPairWarning
+    from setpoint.plugin.rule_frontier import frontier
     from setpoint.plugin.solving import Solution, solve
 
 __all__ = [

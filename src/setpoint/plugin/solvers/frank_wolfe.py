@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.explore import Explorer
