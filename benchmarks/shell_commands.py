@@ -2,8 +2,8 @@
 
 Twenty columns of numbers in a CSV file. The bare script reads it with pandas and fits
 scikit-learn's pipeline, or applies one that joblib stored: what anybody would write. The shell
-also finds and judges the rule. Each runs once, in a fresh process with one thread; where nothing was compiled on this
-machine before, the first figures hold that too. Run it alone:
+also finds and judges the rule. Each runs once, in a fresh process with one thread; where
+nothing was compiled on this machine before, the first figures hold that too. Run it alone:
 ``python benchmarks/shell_commands.py [--rows 1000 100000 1000000] [--only predict fit]``.
 """
 
@@ -51,7 +51,8 @@ BARE_EVALUATE = (
     + """
 from sklearn.metrics import precision_score, recall_score
 decided = joblib.load(sys.argv[2]).predict_proba(table.drop(columns=["y", "score"]))[:, 1] >= 0.4
-print(recall_score(table["y"], decided), precision_score(table["y"], decided))
+y = table["y"] == "yes"
+print(recall_score(y, decided), precision_score(y, decided))
 """
 )
 

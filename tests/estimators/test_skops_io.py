@@ -37,7 +37,7 @@ def test_what_scikit_learn_lists_is_an_estimator():
         "sklearn.externals.array_api_compat.torch.Tensor",
     ],
 )
-def test_what_is_no_estimator(name):
+def test_other_names_are_not_estimators(name):
     assert not is_estimator(name)
 
 
