@@ -20,7 +20,7 @@ from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
-from setpoint.plugin.frontier import frontier_of_evidence
+from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.solving import solve_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.plugin.thresholds import as_thresholds
