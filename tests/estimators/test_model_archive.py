@@ -5,6 +5,7 @@ import json
 import struct
 import tracemalloc
 import zipfile
+import zlib
 
 import numpy as np
 import pytest
@@ -162,15 +163,16 @@ def test_a_large_file_may_hold_a_hundred_times_its_size(path):
 
 @pytest.mark.parametrize("name", [SCHEMA, "a.npy"])
 @pytest.mark.parametrize("said", [100, 2 * MIB])
-def test_a_directory_that_lies(name, said, path):
-    """What follows the size that the directory gives is not expanded."""
-    lie = archive_of(
-        [("a.npy" if name == SCHEMA else SCHEMA, schema_of(node("a.npy"))), (name, 200)]
-    )
-    place = lie.rindex(b"PK\x01\x02")  # of the member that is last, after 24 bytes: its size
-    data = bytearray(lie)
-    data[place + 24 : place + 28] = struct.pack("<I", said)
-    refused(path, bytes(data), f"its directory gives '{name}' {said:,} bytes, it has more")
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_directory_that_lies(name, said, more, path):
+    """What follows the size that the directory gives is not expanded, whatever the checksum."""
+    other = "a.npy" if name == SCHEMA else SCHEMA
+    data = bytearray(archive_of([(other, schema_of(node("a.npy"))), (name, 200)]))
+    last = data.rindex(b"PK\x01\x02")
+    data[last + 16 : last + 20] = struct.pack("<I", zlib.crc32(bytes(said + more)))
+    data[last + 24 : last + 28] = struct.pack("<I", said)
+    start = f"its directory gives '{name}' {said:,} bytes, it has more" if more else "Bad CRC-32"
+    refused(path, bytes(data), start)
 
 
 def test_two_members_of_one_name(path, members):
