@@ -51,6 +51,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/typed_client/mypy.ini --cache-dir .mypy_cache/client tests/typed_client/client.py
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/import_circles.py
 	$(BIN)/python tools/room_names.py
