@@ -5,7 +5,8 @@ Neither an import nor a prediction has to load numba, or find a folder to write 
 numba looks at the file of a function alone, and so does not notice that a kernel which it
 calls, or a constant of another file, has changed. What is stored here goes by a key of all
 that it was made from: code, options and constants, of the kernel and of those it calls. A
-kernel has one place, so that what is stale is written over.
+kernel has one place, so that what is stale is written over; two kernels that are made of one
+function need two.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _LOCK = RLock()
 
 
-def kernel(**options: Any) -> Callable[[F], F]:
+def kernel(*, place: str = "", **options: Any) -> Callable[[F], F]:
     """Have a function compiled when it is called for the first time.
 
     What is compiled is stored beside the source, or where numba has its folder, for the
@@ -37,6 +38,8 @@ def kernel(**options: Any) -> Callable[[F], F]:
 
     Parameters
     ----------
+    place : str
+        A word that names where the kernel is stored, beside another one of the same function.
     **options
         Those of ``numba.njit``. The lock of the interpreter is released in any case.
 
@@ -55,7 +58,7 @@ def kernel(**options: Any) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        return cast(F, _Kernel(function, {"nogil": True} | options))
+        return cast(F, _Kernel(function, {"nogil": True} | options, place))
 
     return decorate
 
@@ -63,8 +66,9 @@ def kernel(**options: Any) -> Callable[[F], F]:
 class _Kernel:
     """A function, and what numba makes of it."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], place: str) -> None:
         self._function, self._options = cast(FunctionType, function), options
+        self._place = place
         self._compiled: Any = None
         update_wrapper(self, function)
 
@@ -99,7 +103,7 @@ class _Kernel:
         found = njit(**self._options)(linked)
         if found is not linked:  # else NUMBA_DISABLE_JIT is set
             with suppress(RuntimeError):  # no folder that can be written
-                found._cache = _cache(linked, self.key)
+                found._cache = _cache(linked, self._place, self.key)
         return found
 
     def _linked(self) -> FunctionType:
@@ -151,11 +155,17 @@ def _described(value: Any) -> str:
         return value.key
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, set | frozenset):  # in each process they have another order
+        return f"{{{', '.join(sorted(map(_described, value)))}}}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_described, value))})"
+    if isinstance(value, dict):
+        return _described({(name, _described(of)) for name, of in value.items()})
     # Modules, functions and types by name: a repr holds where they are just now.
     return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(value)
 
 
-def _cache(function: FunctionType, key: str) -> Any:
+def _cache(function: FunctionType, place: str, key: str) -> Any:
     """Where compiled functions are stored; a folder that is full or closed is as if empty.
 
     Raises
@@ -180,6 +190,7 @@ def _cache(function: FunctionType, key: str) -> Any:
 
     cache = Cache(function)
     python = "py{}{}".format(*sys.version_info)
-    name = f"{function.__module__}.{function.__qualname__}.{python}".replace("<locals>", "")
+    name = f"{function.__module__}.{function.__qualname__}{place and '.' + place}.{python}"
+    name = name.replace("<locals>", "")
     cache._cache_file = found.IndexDataCacheFile(cache.cache_path, name, key)
     return cache
