@@ -9,17 +9,22 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 PINS := pyproject.toml constraints.txt
 # Two processes share two cores: threads of their own would only wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+TESTS := $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
 
-.PHONY: demo test test-long test-lowest wheel bench lint docs clean
+.PHONY: demo test test-quick test-long test-lowest wheel bench lint docs clean
 
 demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long" $(PYTEST_ARGS)
+	$(TESTS) --record $(PYTEST_ARGS)
+
+# The fastest tests of the last `make test`, without lint: see tests/quick.py.
+test-quick: $(VENV)/.installed
+	$(TESTS) --quick $(PYTEST_ARGS)
 
 test-long: $(VENV)/.installed
-	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "long or hypothesis" --hypothesis-profile long $(PYTEST_ARGS)
 
 # The lowest versions that pyproject.toml allows. River asks for a later SciPy than setpoint, torch
 # is left out for its size, so their tests skip themselves; warnings of old packages about others

@@ -97,6 +97,14 @@ SOURCES = {
         "from called import times\n@kernel()\ndef twice(x):\n    return times(x) + times(x)\n"
     ),
 }
+TWO = """
+def added(x):
+    return x + 1.0
+one, other = kernel()(added), kernel(place="other", fastmath={"nsz", "reassoc"})(added)
+@kernel()
+def twice(x):
+    return one(x) + other(x)
+"""
 HEAD = "import numpy as np\nfrom setpoint.compiled import kernel\n"
 CHANGES = {
     "a constant of another file": ("numbers_of", "FACTOR = 2", "FACTOR = 3", 28.0),
@@ -139,6 +147,31 @@ def test_what_changed_is_compiled_anew(run, tmp_path):
         assert run(changed) == (value, 0)
         assert run(changed) == (value, 1)
     assert sorted(path.name for path in tmp_path.rglob("*.nb?")) == stored  # written over
+
+
+def test_two_kernels_of_one_function_are_stored_both(run):
+    for hits in (0, 1):
+        assert run({"caller": TWO}) == (8.0, hits)
+        caller = sys.modules["caller"]
+        for each in (caller.one, caller.other):
+            assert each(3.0) == 4.0
+            assert len(each.compiled().stats.cache_hits) == hits
+
+
+def test_the_order_of_a_set_does_not_count():
+    """It differs between processes, which then would each compile for themselves."""
+    one, other = {8, 0}, {0, 8}
+    assert repr(one) != repr(other)
+
+    def enclosing(found):
+        @kernel(fastmath=found, more={"found": (found,)})
+        def add(x):
+            return x + len(found)
+
+        return add
+
+    assert enclosing(one).key == enclosing(other).key
+    assert enclosing(one).key != enclosing({0, 9}).key
 
 
 def test_where_a_kernel_stands_does_not_count(run):

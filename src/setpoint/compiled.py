@@ -5,7 +5,8 @@ Neither an import nor a prediction has to load numba, or find a folder to write 
 numba looks at the file of a function alone, and so does not notice that a kernel which it
 calls, or a constant of another file, has changed. What is stored here goes by a key of all
 that it was made from: code, options and constants, of the kernel and of those it calls. A
-kernel has one place, so that what is stale is written over.
+kernel has one place, so that what is stale is written over; two kernels that are made of one
+function need two.
 
 On a few numbers a kernel that gives the same bits either way runs as plain Python: loading
 numba takes a quarter of a second, and compiling some seconds.
@@ -38,7 +39,7 @@ _ALLOWANCE = 60_000
 """Numbers that all such calls of a process may have together; then compiled code is quicker."""
 
 
-def kernel(*, plain: bool = False, **options: Any) -> Callable[[F], F]:
+def kernel(*, plain: bool = False, place: str = "", **options: Any) -> Callable[[F], F]:
     """Have a function compiled when it is called for the first time.
 
     What is compiled is stored beside the source, or where numba has its folder, for the
@@ -50,6 +51,8 @@ def kernel(*, plain: bool = False, **options: Any) -> Callable[[F], F]:
     plain : bool
         Whether calls with few numbers may run as plain Python. For kernels that give the same
         bits either way: sums in the order of loops, no exponentials, no array arithmetic.
+    place : str
+        A word that names where the kernel is stored, beside another one of the same function.
     **options
         Those of ``numba.njit``. The lock of the interpreter is released in any case.
 
@@ -68,7 +71,7 @@ def kernel(*, plain: bool = False, **options: Any) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        return cast(F, _Kernel(function, {"nogil": True} | options, plain))
+        return cast(F, _Kernel(function, {"nogil": True} | options, plain, place))
 
     return decorate
 
@@ -78,9 +81,12 @@ class _Kernel:
 
     left: ClassVar[int] = _ALLOWANCE
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any], plain: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], plain: bool, place: str
+    ) -> None:
         self._function, self._options = cast(FunctionType, function), options
-        self._plain, self._compiled = plain, cast(Any, None)
+        self._plain, self._place = plain, place
+        self._compiled: Any = None
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
@@ -125,7 +131,7 @@ class _Kernel:
         found = njit(**self._options)(linked)
         if found is not linked:  # else NUMBA_DISABLE_JIT is set
             try:
-                found._cache = _cache(linked, self.key)
+                found._cache = _cache(linked, self._place, self.key)
             except RuntimeError:  # no folder that can be written
                 _announce("; no folder can be written to, so each process does it again")
         return found
@@ -192,11 +198,17 @@ def _described(value: Any) -> str:
         return value.key
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, set | frozenset):  # in each process they have another order
+        return f"{{{', '.join(sorted(map(_described, value)))}}}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_described, value))})"
+    if isinstance(value, dict):
+        return _described({(name, _described(of)) for name, of in value.items()})
     # Modules, functions and types by name: a repr holds where they are just now.
     return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(value)
 
 
-def _cache(function: FunctionType, key: str) -> Any:
+def _cache(function: FunctionType, place: str, key: str) -> Any:
     """Where compiled functions are stored; a folder that is full or closed is as if empty.
 
     Raises
@@ -224,6 +236,7 @@ def _cache(function: FunctionType, key: str) -> Any:
 
     made = Cache(function)
     python = "py{}{}".format(*sys.version_info)
-    name = f"{function.__module__}.{function.__qualname__}.{python}".replace("<locals>", "")
+    name = f"{function.__module__}.{function.__qualname__}{place and '.' + place}.{python}"
+    name = name.replace("<locals>", "")
     made._cache_file = found.IndexDataCacheFile(made.cache_path, name, key)
     return made
