@@ -13,7 +13,7 @@ import pytest
 
 from setpoint.cli import stream_live
 from setpoint.estimators.progress import LiveLine
-from setpoint.tables.streaming.state import StreamState
+from setpoint.tables import StreamState
 from thinning import thinned
 
 HEAD = "age,city,since,zip,y"
@@ -89,7 +89,7 @@ def test_the_output(run, stream, table, tmp_path):
     assert done.stdout.startswith("The rule was measured on 900 rows, each decided before it was")
     assert f"Saved the state to {tmp_path / 's.state'}; the same command" in done.stdout
     assert done.stderr.splitlines() == [
-        "note: t.csv: column 'zip' has leading zeros, so it is taken as text",
+        "note: t.csv: column 'zip' has leading zeros, so it was read as text",
         "note: the positive class is 'yes'; --positive names another",
     ]
     again = run("stream", table, "--state", tmp_path / "s.state")

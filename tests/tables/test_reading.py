@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.tables import Column, TableError, read_table
-from setpoint.tables.delimited import MISSING
+from setpoint.tables.numbers import MISSING
 from thinning import thinned
 
 

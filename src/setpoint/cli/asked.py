@@ -78,7 +78,7 @@ def goal_meant(text: str, goal: Goal, test_size: float) -> Goal:
 
 def check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
-    from setpoint.tables.learners import LEARNERS, learner_for
+    from setpoint.tables import LEARNERS, learner_for
 
     if name is not None and name not in LEARNERS:
         learner_for(name)

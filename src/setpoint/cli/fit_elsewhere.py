@@ -48,7 +48,7 @@ def open_files(data: str, elsewhere: Elsewhere) -> Iterator[FilesToFit]:
     from setpoint.counting.parquet import files_of
     from setpoint.counting.partitions import Partitions
     from setpoint.counting.reading import package
-    from setpoint.tables.batches import parquet_sample
+    from setpoint.tables import parquet_sample
 
     address, client = elsewhere.scheduler, None
     # Workers may run in other folders.
@@ -156,8 +156,7 @@ class FilesToFit:
         from setpoint.plugin import PlugInClassifier
         from setpoint.plugin.tables_to_fit import FitTable
         from setpoint.solvers import HoldOut
-        from setpoint.tables import model_for
-        from setpoint.tables.pieces import AsInTable
+        from setpoint.tables import AsInTable, model_for
 
         positive, classes = self._classes(goal, choices)
         n_rows = sum(classes.values())

@@ -117,7 +117,7 @@ def _format(output: str, as_json: bool) -> str:
 def _decided(model: TableModel, table: Table, keep: tuple[str, ...]) -> dict[str, Any]:
     """The columns to write, as Arrow arrays: those kept as they stood in the file."""
     from setpoint.inputs import Deployed
-    from setpoint.tables.extras import needed
+    from setpoint.tables import needed
 
     kept = columns_named("--keep", keep, map(str, table.frame), table.name)
     tell(table, {*kept, *(c.name for c in model.columns)})

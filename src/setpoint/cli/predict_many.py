@@ -203,8 +203,7 @@ def _decide_batches(
     tell: Callable[[int], None],
 ) -> int:
     """Decide a Parquet file some rows at a time."""
-    from setpoint.tables.batches import parquet_batches
-    from setpoint.tables.extras import needed
+    from setpoint.tables import needed, parquet_batches
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     kept: list[str] = []

@@ -28,7 +28,7 @@ def write_rows(columns: Mapping[str, Any], file: IO[bytes], kind: str) -> None:
         CSV and JSON are UTF-8; floats keep every bit, and missing is an empty field or null.
     """
     if kind == ".parquet":
-        from setpoint.tables.extras import needed
+        from setpoint.tables import needed
 
         table = needed("pyarrow").table(dict(columns))
         needed("pyarrow.parquet").write_table(table, file)
@@ -55,7 +55,7 @@ def _pieces(columns: Mapping[str, Any]) -> Iterator[list[list[Any]]]:
 
 
 def _plain(column: Any) -> list[Any]:
-    from setpoint.tables.extras import needed
+    from setpoint.tables import needed
 
     values: list[Any] = column.to_pylist()
     if needed("pyarrow.types").is_temporal(column.type):

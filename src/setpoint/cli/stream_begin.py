@@ -15,8 +15,7 @@ from setpoint.cli.stream_live import SignalHandler
 from setpoint.cli.stream_run import Run
 
 if TYPE_CHECKING:
-    from setpoint.tables.streaming.state import StreamState
-    from setpoint.tables.streaming.stream import Stream
+    from setpoint.tables import Reader, StreamState
 
 __all__ = ["Asked", "opened"]
 
@@ -63,8 +62,7 @@ def opened(
     StoppedByUser
         If there was no row yet when somebody stopped it.
     """
-    from setpoint.tables import TableError
-    from setpoint.tables.streaming.text import Interrupted
+    from setpoint.tables import Interrupted, TableError
 
     again = data != "-" and not (Path(data).exists() and not Path(data).is_file())
     try:
@@ -86,14 +84,14 @@ def opened(
 def _going_on(
     data: str, path: str, asked: Asked, reading: Reading, stopping: SignalHandler, again: bool
 ) -> Run:
-    from setpoint.tables.streaming.stream import Stream
+    from setpoint.tables import Reader
 
     state = _loaded(path)
     schema = state.schema
     _check_same(state, asked, reading, path)
 
-    def source() -> Stream:
-        return Stream(
+    def source() -> Reader:
+        return Reader(
             data,
             encoding=reading.encoding or schema.encoding,
             separator=reading.separator or schema.separator,
@@ -138,8 +136,7 @@ def _begun(
         from setpoint.estimators.skops_io import skops_io
         from setpoint.goals import as_goal
         from setpoint.online import OnlineFClassifier
-        from setpoint.tables.streaming.state import StreamState
-        from setpoint.tables.streaming.stream import Stream
+        from setpoint.tables import Reader, StreamState
 
         if path is not None:
             skops_io()  # takes seconds, which rows should not wait for
@@ -148,7 +145,7 @@ def _begun(
         if "goal" in settings:
             as_goal(settings["goal"])
     with step(f"reading the first rows of {'stdin' if data == '-' else data}"):
-        stream = Stream(
+        stream = Reader(
             data,
             encoding=reading.encoding,
             separator=reading.separator,
@@ -177,7 +174,7 @@ def _begun(
 def _loaded(path: str) -> StreamState:
     with step(f"reading {path}"):
         from setpoint.estimators import ModelFileError
-        from setpoint.tables.streaming.state import StreamState
+        from setpoint.tables import StreamState
 
         try:
             return StreamState.load(path)
@@ -191,7 +188,7 @@ def _loaded(path: str) -> StreamState:
 def _check_same(state: StreamState, asked: Asked, reading: Reading, path: str) -> None:
     """Refuse options that say otherwise than the state."""
     from setpoint.goals import as_goal
-    from setpoint.tables.streaming.schema import labels_as
+    from setpoint.tables import labels_as
 
     schema, params = state.schema, state.classifier.get_params()
     pairs: dict[str, tuple[Any, Any]] = {"--target": (schema.target, asked.target)}

@@ -26,7 +26,7 @@ class SignalHandler:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Take note of the signals."""
-        from setpoint.tables.extras import needed
+        from setpoint.tables import needed
 
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -53,7 +53,7 @@ class SignalHandler:
         ------
         Interrupted
         """
-        from setpoint.tables.streaming.text import Interrupted
+        from setpoint.tables import Interrupted
 
         self._waits = True
         try:
@@ -66,7 +66,7 @@ class SignalHandler:
     def _heard(self, _signal: int, _frame: FrameType | None) -> None:
         self.asked = True
         if self._waits:
-            from setpoint.tables.streaming.text import Interrupted
+            from setpoint.tables import Interrupted
 
             raise Interrupted
 

@@ -15,8 +15,7 @@ from setpoint.cli.stream_output import Decisions
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
-    from setpoint.tables.streaming.state import StreamState
-    from setpoint.tables.streaming.stream import Stream
+    from setpoint.tables import Reader, StreamState
 
 __all__ = ["Run"]
 
@@ -48,7 +47,7 @@ class Run:
         Rows that were learnt, and read, before this run.
     """
 
-    stream: Stream
+    stream: Reader
     state: StreamState
     path: str | None
     again: bool

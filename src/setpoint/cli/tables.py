@@ -318,10 +318,15 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    from setpoint.tables import Column, conform
-    from setpoint.tables.errors import TableError
-    from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
-    from setpoint.tables.schema import absent
+    from setpoint.tables import (
+        KIND_MESSAGES,
+        Column,
+        TableError,
+        absent,
+        as_kind,
+        conform,
+        first_misfit,
+    )
 
     if name not in table.frame:
         raise TableError(f"{absent(table, [name])}; it holds the deployed model's scores")
@@ -343,9 +348,7 @@ def scores_of(table: Table, name: str) -> NDArray[np.float64]:
 
 def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:
     """The kind of a column that the goal looks at: text where the goal writes text."""
-    from setpoint.tables import Column, kinds_of
-    from setpoint.tables.errors import TableError
-    from setpoint.tables.schema import absent
+    from setpoint.tables import Column, TableError, absent, kinds_of
 
     if name not in table.frame:
         raise TableError(absent(table, [name]))

@@ -1,27 +1,48 @@
 """Tables from outside: read, checked, brought into a model's columns, classified."""
 
 from setpoint.tables.errors import TableError
+from setpoint.tables.extras import needed
 from setpoint.tables.features import described, model_for, transformer_for, unusable
 from setpoint.tables.generators import tumours
-from setpoint.tables.learners import LEARNERS
-from setpoint.tables.reading import read_table
-from setpoint.tables.schema import Column, conform, kinds_of
+from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
+from setpoint.tables.labels import labels_as, labels_of, scores_of
+from setpoint.tables.learners import LEARNERS, learner_for
+from setpoint.tables.model import AsInTable, TableModel
+from setpoint.tables.parquet import parquet_batches, parquet_sample
+from setpoint.tables.reader import Reader, read_table
+from setpoint.tables.schema import Column, Schema, kinds_of
+from setpoint.tables.state import StreamState
 from setpoint.tables.suspects import suspects
-from setpoint.tables.table import Table
-from setpoint.tables.table_model import TableModel, labels_of
+from setpoint.tables.table import Table, absent, conform
+from setpoint.tables.text import Interrupted
 
 __all__ = [
+    "KIND_MESSAGES",
     "LEARNERS",
+    "AsInTable",
     "Column",
+    "Interrupted",
+    "Reader",
+    "Schema",
+    "StreamState",
     "Table",
     "TableError",
     "TableModel",
+    "absent",
+    "as_kind",
     "conform",
     "described",
+    "first_misfit",
     "kinds_of",
+    "labels_as",
     "labels_of",
+    "learner_for",
     "model_for",
+    "needed",
+    "parquet_batches",
+    "parquet_sample",
     "read_table",
+    "scores_of",
     "suspects",
     "transformer_for",
     "tumours",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from setpoint.tables.delimited import MISSING
 from setpoint.tables.extras import needed
 
 __all__ = [
+    "MISSING",
     "Decimal",
     "as_numbers",
     "beyond_floats",
@@ -16,6 +16,9 @@ __all__ = [
     "looks_like_number",
     "why_not",
 ]
+
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
+"""What a missing value looks like in text."""
 
 Decimal = Literal[".", ",", "auto"]
 """The decimal mark; "auto": a column may have the comma throughout."""
