@@ -71,12 +71,12 @@ def test_names_without_rows(data):
 def test_zero_bytes():
     refused(b"a,b\n1,2\n3\0,4\n", "line 3 holds a zero byte")
     refused(
-        "a,b\n1,2\n".encode("utf-16-le"), "without a byte order mark; pass --encoding utf-16-le"
+        "a,b\n1,2\n".encode("utf-16-le"), "without a byte order mark; pass `encoding='utf-16-le'`"
     )
 
 
 def test_another_encoding():
-    refused(b"a,b\n1,2\ncaf\xe9,4\n", "stdin, line 3: the byte 0xe9 .* --encoding cp1252")
+    refused(b"a,b\n1,2\ncaf\xe9,4\n", "stdin, line 3: the byte 0xe9 .* `encoding='cp1252'`")
     refused(b"a\n\x81\n", "line 2: the byte 0x81 is not CP1252 text", encoding="cp1252")
     refused(b"a\n1\n", "there is no encoding 'klingon'", encoding="klingon")
     refused(b"a\n1\n", "there is no encoding 'base64'", encoding="base64")

@@ -200,7 +200,7 @@ def test_no_decimal_commas_where_commas_separate():
 
 @pytest.mark.parametrize("text", ["x;y\n1,234;1\n", "x;y\n1.234;1,5\n"])
 def test_marks_that_may_mean_either_are_refused(text):
-    with pytest.raises(ValueError, match=r"line 2: '1.234' in column 'x' may be 1234 .*--decimal"):
+    with pytest.raises(ValueError, match=r"line 2: '1.234' in column 'x' may be 1234 .*`decimal="):
         read(text)
 
 

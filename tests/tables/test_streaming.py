@@ -139,7 +139,7 @@ def test_encodings_by_name():
         read_stream("x,y\né,0\nb,1\n".encode("cp1252"), head={"encoding": "cp1252"})[2][:2]
         == b"\xc3\xa9"
     )
-    refused(b"x,y\n1,0\n\xe9,1\n", "stdin, line 3: the byte 0xe9 .* --encoding cp1252")
+    refused(b"x,y\n1,0\n\xe9,1\n", "stdin, line 3: the byte 0xe9 .* `encoding='cp1252'`")
     refused(b"x,y\n", "there is no encoding 'klingon'", head={"encoding": "klingon"})
     refused(b"x,y\n", "there is no encoding 'base64'", head={"encoding": "base64"})
     refused(b"x,y\n1,0\n\0,1\n", "line 3 holds a zero byte")
@@ -184,7 +184,7 @@ def test_no_tables(data, what):
 
 
 def test_the_target_is_not_dropped():
-    refused("x,y\n1,0\n2,1\n", "--drop: column 'y' is the target", drop=["y"])
+    refused("x,y\n1,0\n2,1\n", "`drop`: column 'y' is the target", drop=["y"])
 
 
 def test_paths(tmp_path):
@@ -432,10 +432,10 @@ def test_two_classes(found, options, classes):
         (["no"], {"positive": "no"}, "one class only, 'no'"),
         ([], {}, "hold no label in column 'y'; name both classes"),
         (["a", "b", "c"], {}, r"hold 3 classes in column 'y' \('a', 'b', 'c'\); a stream learns"),
-        (["b", "a"], {}, "hold 'a' and 'b' in column 'y': .*--positive a or --positive b"),
-        (["a", "b"], {"positive": "c"}, "--positive: column 'y' holds no class 'c'"),
-        (["a", "b"], {"classes": ["a"]}, "--classes: two different classes"),
-        (["a", "b"], {"classes": ["a", "a"]}, "--classes: two different classes"),
+        (["b", "a"], {}, "hold 'a' and 'b' in column 'y': .*`positive='a'` or `positive='b'`"),
+        (["a", "b"], {"positive": "c"}, "`positive`: column 'y' holds no class 'c'"),
+        (["a", "b"], {"classes": ["a"]}, "`classes`: two different classes"),
+        (["a", "b"], {"classes": ["a", "a"]}, "`classes`: two different classes"),
     ],
 )
 def test_not_two_classes(found, options, what):
@@ -451,8 +451,8 @@ def test_another_source_has_the_same_columns_in_any_order():
     for names, dropped, what in [
         (["y", "ok", "city"], [], "b.csv has no column 'age'"),
         (["ok", "city", "age"], [], "b.csv has no column 'y'"),
-        (["y", "ok", "city", "age", "more"], [], "has a column 'more', which .* --drop 'more'"),
-        (["y", "ok", "city", "age"], ["ok"], "--drop: column 'ok' was learnt from"),
+        (["y", "ok", "city", "age", "more"], [], "has a column 'more', which .* `drop='more'`"),
+        (["y", "ok", "city", "age"], ["ok"], "`drop`: column 'ok' was learnt from"),
     ]:
         with pytest.raises(TableError, match=what):
             schema.check(names, dropped, "b.csv")
@@ -573,7 +573,7 @@ def test_numbers_that_look_like_codes(word, is_code):
     encoder.encode({"my zip": text, "x": text})
     found = {
         3: f"column 'my zip': {word!r} looks like a code and is learnt as a number, as in the "
-        "first rows; --text 'my zip' keeps it as text, from the beginning of a stream on"
+        "first rows; `text='my zip'` keeps it as text, from the beginning of a stream on"
     }
     assert encoder.codes == (found if is_code else {})
     encoder.encode({"my zip": text, "x": text})

@@ -7,11 +7,13 @@ import re
 import sys
 import traceback
 from importlib.util import find_spec
+from shlex import quote
 from types import TracebackType
 
 import click
 
 from setpoint.blackbox.errors import MetricError
+from setpoint.errors import rename_arguments
 from setpoint.goals.errors import GoalError
 
 __all__ = [
@@ -132,6 +134,15 @@ _GROUP = (
 """For who looks for an option that names the groups."""
 
 
+_ARGUMENTS = frozenset(
+    (
+        "classes", "constant_step", "decimal", "drop", "encoding", "first_rows", "goal", "learner",
+        "output", "positive", "save_every", "separator", "skip_bad", "solver", "state", "target",
+        "text", "window",
+    )
+)  # fmt: skip
+
+
 class CommandError(Exception):
     """Something is wrong with what was asked for; the message names the remedy."""
 
@@ -159,7 +170,15 @@ def in_shell_words(text: str) -> str:
     text = _DATASET.sub(r"--dataset \1", text)
     text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
     text = _CHANGED_SETTING.sub(lambda found: _OPTION_OF_SETTING.get(found[0], found[0]), text)
-    return _SOLVER.sub(r"--solver \1", text)
+    return rename_arguments(_SOLVER.sub(r"--solver \1", text), _option)
+
+
+def _option(name: str, value: str | None) -> str | None:
+    """An argument of reading or of a stream as an option."""
+    if name not in _ARGUMENTS:
+        return None
+    given = "" if value is None else f" {quote(value.strip(chr(39)))}"
+    return f"--{name.replace('_', '-')}{given}"
 
 
 def require_packages(option: str, extra: str, *names: str) -> None:

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs
 from setpoint.cli.options import Reading, as_json, reading_options
-from setpoint.cli.output import print_json
+from setpoint.cli.output import print_json, step
 from setpoint.cli.session import StoppedByUser, current
-from setpoint.cli.stream_begin import Asked, opened
-from setpoint.cli.stream_live import SaveEvery, SignalHandler
-from setpoint.cli.stream_output import Decisions
-from setpoint.cli.stream_run import Run
+from setpoint.cli.stream_live import SignalHandler
 from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
+from setpoint.tasks.journal import Journal
+
+if TYPE_CHECKING:
+    from setpoint.tasks.stream_run import Run
 
 __all__ = ["stream_command"]
 
-_NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
+
+class SessionJournal(Journal):
+    """What a stream says, on stderr at once."""
+
+    def show(self, text: str) -> None:
+        current().note(text)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        with step(name):
+            yield
 
 
 @click.command(
@@ -122,23 +134,44 @@ def stream_command(
     check_outputs({"--state": state, "--output": output}, {"DATA": data})
     if output == "-":
         raise CommandError("--output is a file: the report goes to stdout")
-    if output is not None and output.lower().endswith(_NOT_CSV):
-        raise CommandError(f"-o writes CSV; name it .csv, not {output}")
-    every = SaveEvery.parse(save_every)
-    both = None if classes is None else [label.strip() for label in classes.split(",")]
-    asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, constant_step)
-    stopping = SignalHandler()
+    from setpoint.tables import Interrupted
+    from setpoint.tasks.stream import stream
+
     session = current()
     session.check()
-    with stopping.listening(), ExitStack() as files:
-        run = opened(data, state, asked, reading, first_rows, stopping)
-        start = time.perf_counter()
-        for path in filter(None, (state, output)):
-            session.expect(path)
-        if output is not None:
-            run.output = files.enter_context(closing(Decisions(output, run.state.output)))
-        run.go(every, skip_bad, stopping)
-        session.seconds["learning"] = time.perf_counter() - start
+    for path in filter(None, (state, output)):
+        session.expect(path)
+    stopping, journal = SignalHandler(), SessionJournal()
+    with stopping.listening():
+        try:
+            run = stream(
+                data,
+                target,
+                goal=goal,
+                positive=positive,
+                classes=None
+                if classes is None
+                else [label.strip() for label in classes.split(",")],
+                state=state,
+                save_every=save_every,
+                output=output,
+                drop=drop,
+                text=text,
+                first_rows=first_rows,
+                skip_bad=skip_bad,
+                solver=solver,
+                learner=learner,
+                window=window,
+                constant_step=constant_step,
+                encoding=reading.encoding,
+                separator=reading.separator,
+                decimal=reading.decimal,
+                stopping=stopping,
+                journal=journal,
+            )
+        except Interrupted:
+            raise StoppedByUser from None
+    session.seconds |= journal.seconds
     _tell(run, data, output, as_json)
     if run.stopped:
         raise StoppedByUser
@@ -153,8 +186,6 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
         if run.stopped:
             return
         raise CommandError(f"{run.stream.name}: no row has a label in column {schema.target!r}")
-    for remark in run.remarks():
-        session.note(remark)
     report = run.report()
     report_values, run_of_report = report_json(report)
     seconds = session.seconds["learning"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -152,7 +151,7 @@ def _codes(text: Any, numbers: Floats, name: str) -> dict[int, str]:
     row = int(rows[at])
     return {
         row: f"column {name!r}: {text[row].as_py()!r} looks like a code and is learnt as a number, "
-        f"as in the first rows; --text {shlex.quote(name)} keeps it as text, from the beginning of "
+        f"as in the first rows; `text={name!r}` keeps it as text, from the beginning of "
         "a stream on"
     }
 

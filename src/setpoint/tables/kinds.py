@@ -127,7 +127,7 @@ def _mark_of(
         whole = value.replace(",", "").replace(".", "")
         raise TableError(
             f"{name}, line {int(lines[row])}: {value!r} in column {column!r} may be {whole} or "
-            "have decimals; say which with --decimal ',' or --decimal '.'"
+            "have decimals; say which with `decimal=','` or `decimal='.'`"
         )
     if settled == {",", "."}:
         return "auto"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,7 +185,7 @@ def two_classes(
         known = [_label(text, kind) for text in classes]
         if len(known) != 2 or known[0] == known[1]:
             raise TableError(
-                "--classes: two different classes, the positive one last, separated by a comma"
+                "`classes`: two different classes, the positive one last, separated by a comma"
             )
     else:
         known = sorted({_label(text, kind) for text in found})
@@ -196,7 +195,7 @@ def two_classes(
             one = f"one class only, {known[0]!r}," if known else "no label"
             raise TableError(
                 f"{where} hold {one} in column {target!r}; name both classes, the positive one "
-                "last: --classes NO,YES"
+                "last: `classes=NO,YES`"
             )
         if len(known) > 2:
             shown = ", ".join(repr(label) for label in known[:5])
@@ -213,11 +212,11 @@ def two_classes(
             one, other = known
             raise TableError(
                 f"{where} hold {one!r} and {other!r} in column {target!r}: say which is the "
-                f"positive class, --positive {quote(one)} or --positive {quote(other)}"
+                f"positive class, `positive={one!r}` or `positive={other!r}`"
             )
     if wanted not in known:
         raise TableError(
-            f"--positive: column {target!r} holds no class {wanted!r} ({nearest(wanted, known)})"
+            f"`positive`: column {target!r} holds no class {wanted!r} ({nearest(wanted, known)})"
         )
     return (known[0] if wanted == known[1] else known[1]), wanted
 

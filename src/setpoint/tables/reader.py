@@ -352,7 +352,7 @@ class Reader:
             remedy = "the file may be cut short"
         raise TableError(
             f"{self.name}, line {first.line}: {first.what}{more}; {remedy}, or name another "
-            "separator with --separator"
+            "separator with `separator`"
         )
 
     def schema(
@@ -398,7 +398,7 @@ class Reader:
                 f"{self.name} has no column {target!r} ({nearest(target, self.names)}){remedy}"
             )
         if target in drop:
-            raise TableError(f"--drop: column {target!r} is the target")
+            raise TableError(f"`drop`: column {target!r} is the target")
         rows = self._look_ahead()
         by_name = dict(zip(self.names, rows.columns, strict=True))
         used = [name for name in self.names if name != target and name not in drop]
@@ -529,4 +529,4 @@ class Reader:
                     tuple(what for line, what in noted.items() if start <= line < end),
                 )
         if bad and not skip_bad:
-            raise TableError(f"{bad[stop]}; --skip-bad leaves such rows out")
+            raise TableError(f"{bad[stop]}; `skip_bad` leaves such rows out")

@@ -23,7 +23,7 @@ __all__ = ["Column", "Schema", "column_names", "columns_by", "kinds_of"]
 ID_VALUES, ID_SHARE = 50, 0.9
 """Text with more different values than both may name its rows."""
 
-SEPARATE = "; name another separator with --separator"
+SEPARATE = "; name another separator with `separator`"
 """The remedy where a table seems to have one column."""
 
 
@@ -100,12 +100,12 @@ class Schema:
         if new:
             raise TableError(
                 f"{name} has a column {new[0]!r}, which was not there when the stream began; leave "
-                f"it out with --drop {new[0]!r}"
+                f"it out with `drop={new[0]!r}`"
             )
         for column in dropped:
             if column in (self.target, *wanted):
                 raise TableError(
-                    f"--drop: column {column!r} was learnt from; begin a new state without it"
+                    f"`drop`: column {column!r} was learnt from; begin a new state without it"
                 )
 
 
@@ -186,7 +186,7 @@ def columns_by(
             if n_values > max(ID_VALUES, ID_SHARE * len(values)):
                 notes[column] = (
                     f"column {column!r} has {n_values:,} different values in the first "
-                    f"{len(values):,} rows; --drop {column!r} leaves it out if it names them"
+                    f"{len(values):,} rows; `drop={column!r}` leaves it out if it names them"
                 )
         columns.append(Column(column, kind, own))
     return tuple(columns), notes

@@ -299,7 +299,7 @@ def _codec_of(data: bytes, name: str, encoding: str | None) -> tuple[str, str]:
         for zeros, codec in ((start[1::2], "utf-16-le"), (start[::2], "utf-16-be")):
             if zeros.count(0) > 0.8 * len(zeros):
                 raise TableError(
-                    f"{name} looks like UTF-16 without a byte order mark; pass --encoding {codec}"
+                    f"{name} looks like UTF-16 without a byte order mark; pass `encoding={codec!r}`"
                 )
         _refuse_zero(name, data.count(b"\n", 0, first) + 1)
     return "utf-8", ""
@@ -317,9 +317,9 @@ def _not_text(
     """What to say of bytes that are not text of a codec, after so many lines of text."""
     line = before + error.object.count(b"\n", 0, error.start) + 1
     found = error.object[error.start : error.start + 1].hex()
-    remedy = "--encoding cp1252 is common for tables from Excel"
+    remedy = "`encoding='cp1252'` is common for tables from Excel"
     if encoding is not None:
-        remedy = "name the encoding that it was saved in, or leave --encoding out for UTF-8"
+        remedy = "name the encoding that it was saved in, or leave `encoding` out for UTF-8"
     return f"{name}, line {line}: the byte 0x{found} is not {codec.upper()} text; {remedy}"
 
 
