@@ -170,6 +170,29 @@ def test_plain_text_needs_no_note():
     assert read("x\na\n1\nb\n").notes == ()
 
 
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        (["12.04.2024", "31.12.2024"], "dates that are not written as 2024-12-31"),
+        (["4/12/2024", "soon", "12/31/2024 10:30"], "dates that are not written as 2024-12-31"),
+        (["2024/12/31"], "dates that are not written as 2024-12-31"),
+        (["5%", "7.5 %", "n/k"], "percentages"),
+        (["12 €", "1.200,50 €"], "numbers with a unit"),
+        (["$12", "USD 1,000"], "numbers with a unit"),
+    ],
+)
+def test_what_looks_like_a_date_or_a_number_is_noted(written, what):
+    table = read("x;y\n" + "".join(f"{value};0\n" for value in written))
+    assert table.frame["x"].tolist() == written
+    note = f"column 'x' has {what} (first: {written[0]!r} in line 2), so it was read as text"
+    assert table.notes == ("separator ';'", note)
+
+
+@pytest.mark.parametrize("words", [["12a", "B12"], ["1.2.3", "v1.2"], ["5 €", "cheap", "dear"]])
+def test_other_text_is_not(words):
+    assert read("x\n" + "\n".join(words) + "\n").notes == ()
+
+
 def test_leading_zeros_are_noted():
     assert read("zip\n01067\n80331\n").notes == (
         "column 'zip' has leading zeros, so it was read as text",

@@ -42,6 +42,15 @@ KIND_MESSAGES = {
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
 
+_AMOUNT = r"[+-]?\d[\d.,' ]*"
+_UNIT = r"([€$£¥₹]|EUR|USD|GBP|CHF)"
+_ALMOST = (
+    ("dates that are not written as 2024-12-31", r"^(\d{1,2}[./-]\d{1,2}|\d{4}[./]\d{1,2})[./-]\d"),
+    ("percentages", rf"^\s*{_AMOUNT}%\s*$"),
+    ("numbers with a unit", rf"^\s*({_UNIT}\s*{_AMOUNT}|{_AMOUNT}{_UNIT})\s*$"),
+)
+"""What is a date or a number to a reader, and in which order or unit only the reader knows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Guess:
@@ -262,6 +271,11 @@ def _words(text: Any, decimal: Decimal) -> Guess:
     dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
     if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
         return Guess(text, why="values that are not dates", row=first_misfit(text, "date"))
+    for what, pattern in _ALMOST:
+        alike = pc.match_substring_regex(values, pattern)
+        if 2 * (pc.sum(pc.filter(sizes, alike)).as_py() or 0) > len(text) - text.null_count:
+            first = pc.index(text, pc.filter(values, alike)[0]).as_py()
+            return Guess(text, why=what, row=int(first))
     words = pc.invert(looks_like_number(values, decimal))
     n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
     if not n_words or 2 * n_words > len(text) - text.null_count:
