@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from setpoint.tables import TableError, read_table
+from setpoint.tables import Reader, TableError, excel, read_table
 
 
 def refused(data, match, name="a.csv", **options):
@@ -26,7 +26,6 @@ def zipped(*names):
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (zipped("[Content_Types].xml", "xl/workbook.xml"), "an Excel file; save it as CSV"),
         (zipped("a.csv"), "a zip archive; unpack it"),
         (b"\xd0\xcf\x11\xe0rest", "an Excel file"),
         (b"%PDF-1.7\n", "a PDF"),
@@ -42,6 +41,15 @@ def zipped(*names):
 )
 def test_other_files(data, what):
     refused(data, f"stdin is not a table: it looks like {what}")
+
+
+def test_workbooks_without_what_reads_them(monkeypatch):
+    book = zipped("[Content_Types].xml", "xl/workbook.xml")
+    refused(book, "stdin is a damaged Excel file, or was cut short .*; save it as CSV")
+    monkeypatch.setattr(excel, "find_spec", lambda _name: None)
+    refused(book, "stdin is not a table: it looks like an Excel file; .* pip install openpyxl")
+    with pytest.raises(TableError, match="it looks like an Excel file; save it as CSV"):
+        Reader("-", stdin=io.BytesIO(book))
 
 
 def test_letters_are_not_magic():

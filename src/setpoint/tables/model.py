@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.labels import labels_of
-from setpoint.tables.schema import Column
+from setpoint.tables.schema import Column, column_names
 from setpoint.tables.table import Table, conform
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def _table(table: Any) -> Table:
     if isinstance(table, Table):
         return table
     if isinstance(table, needed("pandas").DataFrame):
+        column_names([str(name) for name in table.columns], "the frame", [])  # each once
         return Table("the frame", table)
     raise TypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from setpoint.goals.errors import nearest
 from setpoint.tables.encoder import StreamEncoder
 from setpoint.tables.errors import TableError
+from setpoint.tables.excel import read_excel
 from setpoint.tables.extras import needed
 from setpoint.tables.kinds import Guess, guesses_of, notes_of
 from setpoint.tables.labels import MISSING_LABEL, UNKNOWN, codes_of, two_classes
@@ -50,15 +51,16 @@ def read_table(
 ) -> Table:
     r"""Read a table from outside, without changing a value silently.
 
-    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does
-    a column with a word among its numbers; a note says where. ISO dates become dates,
-    other dates stay text. Missing is an empty field, ``NA``, ``N/A``, ``#N/A``, ``NaN``,
-    ``nan``, ``null`` or ``NULL``, and nothing else.
+    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does a
+    column with a word among its numbers, or with a unit; a note says where. ISO dates become
+    dates; others stay text, as day and month may be meant either way. Missing is an empty
+    field, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``nan``, ``null`` or ``NULL``, and nothing else.
 
     Parameters
     ----------
     source : path
-        CSV, gzipped or not, or Parquet, known by its first bytes. "-" is stdin.
+        CSV, gzipped or not, Parquet, or the first sheet of an Excel workbook where openpyxl is
+        installed; known by its first bytes. "-" is stdin.
     encoding : str, optional
         None: UTF-8, or what a byte order mark says.
     separator : str, optional
@@ -101,6 +103,8 @@ def read_table(
     opened = Source(source, stdin=stdin, least=_BLOCK)
     if opened.is_parquet:
         table = read_parquet(opened.read(), opened.name)
+    elif opened.is_excel:
+        table = read_excel(opened.read(), opened.name)
     else:
         table = Reader(opened, encoding=encoding, separator=separator).table(decimal, columns or ())
     if columns is None:

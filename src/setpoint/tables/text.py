@@ -29,6 +29,7 @@ class Interrupted(Exception):
 _PIECE = 2**20
 _HEAD = 4  # bytes that tell an encoding or a packed file
 
+_ZIP = b"PK\x03\x04"
 _SAVE = "save it as CSV or Parquet"
 _UNPACK = "unpack it, or pack it with gzip"
 
@@ -117,6 +118,11 @@ class Source:
         """Whether it begins as a Parquet file does."""
         return self.head[:4] == b"PAR1"
 
+    @property
+    def is_excel(self) -> bool:
+        """Whether it begins as a workbook of Excel does."""
+        return self.head[:4] == _ZIP and b"xl/" in self.head
+
     def read(self) -> bytes:
         """All that there is."""
         return b"".join([self.head, *self._pieces])
@@ -192,8 +198,8 @@ def refuse_other_files(data: bytes, name: str) -> None:
 
 
 def _guess(data: bytes) -> tuple[str, str]:
-    if data[:4] == b"PK\x03\x04":
-        if b"xl/workbook" in data:
+    if data[:4] == _ZIP:
+        if b"xl/" in data:
             return "an Excel file", "save it as CSV"
         if b"application/vnd.oasis.opendocument" in data[:100]:
             return "an OpenDocument file", "save it as CSV"
