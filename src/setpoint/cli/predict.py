@@ -20,7 +20,6 @@ from setpoint.cli.options import (
 )
 from setpoint.cli.output import step
 from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
-from setpoint.cli.rows import FORMATS, write_rows
 from setpoint.cli.session import current, warnings_as_notes
 from setpoint.cli.tables import open_model, read, scores_of, tell
 
@@ -87,6 +86,8 @@ def predict(
     table = read(data[0], reading, found.columns)
     with step("deciding"):
         columns = _decided(found, table, keep)
+    from setpoint.tables import write_rows
+
     session = current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
@@ -102,7 +103,11 @@ def predict(
 
 def _format(output: str, as_json: bool) -> str:
     """The format that the name of the output asks for."""
+    from setpoint.tables import FORMATS
+
     if output == "-":
+        if sys.stdout is None:
+            raise CommandError("stdout is closed, and the rows go there; -o names a file")
         return ".jsonl" if as_json else ".csv"
     kind = next((ending for ending in FORMATS if output.lower().endswith(ending)), None)
     if kind is None and Path(output).exists() and not Path(output).is_file():

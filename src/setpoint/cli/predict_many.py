@@ -15,7 +15,6 @@ import click
 from setpoint.cli.errors import CommandError, message_of
 from setpoint.cli.files import keep_old_on_error, writing
 from setpoint.cli.options import Reading, columns_named
-from setpoint.cli.rows import write_rows
 from setpoint.cli.session import StoppedByUser, current
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ def _decide(
     with keep_old_on_error(target), writing(target) as file:
         if kind == ".parquet":
             return _decide_batches(model, path, keep, decided, file, tell)
-        from setpoint.tables import read_table
+        from setpoint.tables import read_table, write_rows
 
         table = read_table(  # without a step of its own: the files are the steps
             path,

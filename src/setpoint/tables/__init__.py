@@ -15,12 +15,15 @@ from setpoint.tables.state import StreamState
 from setpoint.tables.suspects import suspects
 from setpoint.tables.table import Table, absent, conform
 from setpoint.tables.text import Interrupted
+from setpoint.tables.writing import FORMATS, Dialect, write_rows
 
 __all__ = [
+    "FORMATS",
     "KIND_MESSAGES",
     "LEARNERS",
     "AsInTable",
     "Column",
+    "Dialect",
     "Interrupted",
     "Reader",
     "Schema",
@@ -47,4 +50,5 @@ __all__ = [
     "transformer_for",
     "tumours",
     "unusable",
+    "write_rows",
 ]

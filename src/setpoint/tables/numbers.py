@@ -26,7 +26,7 @@ Decimal = Literal[".", ",", "auto"]
 _LARGEST = 2**53  # integers beyond are not distinct in float64
 _PROBE = 32  # values that are tried before a whole column
 
-_COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?$"
+_COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?$"
 _PLAIN = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _EITHER = r"^\s*[+-]?(\d+([.,]\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _HEXADECIMAL = r"^-?0[xX]"
