@@ -59,7 +59,8 @@ def test_byte_order_marks(codec):
 
 def test_encodings_by_name():
     assert values("x\né\n".encode("cp1252"), encoding="cp1252") == ["é"]
-    assert values("x\né\n".encode("utf-16-le"), encoding="utf-16-le") == ["é"]
+    for name in ("utf-16-le", "utf-16"):
+        assert values("x\né\n".encode("utf-16-le"), encoding=name) == ["é"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

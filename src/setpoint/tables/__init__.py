@@ -9,7 +9,8 @@ from setpoint.tables.labels import labels_as, labels_of, scores_of
 from setpoint.tables.learners import LEARNERS, learner_for
 from setpoint.tables.model import AsInTable, TableModel
 from setpoint.tables.parquet import parquet_batches, parquet_sample
-from setpoint.tables.reader import Reader, read_table
+from setpoint.tables.reader import Reader
+from setpoint.tables.reading import read_table
 from setpoint.tables.schema import Column, Schema, kinds_of
 from setpoint.tables.state import StreamState
 from setpoint.tables.suspects import suspects

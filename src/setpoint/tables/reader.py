@@ -1,4 +1,4 @@
-"""Read a table: whole, or as batches of features and labels in constant memory."""
+"""Read a delimited text: all of its rows, or batches of features in constant memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
@@ -16,13 +16,8 @@ from numpy.typing import NDArray
 from setpoint.goals.errors import nearest
 from setpoint.tables.encoder import StreamEncoder
 from setpoint.tables.errors import TableError
-from setpoint.tables.excel import read_excel
-from setpoint.tables.extras import needed
-from setpoint.tables.kinds import Guess, guesses_of, notes_of
 from setpoint.tables.labels import MISSING_LABEL, UNKNOWN, codes_of, two_classes
-from setpoint.tables.parquet import read_parquet
 from setpoint.tables.records import (
-    FILL_UP,
     Block,
     Rows,
     blocks_of,
@@ -31,88 +26,10 @@ from setpoint.tables.records import (
     rows_of,
     separator_of,
 )
-from setpoint.tables.schema import SEPARATE, Column, Schema, column_names, columns_by
-from setpoint.tables.table import Table, as_frame, conform
+from setpoint.tables.schema import SEPARATE, Schema, column_names, columns_by
 from setpoint.tables.text import Interrupted, Source, Waiting, refuse_empty, refuse_other_files
 
-__all__ = ["Batch", "Place", "Reader", "read_table"]
-
-_BLOCK = 2**25  # bytes at once of a table that is read whole: fewer chunks, but more memory
-
-
-def read_table(
-    source: str | os.PathLike[str],
-    *,
-    encoding: str | None = None,
-    separator: str | None = None,
-    decimal: str | None = None,
-    columns: Sequence[Column] | None = None,
-    stdin: BinaryIO | None = None,
-) -> Table:
-    r"""Read a table from outside, without changing a value silently.
-
-    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does a
-    column with a word among its numbers, or with a unit; a note says where. ISO dates become
-    dates; others stay text, as day and month may be meant either way. Missing is an empty
-    field, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``nan``, ``null`` or ``NULL``, and nothing else.
-
-    Parameters
-    ----------
-    source : path
-        CSV, gzipped or not, Parquet, or the first sheet of an Excel workbook where openpyxl is
-        installed; known by its first bytes. "-" is stdin.
-    encoding : str, optional
-        None: UTF-8, or what a byte order mark says.
-    separator : str, optional
-        None: the comma, semicolon, tab or bar that fits the first lines best.
-    decimal : {".", ","}, optional
-        None: a point; or a comma, in columns where that fits every value and the separator
-        is another. With a comma, dots may set thousands apart.
-    columns : sequence of Column, optional
-        Kinds that are known, as from training; the values decide on others.
-    stdin : binary stream, optional
-        What "-" reads; None: the process's own.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    TableError
-        If the file is not a table; the message names the line or column and the remedy.
-    ImportError
-        If pandas or pyarrow is missing.
-
-    Examples
-    --------
-    >>> import io
-    >>> table = read_table("-", stdin=io.BytesIO(b"zip;rate\n01067;1,5\n80331;\n"))
-    >>> table.frame["zip"].tolist(), table.frame["rate"].tolist()
-    (['01067', '80331'], [1.5, nan])
-    >>> for note in table.notes:
-    ...     note
-    "separator ';'"
-    'decimal comma'
-    "column 'zip' has leading zeros, so it was read as text"
-    """
-    for package in ("pandas", "pyarrow"):
-        needed(package)
-    if decimal not in (None, ".", ","):
-        raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
-    opened = Source(source, stdin=stdin, least=_BLOCK)
-    if opened.is_parquet:
-        table = read_parquet(opened.read(), opened.name)
-    elif opened.is_excel:
-        table = read_excel(opened.read(), opened.name)
-    else:
-        table = Reader(opened, encoding=encoding, separator=separator).table(decimal, columns or ())
-    if columns is None:
-        return table
-    known = conform(table, [column for column in columns if column.name in table.frame])
-    frame = table.frame.copy()
-    frame[known.columns] = known
-    return replace(table, frame=frame)
+__all__ = ["Batch", "Place", "Reader"]
 
 
 @dataclass(eq=False)
@@ -315,49 +232,12 @@ class Reader:
     def _rows_of(self, block: Block) -> Rows:
         return rows_of(block, len(self.names), self.separator)
 
-    def table(self, decimal: str | None = None, columns: Sequence[Column] = ()) -> Table:
-        """All rows from here on, as :func:`read_table` has them."""
+    def rows(self) -> Rows:
+        """All rows from here on."""
         parts = [self._rows_of(block) for block in self._blocks]
-        rows = joined(parts) if parts else None
-        if rows is not None:
-            self._refuse_bad(rows)
-        if rows is None or not len(rows.lines):
+        if not any(len(part.lines) or part.bad for part in parts):
             raise self._no_rows()
-        del parts
-        stored = dict(zip(self.names, rows.columns, strict=True))
-        known = {column.name: column.kind for column in columns}
-        guesses, mark = guesses_of(
-            stored,
-            rows.lines,
-            self.name,
-            separator=self.separator,
-            decimal=decimal,
-            as_text=[name for name, kind in known.items() if kind != "number"],
-        )
-        # Kinds that are known are read from the text as it stands.
-        guesses |= {name: Guess(stored[name]) for name in known if name in stored}
-        notes = [*self.notes, *(["decimal comma"] if mark != "." else [])]
-        notes += notes_of(guesses, stored, rows.lines).values()
-        typed = {name: guess.column for name, guess in guesses.items()}
-        table = Table(self.name, as_frame(typed), tuple(notes), stored, rows.lines, mark)
-        table.refuse_infinite(typed)
-        return table
-
-    def _refuse_bad(self, rows: Rows) -> None:
-        """Refuse a whole table in which a record is not a row."""
-        if not rows.bad:
-            return
-        first, n_more = rows.bad[0], len(rows.bad) - 1
-        if not first.n_fields:
-            raise TableError(f"{self.name}, {first}")
-        more = f" (and so in {n_more} more rows)" if n_more else ""
-        remedy = first.remedy
-        if remedy == FILL_UP and not n_more and not (rows.lines > first.line).any():
-            remedy = "the file may be cut short"
-        raise TableError(
-            f"{self.name}, line {first.line}: {first.what}{more}; {remedy}, or name another "
-            "separator with `separator`"
-        )
+        return joined(parts)
 
     def schema(
         self,

@@ -60,6 +60,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
+_ORDERED = tuple(mark for mark, codec, _ in _MARKS if codec != "utf-8")
 
 
 class Source:
@@ -294,6 +295,8 @@ def _unpacked(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
 def _codec_of(data: bytes, name: str, encoding: str | None) -> tuple[str, str]:
     """The codec of a text by its first bytes, and a note where it is not plain UTF-8."""
     if encoding is not None:
+        if encoding.lower() in ("utf-16", "utf-32") and not data.startswith(_ORDERED):
+            return f"{encoding}-{sys.byteorder[0]}e", encoding  # as Python has it
         return encoding, encoding
     for mark, codec, words in _MARKS:
         if data.startswith(mark):

@@ -1,0 +1,139 @@
+"""Read a table: CSV, plain or gzipped, Parquet or a workbook, from a file or from stdin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import BinaryIO
+
+from setpoint.tables.errors import TableError
+from setpoint.tables.excel import read_excel
+from setpoint.tables.extras import needed
+from setpoint.tables.kinds import Guess, guesses_of, notes_of
+from setpoint.tables.parquet import read_parquet
+from setpoint.tables.reader import Reader
+from setpoint.tables.records import FILL_UP, Rows
+from setpoint.tables.schema import Column
+from setpoint.tables.table import Table, as_frame, conform
+from setpoint.tables.text import Source
+
+__all__ = ["read_table"]
+
+_BLOCK = 2**25  # bytes at once of a table that is read whole: fewer chunks, but more memory
+
+
+def read_table(
+    source: str | os.PathLike[str],
+    *,
+    encoding: str | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    columns: Sequence[Column] | None = None,
+    stdin: BinaryIO | None = None,
+) -> Table:
+    r"""Read a table from outside, without changing a value silently.
+
+    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does a
+    column with a word among its numbers, or with a unit; a note says where. ISO dates become
+    dates; others stay text, as day and month may be meant either way. Missing is an empty
+    field, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``nan``, ``null`` or ``NULL``, and nothing else.
+
+    Parameters
+    ----------
+    source : path
+        CSV, gzipped or not, Parquet, or the first sheet of an Excel workbook where openpyxl is
+        installed; known by its first bytes. "-" is stdin.
+    encoding : str, optional
+        None: UTF-8, or what a byte order mark says.
+    separator : str, optional
+        None: the comma, semicolon, tab or bar that fits the first lines best.
+    decimal : {".", ","}, optional
+        None: a point; or a comma, in columns where that fits every value and the separator
+        is another. With a comma, dots may set thousands apart.
+    columns : sequence of Column, optional
+        Kinds that are known, as from training; the values decide on others.
+    stdin : binary stream, optional
+        What "-" reads; None: the process's own.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    TableError
+        If the file is not a table; the message names the line or column and the remedy.
+    ImportError
+        If pandas or pyarrow is missing.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = read_table("-", stdin=io.BytesIO(b"zip;rate\n01067;1,5\n80331;\n"))
+    >>> table.frame["zip"].tolist(), table.frame["rate"].tolist()
+    (['01067', '80331'], [1.5, nan])
+    >>> for note in table.notes:
+    ...     note
+    "separator ';'"
+    'decimal comma'
+    "column 'zip' has leading zeros, so it was read as text"
+    """
+    for package in ("pandas", "pyarrow"):
+        needed(package)
+    if decimal not in (None, ".", ","):
+        raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
+    opened = Source(source, stdin=stdin, least=_BLOCK)
+    if opened.is_parquet:
+        table = read_parquet(opened.read(), opened.name)
+    elif opened.is_excel:
+        table = read_excel(opened.read(), opened.name)
+    else:
+        reader = Reader(opened, encoding=encoding, separator=separator)
+        table = _table_of(reader, decimal, columns or ())
+    if columns is None:
+        return table
+    known = conform(table, [column for column in columns if column.name in table.frame])
+    frame = table.frame.copy()
+    frame[known.columns] = known
+    return replace(table, frame=frame)
+
+
+def _table_of(reader: Reader, decimal: str | None, columns: Sequence[Column]) -> Table:
+    rows = reader.rows()
+    _refuse_bad(rows, reader.name)
+    stored = dict(zip(reader.names, rows.columns, strict=True))
+    known = {column.name: column.kind for column in columns}
+    guesses, mark = guesses_of(
+        stored,
+        rows.lines,
+        reader.name,
+        separator=reader.separator,
+        decimal=decimal,
+        as_text=[name for name, kind in known.items() if kind != "number"],
+    )
+    # Kinds that are known are read from the text as it stands.
+    guesses |= {name: Guess(stored[name]) for name in known if name in stored}
+    notes = [*reader.notes, *(["decimal comma"] if mark != "." else [])]
+    notes += notes_of(guesses, stored, rows.lines).values()
+    typed = {name: guess.column for name, guess in guesses.items()}
+    table = Table(reader.name, as_frame(typed), tuple(notes), stored, rows.lines, mark)
+    table.refuse_infinite(typed)
+    return table
+
+
+def _refuse_bad(rows: Rows, name: str) -> None:
+    """Refuse a table in which a record is not a row."""
+    if not rows.bad:
+        return
+    first, n_more = rows.bad[0], len(rows.bad) - 1
+    if not first.n_fields:
+        raise TableError(f"{name}, {first}")
+    more = f" (and so in {n_more} more rows)" if n_more else ""
+    remedy = first.remedy
+    if remedy == FILL_UP and not n_more and not (rows.lines > first.line).any():
+        remedy = "the file may be cut short"
+    raise TableError(
+        f"{name}, line {first.line}: {first.what}{more}; {remedy}, or name another separator with "
+        "`separator`"
+    )
