@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from setpoint.tasks.prediction import DecidedTable, predict_table
     from setpoint.tasks.reading import Reading
     from setpoint.tasks.settings import FitSettings
+    from setpoint.tasks.streaming import stream
 
 __all__ = [
     "DecidedTable",
@@ -26,6 +27,7 @@ __all__ = [
     "fit_table",
     "frontier_of_table",
     "predict_table",
+    "stream",
 ]
 
 _HOME = {
@@ -40,6 +42,7 @@ _HOME = {
     "fit_table": "fitting",
     "frontier_of_table": "moved_bound",
     "predict_table": "prediction",
+    "stream": "streaming",
 }
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
