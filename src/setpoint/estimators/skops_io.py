@@ -87,8 +87,8 @@ def is_estimator(name: str) -> bool:
         return False
     private = next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
     try:
-        made: Any = getattr(import_module(path), own, None)
-        shown = getattr(import_module(".".join(parts[:private])), own, None)
+        made: object = getattr(import_module(path), own, None)
+        shown: object = getattr(import_module(".".join(parts[:private])), own, None)
     except ImportError:
         return False
     from sklearn.base import BaseEstimator
