@@ -7,7 +7,7 @@ import pytest
 from setpoint.errors import InputError
 from setpoint.tasks import stream_lock
 from setpoint.tasks.journal import Journal
-from setpoint.tasks.stream import stream
+from setpoint.tasks import stream
 from setpoint.tasks.stream_lock import locked
 
 ROWS = [f"{x % 7},{'yes' if x % 7 > 3 else 'no'}" for x in range(200)]
