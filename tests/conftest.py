@@ -1,5 +1,7 @@
 """What every test shares."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 from sklearn import config_context
@@ -10,6 +12,17 @@ from quick import *
 settings.register_profile("long", deadline=None, derandomize=True)
 settings.register_profile("setpoint", settings.get_profile("long"), max_examples=30)
 settings.load_profile("setpoint")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for no garbage among thousands of tests that are all kept: a third of the start."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture
