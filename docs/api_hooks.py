@@ -6,11 +6,13 @@ with the first line of each docstring, and ``<!-- api pages -->`` the list of th
 
 from __future__ import annotations
 
+import ast
 import importlib
+import importlib.util
 import inspect
 import re
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 __all__ = ["names_of", "on_page_markdown", "pages_table", "summary_table"]
@@ -30,21 +32,20 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def names_of(markdown: str) -> list[str]:
     """The full names that a page documents; of a module those that it lists."""
     found = []
-    for match in DIRECTIVE.finditer(markdown + "\n"):
-        what, members = _object(match[1]), re.search(r"members: \[(.*?)\]", match[2])
-        if isinstance(what, ModuleType):
-            inside = members[1].split(", ") if members else what.__all__
-            found += [f"{match[1]}.{name}" for name in inside]
+    for name, options in DIRECTIVE.findall(markdown + "\n"):
+        members = re.search(r"members: \[(.*?)\]", options)
+        if _spec(name) is None:
+            found.append(name)
         else:
-            found.append(match[1])
+            inside = members[1].split(", ") if members else importlib.import_module(name).__all__
+            found.extend(f"{name}.{each}" for each in inside)
     return found
 
 
 def summary_table(markdown: str) -> str:
     """The names of a page in Markdown, with what each is for."""
     lines = ["| name | |", "| --- | --- |"]
-    for name in names_of(markdown):
-        lines.append(f"| [`{name.rpartition('.')[2]}`][{name}] | {_first_line(_object(name))} |")
+    lines += [f"| [`{n.rpartition('.')[2]}`][{n}] | {_first_line(n)} |" for n in names_of(markdown)]
     return "\n".join(lines)
 
 
@@ -60,17 +61,32 @@ def pages_table() -> str:
     return "\n".join(lines)
 
 
-def _object(name: str) -> Any:
-    """What a full name stands for: a module, or something in one."""
+def _spec(name: str) -> ModuleSpec | None:
+    """The module of this name, not imported; None where the name is of something else."""
     try:
-        return importlib.import_module(name)
+        return importlib.util.find_spec(name)
     except ModuleNotFoundError:
-        module, _, attribute = name.rpartition(".")
-        return getattr(_object(module), attribute)
+        return None
 
 
-def _first_line(what: Any) -> str:
-    if not (inspect.isclass(what) or inspect.isroutine(what)):
-        return ""
-    first = " ".join((inspect.getdoc(what) or "").split("\n\n")[0].split())
+def _first_line(name: str) -> str:
+    """What a class or function is for; empty for a constant."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        what = getattr(importlib.import_module(module), attribute)
+        doc = inspect.getdoc(what) if inspect.isclass(what) or inspect.isroutine(what) else None
+    except ImportError:  # it needs a package that the docs do without, such as PyTorch
+        doc = _written(module, attribute)
+    first = " ".join((doc or "").split("\n\n")[0].split())
     return re.sub(r":\w+:(?=`)", "", first).replace("``", "`").replace("|", "\\|")
+
+
+def _written(module: str, attribute: str) -> str | None:
+    """The docstring of a class or function as it stands in its file."""
+    spec = _spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name == attribute:
+            return ast.get_docstring(node)
+    raise ValueError(f"{module} has no {attribute}")

@@ -1,9 +1,9 @@
 """Hooks of the documentation that run code: the gallery, and pictures beside code.
 
 ``<!-- gallery -->`` becomes cards that lead to the examples of ``examples/``, and these, each
-with its code, what it prints and its pictures. ``<!-- pictures: what they show -->`` after a block of Python
-becomes the pictures that the block makes. All of it happens at build, so that no picture
-and no number can go stale.
+with its code, what it prints and its pictures. ``<!-- pictures: what they show -->`` after a
+block of Python becomes the pictures that the block makes. All of it happens at build, so that
+no picture and no number can go stale.
 """
 
 from __future__ import annotations

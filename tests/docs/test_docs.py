@@ -106,7 +106,9 @@ def test_links_lead_somewhere(page):
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
         assert target.exists() or target in MADE, f"{name_of(page)}: {link}"
-        assert not anchor or target.suffix != ".md" or anchor in anchors(target), f"{name_of(page)}: {link}"
+        assert not anchor or target.suffix != ".md" or anchor in anchors(target), (
+            f"{name_of(page)}: {link}"
+        )
 
 
 def test_every_page_is_in_the_menu():
