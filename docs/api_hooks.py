@@ -62,10 +62,10 @@ def pages_table() -> str:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """The module of this name, not imported; None where the name is of something else."""
+    """The module of this name, not imported; None where the name is of something in a module."""
     try:
         return importlib.util.find_spec(name)
-    except ModuleNotFoundError:
+    except ImportError:  # what holds it is not a package, or needs one that is not there
         return None
 
 
