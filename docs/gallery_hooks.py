@@ -1,9 +1,9 @@
 """Hooks of the documentation that run code: the gallery, and pictures beside code.
 
-``<!-- gallery -->`` becomes the examples of ``examples/``, each with its code, what it
-prints and its pictures. ``<!-- pictures: what they show -->`` after a block of Python
-becomes the pictures that the block makes. All of it happens at build, so that no picture
-and no number can go stale.
+``<!-- gallery -->`` becomes cards that lead to the examples of ``examples/``, and these, each
+with its code, what it prints and its pictures. ``<!-- pictures: what they show -->`` after a
+block of Python becomes the pictures that the block makes. All of it happens at build, so that
+no picture and no number can go stale.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
         if GALLERY in markdown:
             text, drawn = gallery_page(markdown)
         elif PICTURES.search(markdown):
-            text, drawn = pictures_of_page(Path(file.src_uri).stem, markdown)
+            text, drawn = pictures_of_page(file.src_uri.removesuffix(".md"), markdown)
         else:
             continue
         _PAGES[file.src_uri] = text
@@ -82,7 +82,7 @@ def gallery_page(markdown: str, names: tuple[str, ...] | None = None) -> tuple[s
         The examples to show; by default all.
     """
     gallery = _module(ROOT / "examples" / "gallery.py")
-    parts, drawn = [], {}
+    parts, cards, drawn = [], [], {}
     for name in gallery.ORDER if names is None else names:
         example = gallery.read(name)
         known = _DRAWN["example"]
@@ -92,10 +92,12 @@ def gallery_page(markdown: str, names: tuple[str, ...] | None = None) -> tuple[s
         printed, pictures = known[example.code]
         drawn.update(pictures)
         shown = [f"![{example.title}](pictures/{file})" for file in pictures]
-        parts += [f"## {example.title}", example.text, *shown]
+        cards += [f"[{shown[0]} {example.title}](#{name}){{ .card }}"]
+        parts += [f"## {example.title} {{ #{name} }}", example.text, *shown]
         parts += [f"```text\n{printed.strip()}\n```"] if printed.strip() else []
         parts += [f'??? example "The code: examples/{name}.py"\n\n{_indented(example.code)}']
-    return markdown.replace(GALLERY, "\n\n".join(parts)), drawn
+    cards = ['<div class="cards" markdown>', "\n".join(cards), "</div>"]
+    return markdown.replace(GALLERY, "\n\n".join(cards + parts)), drawn
 
 
 def _indented(code: str) -> str:
@@ -103,13 +105,13 @@ def _indented(code: str) -> str:
     return "\n".join(f"    {line}".rstrip() for line in lines)
 
 
-def pictures_of_page(stem: str, markdown: str) -> tuple[str, dict[str, str]]:
+def pictures_of_page(page: str, markdown: str) -> tuple[str, dict[str, str]]:
     """A page with the pictures that its blocks of Python make, and these by file name.
 
     Parameters
     ----------
-    stem : str
-        The page's name.
+    page : str
+        The page's path below ``docs``, without its suffix.
     markdown : str
         The page with its markers. A marker shows what the block before it makes.
     """
@@ -119,19 +121,20 @@ def pictures_of_page(stem: str, markdown: str) -> tuple[str, dict[str, str]]:
         return _DRAWN["page"][markdown]
     gallery = _module(ROOT / "examples" / "gallery.py")
     names: dict[str, Any] = {"__name__": "__main__"}
+    stem, up = page.rpartition("/")[2], "../" * page.count("/")
     parts, drawn, done = [], {}, 0
     for marker in PICTURES.finditer(markdown):
         plt.close("all")
         for block in BLOCK.finditer(markdown, done, marker.start()):
             plt.close("all")
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(block[1], f"{stem}.md", "exec"), names)  # noqa: S102  (our own pages)
+                exec(compile(block[1], f"{page}.md", "exec"), names)  # noqa: S102  (our own pages)
         figures = [plt.figure(number) for number in plt.get_fignums()]
         if not figures:
-            raise ValueError(f"{stem}.md: the code before '{marker[0]}' makes no picture")
+            raise ValueError(f"{page}.md: the code before '{marker[0]}' makes no picture")
         made = {f"{stem}_{len(drawn) + i}.svg": gallery.svg(f) for i, f in enumerate(figures, 1)}
         drawn.update(made)
-        shown = "\n\n".join(f"![{marker[1]}](pictures/{file})" for file in made)
+        shown = "\n\n".join(f"![{marker[1]}]({up}pictures/{file})" for file in made)
         parts += [markdown[done : marker.start()], shown]
         done = marker.end()
     _DRAWN["page"][markdown] = "".join(parts) + markdown[done:], drawn

@@ -9,7 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from setpoint import PlugInClassifier, RampClassifier, solve
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.plugin.thresholds import as_thresholds
-from setpoint.rules import Argmax, Mixture, PerSegment
+from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.solvers import ModelResponse
 
 FAIR = "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"
@@ -70,6 +70,19 @@ def test_another_index_is_refused():
     with pytest.raises(ValueError, match=r"^`sensitive_features\['g'\]` and X have different"):
         fair().fit(X, y, sensitive_features={"g": g.reset_index(drop=True)})
     fair().fit(X, y.to_numpy(), sensitive_features=g.to_numpy())
+
+
+def test_a_rule_by_the_largest_posterior_becomes_a_threshold_after_adapt():
+    def month(seed, share):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(10_000) < share).astype(int)
+        return rng.normal(size=(10_000, 3)) + [1.5, 1.0, 0.5] * y[:, None], y
+
+    goal = "maximize recall subject to predicted_rate <= 0.1"
+    clf = PlugInClassifier(LogisticRegression(), goal).fit(*month(0, 0.3))
+    X, _ = month(1, 0.05)
+    assert 0.099 < clf.adapt(X).predict(X).mean() <= 0.1
+    assert isinstance(clf.rule_, Threshold)
 
 
 def test_two_classes_stay_thresholds_after_adapt():

@@ -3,7 +3,6 @@
 import pickle
 import re
 from dataclasses import FrozenInstanceError, fields
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,19 +72,6 @@ def test_every_solver_is_a_value(name):
             solver_of(name, other)
     with pytest.raises(ValueError, match=rf"{type(solver).__name__} takes .*, got 'strange'"):
         solver.with_params(strange=1)
-
-
-def test_the_page_of_families_has_the_catalogue():
-    page = Path(__file__).parents[2] / "docs" / "families.md"
-    for name, solver in SOLVERS.items():
-        goals = ", ".join(x for x in (solver.takes, solver.bounds) if x)
-        own, limits = solver().get_params(), solver.limits
-        parameters, limits = (", ".join(f"`{x}`" for x in given) for given in (own, limits))
-        line = (
-            f'| `"{name}"` | `{FAMILIES[solver.family]}` | {solver.does} | {goals} | '
-            f"{parameters or 'none'} | {limits} |"
-        )
-        assert line in page.read_text(encoding="utf-8").splitlines()
 
 
 def test_no_name_is_in_two_families():

@@ -13,8 +13,8 @@ NAG
     root of the mean squared norm of the rows, in units of the largest values, so that rows
     of many features do not overshoot (Ross, Mineiro and Langford 2013). The step as given is
     that of rows of four such features, about what the tables have on which it was chosen.
-    Sums of squares begin with one mistake, a slope of 1 at the largest value. Else the first
-    gradient of a feature, however small, makes a whole step, and all features of a row make
+    Sums of squares begin with one mistake, a slope of 1 at the largest value. Otherwise the
+    first gradient of a feature, however small, makes a whole step, and all features of a row make
     theirs at once: the first negatives among rows of 20 words drove log-odds to -18, from
     where thousands of rows did not bring them back.
 

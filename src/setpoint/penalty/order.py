@@ -48,8 +48,8 @@ class Order:
     def refresh_rows(self, epoch: int, done: int) -> Rows | slice:
         """The rows that a refresh looks at, after so many of an epoch.
 
-        All where they are few. Else all of a class that is rare, and of the other those
-        that came last.
+        All where they are few. Otherwise all of a class that is rare, and of the other
+        those that came last.
         """
         n = len(self.positive)
         if n <= _MOST_SEEN or self.all_seen:

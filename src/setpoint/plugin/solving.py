@@ -119,8 +119,8 @@ def solve(
         dask or Spark frame), of which the other arguments name columns. Of a table elsewhere
         only counts are fetched, in one pass or a few.
 
-        Two classes: one score a row of any kind, higher for the positive class. Else, or
-        with soft evidence, posteriors: one column for each class in sorted order, rows
+        Two classes: one score a row of any kind, higher for the positive class. With
+        more, or with soft evidence, posteriors: one column for each class in sorted order, rows
         that sum to one within 1e-3 (they are renormalised, and the report says so).
     y : array-like of shape (N,), or str
         True labels.

@@ -26,6 +26,8 @@ def as_thresholds(rule: Rule, posteriors: Floats) -> Rule | None:
     Rule or None
         Over the posterior of class 1; None where some part of the rule is not a threshold.
     """
+    if isinstance(rule, PerSegment) and rule.by == "top":
+        return _between(rule, posteriors)
     if isinstance(rule, PerSegment):
         parts = [as_thresholds(part, posteriors) for part in rule.rules]
         found = tuple(part for part in parts if part is not None)
@@ -46,10 +48,14 @@ def _threshold(rule: Argmax, posteriors: Floats) -> Threshold | None:
         return None
     if slope == 0.0:
         return Threshold(-INF if start > 0.0 else INF)
+    return _between(rule, posteriors, -start / slope)
+
+
+def _between(rule: Rule, posteriors: Floats, at: float = INF) -> Threshold | None:
+    """A threshold that separates the rows as the rule does: `at`, or midway where it does not."""
     score, accepted = posteriors[:, 1], rule.decide(posteriors) == 1
     below = score[~accepted].max(initial=-INF)
     above = score[accepted].min(initial=INF)
-    at = -start / slope
     if not below < at <= above:  # by rounding
         at = 0.5 * (below + above) if np.isfinite(below) and np.isfinite(above) else above
     return Threshold(float(at)) if below < at <= above else None

@@ -59,8 +59,8 @@ class RampClassifier(TrainedClassifier):
         multipliers (Algorithms 1 and 2); as good on objectives that are linear in rates, and
         slower. :class:`setpoint.solvers.CuttingPlane` has parameters.
     randomized : bool, default=False
-        Whether a row is decided positive with the probability of the ramp. Else scores of at
-        least 0 are, and the cut-off is moved where the counted rates violate a bound.
+        Whether a row is decided positive with the probability of the ramp. Without,
+        scores of at least 0 are, and the cut-off is moved where the counted rates violate a bound.
     start : {"auto", "logistic", "zero", "baseline"}, default="auto"
         Where the search begins: a logistic regression (also "auto"), nothing, or the
         deployed model (its score where that is a feature, else a logistic regression on its

@@ -32,8 +32,8 @@ class Losses:
     score : Bound, optional
         Minus psi; by default the goal's objective.
     by_row : bool
-        A constraint that linear rows describe is as many phi. Else a convex one stays one
-        phi, with kinks: few multipliers for the ellipsoid, many for descent.
+        A constraint that linear rows describe is as many phi. Otherwise a convex one stays
+        one phi, with kinks: few multipliers for the ellipsoid, many for descent.
 
     Attributes
     ----------
