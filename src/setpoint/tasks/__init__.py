@@ -1,24 +1,36 @@
 """What a command does, as a library call: from a table to a value with notes; no terminal."""
 
+from setpoint.tasks.comparison import ComparedTables, compare_tables
 from setpoint.tasks.evaluation import EvaluatedTable, evaluate_table
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.fitting import fit_table
 from setpoint.tasks.frontier import TableFrontier, frontier_of_table
 from setpoint.tasks.journal import Journal
+from setpoint.tasks.model_page import ModelPage, page_of_model
+from setpoint.tasks.moving import MovedRule, move_rule
 from setpoint.tasks.prediction import DecidedTable, predict_table
 from setpoint.tasks.reading import Reading
 from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.shown import ShownModel, show_model
 
 __all__ = [
+    "ComparedTables",
     "DecidedTable",
     "EvaluatedTable",
     "FitSettings",
     "FittedTable",
     "Journal",
+    "ModelPage",
+    "MovedRule",
     "Reading",
+    "ShownModel",
     "TableFrontier",
+    "compare_tables",
     "evaluate_table",
     "fit_table",
     "frontier_of_table",
+    "move_rule",
+    "page_of_model",
     "predict_table",
+    "show_model",
 ]
