@@ -79,13 +79,13 @@ def check(owner: Any, table: Mapping[str, Allowed]) -> None:
         value = getattr(owner, name)
         if isinstance(allowed, Number):
             if not allowed.takes(value):
-                raise InputError(f"{name} is {allowed.words}, got {value!r}")
+                raise InputError(f"`{name}` is {allowed.words}, got {value!r}")
         elif isinstance(allowed, type):
             if value is not None and not isinstance(value, allowed):
-                raise InputError(f"{name} is {allowed.__name__}(...) or None, got {value!r}")
+                raise InputError(f"`{name}` is {allowed.__name__}(...) or None, got {value!r}")
         elif not any(_is(value, a) for a in allowed):
             words = [f"{a.__name__}(...)" if isinstance(a, type) else repr(a) for a in allowed]
-            raise InputError(f"{name} is one of [{', '.join(words)}], got {value!r}")
+            raise InputError(f"`{name}` is one of [{', '.join(words)}], got {value!r}")
 
 
 def _is(value: Any, allowed: Any) -> bool:

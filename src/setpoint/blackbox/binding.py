@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
-from setpoint.errors import InputError
+from setpoint.errors import InputError, quoted
 from setpoint.evidence import Rows
 from setpoint.evidence.count import count_threshold
 from setpoint.evidence.cutoffs import cutoffs
@@ -137,7 +137,7 @@ class FormulaMetric:
     def __post_init__(self) -> None:
         if self.goal.constraints and self.penalty is None:
             raise GoalError(
-                f"'{self.goal}' has constraints, which cost nothing without penalty=; only "
+                f"'{self.goal}' has constraints, which cost nothing without `penalty`; only "
                 "solvers that count meet them exactly"
             )
         _ = self.program
@@ -327,16 +327,18 @@ def _called(
     metric: BlackBox, classes: ClassOrder, rows: GivenRows, where: str | None
 ) -> CalledMetric:
     if rows.n_rows == 0:
-        raise InputError("X: there are no rows")
+        raise InputError("`X`: there are no rows")
     if rows.y is None:
-        raise InputError(f"{where or 'y'} is None, and the metric {metric.name} needs labels")
+        raise InputError(
+            f"{quoted(where or 'y')} is None, and the metric {metric.name} needs labels"
+        )
     true = classes.codes(rows.y, where or "y", rows.n_rows)
     weight = check_weight(rows.sample_weight, rows.n_rows)
     kept = _kept(weight, rows)
     weight = None if weight is None else weight[kept]
     if weight is not None and not metric.takes_weight and np.ptp(weight) > 0.0:
         raise InputError(
-            f"sample_weight: the metric {metric.name} has no parameter sample_weight, and weights "
+            f"`sample_weight`: the metric {metric.name} has no such parameter, and weights "
             "that differ are never ignored"
         )
     columns = _columns(metric, rows)
@@ -359,7 +361,7 @@ def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:
         if name not in given:
             raise GoalError(
                 f"the metric {metric.name} takes the column {name!r}, which neither "
-                f"sensitive_features nor X holds ({nearest(name, [*given, *held])})"
+                f"`sensitive_features` nor `X` holds ({nearest(name, [*given, *held])})"
             )
     values = {name: given[name].values for name in names}
     # Text is passed on as Python's own strings.
@@ -374,8 +376,8 @@ def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
     for code, label in enumerate(classes.labels):
         if not (true == code).any():
             raise InputError(
-                f"{where} holds no row of the class {label!r} that counts; a metric is measured on "
-                "both classes"
+                f"{quoted(where)} holds no row of the class {label!r} that counts; a metric is "
+                "measured on both classes"
             )
 
 

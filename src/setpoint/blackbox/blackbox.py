@@ -107,7 +107,7 @@ class BlackBox:
                 f"{kind_of(function)}"
             )
         if not isinstance(greater_is_better, (bool, np.bool_)):
-            raise InputTypeError(f"greater_is_better is True or False, got {greater_is_better!r}")
+            raise InputTypeError(f"`greater_is_better` is True or False, got {greater_is_better!r}")
         name = path_of(function) if name is None else name
         BlackBoxMetric(name)
         parameters = Parameters(function, name)
@@ -166,20 +166,21 @@ class BlackBox:
         if not callable(self.function):
             raise MetricError(
                 f"the file names the metric {self.name} and holds no code: "
-                f"set_params(goal=BlackBox({self.name!r})) gives it back"
+                f"set_params(goal=BlackBox({self.name!r})) gives it back",
+                metric=self.name,
             )
         named: dict[str, Any] = {c: np.array(_column(c, columns or {}, self)) for c in self.columns}
         if self.takes_weight:
             named["sample_weight"] = None if sample_weight is None else np.array(sample_weight)
         elif sample_weight is not None and not (np.asarray(sample_weight) == 1).all():
             raise InputError(
-                f"sample_weight is given and the metric {self.name} has no such parameter"
+                f"`sample_weight` is given and the metric {self.name} has no such parameter"
             )
         true, other = np.array(y_true), np.array(second)
         try:
             answer = self.function(true, other, **named)
         except (Exception, SystemExit) as error:
-            text = " ".join(str(error).split())
+            text = " ".join(str(error).split()).replace("`", "'")  # not arguments of setpoint
             what = f"raised {type(error).__name__}{': ' if text else ''}{text}"
             raise self._error(what, second) from error
         return self._checked(answer, second)
@@ -204,7 +205,9 @@ class BlackBox:
         return value
 
     def _error(self, what: str, second: Any) -> MetricError:
-        return MetricError(f"the metric {self.name} {what}; {self._called_with(second)}")
+        return MetricError(
+            f"the metric {self.name} {what}; {self._called_with(second)}", metric=self.name
+        )
 
     def _called_with(self, second: Any) -> str:
         """The call in words: rows, and how they were decided or how far the scores go."""
@@ -248,7 +251,7 @@ def _column(name: str, columns: Mapping[str, Any], metric: BlackBox) -> Any:
     if name not in columns:
         raise InputError(
             f"the metric {metric.name} needs the column {name!r} ({nearest(name, columns)}); "
-            "columns come from sensitive_features"
+            "columns come from `sensitive_features`"
         )
     return columns[name]
 
@@ -258,9 +261,9 @@ def _checked_limits(limits: Any) -> tuple[float, float] | None:
         return None
     pair = tuple(limits) if isinstance(limits, Iterable) else ()
     if len(pair) != 2 or not all(map(_is_real, pair)):
-        raise InputTypeError(f"limits is None or two numbers (low, high), got {limits!r}")
+        raise InputTypeError(f"`limits` is None or two numbers (low, high), got {limits!r}")
     if not pair[0] < pair[1]:
-        raise InputError(f"limits are (low, high) with low < high, got {limits!r}")
+        raise InputError(f"`limits` are (low, high) with low < high, got {limits!r}")
     return float(pair[0]), float(pair[1])
 
 

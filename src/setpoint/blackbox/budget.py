@@ -33,6 +33,9 @@ _DIGEST = 16
 class BudgetSpentError(StoppedError):
     """More evaluations are needed than the budget has left."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message, limit="evaluations")
+
 
 class RowMetric(Protocol):
     """A metric bound to rows: score vectors in, values out.
@@ -200,7 +203,8 @@ class BudgetedMetric:
             raise CheckpointError(
                 f"{self._file.path} says {values[middle]:.6g} where {self.metric.name} now says "
                 f"{now:.6g}: the function has changed, or its values are random; give another "
-                "path, or remove the file to start anew"
+                "`checkpoint`, or remove the file to start anew",
+                path=self._file.path,
             )
         self._checked = True
 
@@ -284,7 +288,8 @@ class BudgetedMetric:
                 yield from parallel(delayed(metric)(scores[chunk]) for chunk in chunks)
             except BrokenExecutor as error:
                 raise MetricError(
-                    f"the metric {metric.name}: a process that evaluated it ended by itself"
+                    f"the metric {metric.name}: a process that evaluated it ended by itself",
+                    metric=metric.name,
                 ) from error
 
     def _afford(self, k: int) -> None:

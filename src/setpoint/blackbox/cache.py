@@ -102,5 +102,6 @@ class EvaluationCache:
     def _unreadable(self, number: int) -> CheckpointError:
         return CheckpointError(
             f"{self.path} is not a file of evaluations (line {number}); it was left as it is: give "
-            "another path, or remove the file to start anew"
+            "another `checkpoint`, or remove the file to start anew",
+            path=self.path,
         )

@@ -10,4 +10,13 @@ class MetricError(InputError):
 
     The message names the metric, what it returned or raised, and what it was called with;
     an exception of the function is the cause.
+
+    Attributes
+    ----------
+    metric : str or None
+        The name of the metric.
     """
+
+    def __init__(self, message: str = "", *, metric: str | None = None) -> None:
+        super().__init__(message)
+        self.metric = metric

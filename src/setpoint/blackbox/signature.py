@@ -141,20 +141,22 @@ class Parameters:
             if given == kind:
                 return kind
         if given != "auto":
-            raise InputError(f"takes is 'auto', 'predictions' or 'scores', got {given!r}")
+            raise InputError(f"`takes` is 'auto', 'predictions' or 'scores', got {given!r}")
         for kind, names in _SECOND.items():
             if self.second in names:
                 return kind
         if self.second in _PROBABILITIES:
             raise InputError(
                 f"function {self.name} wants probabilities by the name {self.second!r}, and scores "
-                "are on the model's own scale with 0 as their cut-off: say takes='scores' if they "
-                "will do, such as for a ranking"
+                "are on the model's own scale with 0 as their cut-off: say `takes='scores'` if "
+                "they will do, such as for a ranking"
             )
         why = "has no signature" if not self.known else "has no second parameter with a name"
         if self.second is not None:
             why = f"calls its second parameter {self.second!r}"
-        raise InputError(f"function {self.name} {why}: say takes='predictions' or takes='scores'")
+        raise InputError(
+            f"function {self.name} {why}: say `takes='predictions'` or `takes='scores'`"
+        )
 
     def columns(self, given: Iterable[str] | None) -> tuple[str, ...]:
         """Names of the further columns: as given, or every one that is required."""
@@ -163,16 +165,18 @@ class Parameters:
             return tuple(required)
         names = (given,) if isinstance(given, str) else tuple(given)
         if not all(isinstance(n, str) for n in names):
-            raise InputTypeError(f"columns are names of columns, got {list(names)!r}")
+            raise InputTypeError(f"`columns` are names of columns, got {list(names)!r}")
         if len(set(names)) < len(names) or _WEIGHT in names:
-            raise InputError(f"columns are different names without {_WEIGHT!r}, got {list(names)}")
+            raise InputError(
+                f"`columns` are different names without {_WEIGHT!r}, got {list(names)}"
+            )
         strange = [n for n in names if n not in self.named and not self.open]
         if strange:
             raise InputError(
-                f"columns: function {self.name} has no parameter {strange[0]!r} "
+                f"`columns`: function {self.name} has no parameter {strange[0]!r} "
                 f"({nearest(strange[0], self.named)})"
             )
         missing = [n for n in required if n not in names]
         if missing:
-            raise InputError(f"columns: function {self.name} needs {missing} too")
+            raise InputError(f"`columns`: function {self.name} needs {missing} too")
         return names

@@ -170,7 +170,7 @@ def smoothed_threshold(
     array([0.55])
     """
     if most is not None and most < 2:
-        raise InputError(f"most is a whole number >= 2 or None, got {most!r}")
+        raise InputError(f"`most` is a whole number >= 2 or None, got {most!r}")
     search = _Search(measure, scores, weight, smooth, most, sweep, limits)
     everywhere = _Cuts.of(scores, weight, None)
     common = search.along(everywhere, np.zeros(len(scores)))
@@ -331,7 +331,8 @@ class _Search:
         if window and not np.isfinite(gains).all():
             raise InputError(
                 f"the metric is infinite or undefined at {int((~np.isfinite(gains)).sum())} of "
-                f"{len(gains)} cut-offs, and has no mean there; smooth=None takes the best cut-off"
+                f"{len(gains)} cut-offs, and has no mean there; `smooth=None` takes the best "
+                "cut-off"
             )
         ranks = cuts.ranks[chosen]
         curve = ShiftCurve(ranks, gains, smoothed_at(ranks, gains, window, ranks))

@@ -26,6 +26,7 @@ from setpoint.cli.predict import predict
 from setpoint.cli.session import Session, StoppedByUser
 from setpoint.cli.solve import solve
 from setpoint.cli.stream import stream_command
+from setpoint.errors import SetpointError
 
 __all__ = ["App", "app"]
 
@@ -78,20 +79,16 @@ class App(click.Group):
         except Exception as error:  # noqa: BLE001  (nothing above handles it)
             if session.interrupted:  # what Ctrl-C made of code that was not ready for it
                 return _stopped(session)
-            with suppress(OSError):
+            given = sys.argv[1:] if args is None else args
+            name = next((arg for arg in given if arg in self.commands), None)
+            command = self if name is None else self.commands[name]
+            with suppress(OSError), click.Context(command):  # its options stand in the message
                 more = session.describe_written() if session.written() else ""
                 report_error(error, session.debug, more)
-                self._error_as_json(error, sys.argv[1:] if args is None else args, more)
+                # `predict` writes a line for each row.
+                if "--json" in given and name not in (None, "predict"):
+                    _error_as_json(name, error, more)
             return ERROR
-
-    def _error_as_json(self, error: Exception, args: Sequence[str], more: str) -> None:
-        """An object on stdout for who asked for one; ``predict`` writes a line for each row."""
-        name = next((arg for arg in args if arg in self.commands), None)
-        if "--json" not in args or name in (None, "predict"):
-            return
-        text = message_of(error) + (f"; {more}" if more else "")
-        out = {"command": name, "status": "error", "error": text}
-        click.echo(json.dumps(out, sort_keys=True))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command of a context; see :meth:`main`."""
@@ -114,6 +111,20 @@ class App(click.Group):
             # Without a name it is the output; what is left of it would fail again at exit.
             _leave_quietly()
             raise OSError(error.errno, error.strerror, "the output") from error
+
+
+def _error_as_json(name: str, error: Exception, more: str) -> None:
+    """An object on stdout for who asked for one."""
+    text = message_of(error) + (f"; {more}" if more else "")
+    arguments = list(error.arguments) if isinstance(error, SetpointError) else []
+    out = {
+        "command": name,
+        "status": "error",
+        "error": text,
+        "kind": type(error).__name__,
+        "arguments": arguments,
+    }
+    click.echo(json.dumps(out, sort_keys=True))
 
 
 def _session_of(ctx: click.Context) -> Session:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import traceback
 from importlib.util import find_spec
-from types import TracebackType
+from shlex import quote
 
 import click
 
 from setpoint.blackbox.errors import MetricError
-from setpoint.goals.errors import GoalError
+from setpoint.cli.settings import SETTINGS
+from setpoint.errors import SetpointError, rename_arguments
 
 __all__ = [
     "BROKEN_PIPE",
     "ERROR",
     "FAILED",
+    "OPTIONS",
     "SHOWN",
     "STOPPED",
     "TOO_CLOSE",
@@ -31,98 +32,76 @@ SHOWN, ERROR, FAILED, TOO_CLOSE, STOPPED = 0, 1, 3, 4, 130
 BROKEN_PIPE = 141
 """As other programs end whose reader has left."""
 
-_SOLVER = re.compile(r"\bsolver='([\w-]+)'")
-_BUDGET = re.compile(r"\blimits: evaluations=(\d+) are too few")
-_DATASET = re.compile(r"\bdatasets\['([^']*)'\]")
-_COLUMN = re.compile(r"\bsensitive_features(?:\['([^']*)'\])+")
-_DIRECTION = re.compile(r"\b(maximize|minimize)\((.*?)\)(?= or |$)")
-_ONE = re.compile(r"\bhas 1 rows\b")
-_WEIGHT = re.compile(r"and the rows(?: of X)? (?:have a weight of|weigh) (\S+)$")
-_CHANGED_SETTING = re.compile(
-    r"(?:(?<=is of another training: )|(?<=is of another search: ))\w+(?= was )"
-)
-_QUOTED = re.compile(r"(?<= raised )\w+: .*(?=; it was called with )", re.DOTALL)
-"""What a metric of one's own said: its words, not those of the library."""
-_OPTION_OF_SETTING = {
+OPTIONS = {
+    "PlugInClassifier": "setpoint fit",
+    "RampClassifier": "a linear model",
+    "X": "the table",
+    "alpha": "--alpha",
+    "baseline": "--baseline",
+    "classes": "--classes",
+    "columns": "--column",
+    "confidence": "--confidence",
+    "constant_step": "--constant-step",
+    "datasets": "--dataset",
+    "datasets[]": "--dataset",
+    "decide_on": "--decide-on",
+    "decide_on=None": "--decide-on none",
+    "dialect": "--dialect",
+    "exact": "--exact",
     "goal": "--goal",
+    "hash_column": "--hash-column",
+    "learner": "--learner",
     "metric": "--metric",
     "module": "--module",
+    "name": "--name",
+    "pos_label": "--positive",
+    "power": "--power",
+    "randomized": "--draws",
+    "randomized='auto'": "--draws",
+    "randomized=False": "no --draws",
+    "rates": "--rate",
+    "rates[]": "--rate",
+    "restart": "--no-restart",
+    "sample_weight": "--weight",
+    "score": "--score",
+    "scores": "--score",
+    "sensitive_features": "the table",
+    "sensitive_features[]": "column",
     "solver": "--solver",
-    "random_state": "--seed",
-    "min_positives": "--min-positives",
-    "rows": "the number of its rows",
-    "features": "the number of its features",
-    "data": "the digest of its rows",
+    "test_size": "--test-size",
+    "tol": "--tol",
+    "trusted": "--trust",
+    "unknown_group": "--new-groups",
+    "values": "--values",
+    "vary": "--vary",
+    "window": "--window",
+    "y": "--target",
+    "y_pred": "--prediction",
+    "y_true": "--target",
+    "checkpoint": "--checkpoint",
+    "data": "DATA",
+    "drop": "--drop",
+    "estimator": "--estimator",
+    "greater_is_better": "--lower-is-better",
+    "judge_by": "--judge-by",
+    "keep": "--keep",
+    "limits": "--max-seconds",
+    "on_uncertified": "--uncertified",
+    "adapt": "--adapt",
+    "at_most": "--at-most",
+    "prediction": "--prediction",
+    "seconds": "--max-seconds",
+    "sensitive": "--sensitive",
+    "target": "--target",
+    "test_by": "--test-by",
+    "test_size=0": "--test-size 0",
+    "text": "--text",
+    "weight": "--weight",
 }
-"""What a checkpoint remembers of its training or search."""
+"""What stands at a shell for an argument, for an argument of some value, and for an item.
 
-# What messages of the library recommend, as it is written at a shell.
-_SHELL = (
-    (" (on_infeasible='nearest' returns that rule)", ""),
-    ("allow it with randomized='auto'", "allow it with --draws"),
-    (
-        "Use draw='random', draw= a column that identifies the row, or randomized=False",
-        "Leave out --draws",
-    ),
-    ("(decide_on=None)", "(--decide-on none)"),
-    (
-        "give them a group of their own, for example with fillna('unknown') in pandas or "
-        "fill_null('unknown') in polars",
-        "fill them in, or leave such rows out",
-    ),
-    ("; bin them first, for example with numpy.digitize or pandas.cut", "; join some of them"),
-    ("Confidence(on_uncertified='nearest') gives", "--uncertified nearest writes"),
-    ("say how confidently (confidence=0.95)", "say how confidently (--confidence 0.95)"),
-    ("confidence=0.95", "--confidence 0.95"),
-    ("strict=True takes what is proved", "--strict takes what is proved"),
-    ("certification_size", "--certification-size"),
-    ("certify_on", "--certify-on"),
-    ("response=ModelResponse(unknown_group='largest')", "--new-groups largest"),
-    ("which datasets= does not hold", "which no --dataset gives"),
-    ("trusted=[...] names those that you trust", "--trust TYPE names one that you trust"),
-    (" (on_infeasible='nearest' returns it)", ""),
-    (" min_positives= sets it.", " --min-positives sets it."),
-    ("as min_positives asks", "as --min-positives asks"),
-    ("min_positives is ", "--min-positives is "),
-    (
-        "validation_fraction= holds rows out.",
-        "--validation-fraction keeps rows from the training to choose by.",
-    ),
-    ("validation_fraction is 'auto' or a ", "--validation-fraction is a "),
-    ("validation_fraction is ", "--validation-fraction is "),
-    ("seconds is a number above 0 or None", "--max-seconds is a number above 0"),
-    ("(limits=SearchLimits(seconds=, calls=))", "(--max-seconds)"),
-    ("C is a number above 0", "--inverse-regularization is a number above 0"),
-    ("PlugInClassifier takes more of them", "without --solver setpoint fit takes more of them"),
-    ("RampClassifier takes ", "a linear model is trained for "),
-    ("give another path, or remove the file", "give another --checkpoint, or remove the file"),
-    (
-        "PlugInClassifier takes such goals, after training",
-        "without --solver setpoint fit takes such goals, after training",
-    ),
-    (
-        "PlugInClassifier takes any goal, after training",
-        "without --solver setpoint fit takes any goal, after training",
-    ),
-    ("PlugInClassifier takes such goals, on rows that are kept", "setpoint fit takes such goals"),
-    ("holds a TableModel, no state", "is a model file of setpoint fit, no state"),
-    ("holds a StreamState, no model", "is a state of setpoint stream, no model"),
-    ("window is for solver='sketch', got it with solver=", "--window is for --solver sketch, not "),
-    ("say takes='predictions' or takes='scores'", "say --takes predictions or --takes scores"),
-    ("; check greater_is_better", "; --lower-is-better turns it"),
-    ("surrogate_groups: ", "--surrogate-group: "),
-    ("validation holds no row", "--validation holds no row"),
-    ("pos_label", "--positive"),
-    ("hash_column is needed", "--hash-column is needed"),
-    ("columns: the rule does not", "--column: the rule does not"),
-    ("dialect is one of", "--dialect is one of"),
-    ("name: a function", "--name: a function"),
-    ("no row of X has that value", "no row of DATA has that value"),
-    ("vary= ", "--vary "),
-    ("vary=", "--vary "),
-    ("values= ", "--values "),
-)
-
+Where the command has no such option, but a setting of the name, it is ``--set NAME``.
+"""
 
 _GROUPS = ("--group", "--groups", "--sensitive-feature", "--sensitive-features", "--protected")
 _GROUP = (
@@ -132,34 +111,48 @@ _GROUP = (
 """For who looks for an option that names the groups."""
 
 
-class CommandError(Exception):
+class CommandError(SetpointError):
     """Something is wrong with what was asked for; the message names the remedy."""
 
 
 def in_shell_words(text: str) -> str:
-    """A message of the library with the options of the shell for its remedies.
+    """A message of the library with the options of the shell for its arguments.
 
     Examples
     --------
-    >>> in_shell_words("pos_label 'x' is not a class"), in_shell_words("solver='fofo' maximises F")
-    ("--positive 'x' is not a class", '--solver fofo maximises F')
-    >>> in_shell_words("m:f raised KeyError: 'pos_label'; it was called with 3 rows")
-    "m:f raised KeyError: 'pos_label'; it was called with 3 rows"
+    >>> in_shell_words("`pos_label` 'x' is not a class; `solver='fofo'` maximises F")
+    "--positive 'x' is not a class; --solver fofo maximises F"
+    >>> in_shell_words("`datasets['old']`: `min_positives=5` is too many")
+    '--dataset old: --set min-positives=5 is too many'
     """
-    quoted = _QUOTED.search(text)
-    if quoted is not None:
-        before, after = text[: quoted.start()], text[quoted.end() :]
-        return in_shell_words(before) + quoted[0] + in_shell_words(after)
-    for python, shell in _SHELL:
-        text = text.replace(python, shell)
-    text = _COLUMN.sub(r"column '\1'", text)
-    text = _DIRECTION.sub(r"'\1 \2'", text)
-    text = _ONE.sub("has 1 row", text)
-    text = _BUDGET.sub(r"--budget \1 is too small", text)
-    text = _DATASET.sub(r"--dataset \1", text)
-    text = _WEIGHT.sub(r"and there are \1 rows to count it on", text)
-    text = _CHANGED_SETTING.sub(lambda found: _OPTION_OF_SETTING.get(found[0], found[0]), text)
-    return _SOLVER.sub(r"--solver \1", text)
+    return rename_arguments(text, _option)
+
+
+def _option(argument: str, value: str | None) -> str | None:
+    """The option for an argument, with its value as it is written at a shell."""
+    exact = f"{argument}={value}" in OPTIONS
+    found = OPTIONS.get(f"{argument}={value}", OPTIONS.get(argument))
+    setting = _setting(argument, found)
+    if setting is not None:
+        found, exact = f"--set {setting}", False
+    if found is None or value in (None, "True") or exact:
+        return found
+    if not found.startswith("-"):
+        return f"{found} {value!r}"
+    plain = value[1:-1] if value[:1] in ("'", '"') else value
+    return f"{found}{'=' if found.startswith('--set ') else ' '}{quote(plain)}"
+
+
+def _setting(argument: str, option: str | None) -> str | None:
+    """The setting for an argument that is not an option of the command that runs."""
+    context = click.get_current_context(silent=True)
+    own = [] if context is None else [name for p in context.command.params for name in p.opts]
+    if option is not None and option.startswith("--"):
+        name = option.removeprefix("--").partition(" ")[0]
+        there = context is None or f"--{name}" in own
+        return name if name in SETTINGS and not there else None
+    names = [name for name, setting in SETTINGS.items() if setting.argument == argument]
+    return next((name for name in names if f"--{name}" not in own), None)
 
 
 def require_packages(option: str, extra: str, *names: str) -> None:
@@ -191,9 +184,10 @@ def message_of(error: BaseException) -> str:
     """
     if isinstance(error, click.ClickException):
         return _usage(error)
-    install = isinstance(error, ImportError) and "pip install" in str(error)
-    if install or isinstance(error, (CommandError, GoalError, MetricError)) or _is_ours(error):
-        return in_shell_words(str(error)) + _hint(error)
+    if isinstance(error, SetpointError):
+        return in_shell_words(error.finding) + _hint(error)
+    if isinstance(error, ImportError) and "pip install" in str(error):
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{name}{error.strerror}"
@@ -219,18 +213,6 @@ def _usage(error: click.ClickException) -> str:
     if isinstance(error, click.UsageError) and context is not None:
         out = f"{out.rstrip('.')}; see {context.command_path} --help"
     return out
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Whether an error is a check of the library, not an accident below it."""
-    if not isinstance(error, (ValueError, TypeError, RuntimeError)):
-        return False
-    last: TracebackType | None = error.__traceback__
-    if last is None:
-        return False
-    while last.tb_next is not None:
-        last = last.tb_next
-    return str(last.tb_frame.f_globals.get("__name__", "")).startswith("setpoint.")
 
 
 def report_error(error: BaseException, debug: bool, more: str = "") -> None:

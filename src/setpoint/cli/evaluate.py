@@ -170,7 +170,7 @@ def _evaluate_tables(
         require_packages("--report", "report", "jinja2", "matplotlib")
     found, name = evaluate_tables(
         paths, goal, prediction=asked["prediction"], target=target, pos_label=asked["positive"],
-        weight=asked["weight"], baseline=asked["baseline"], sensitive_features=asked["sensitive"],
+        weight=asked["weight"], baseline=asked["baseline"], sensitive=asked["sensitive"],
         datasets=files, reading=reading_of(settings), journal=current(),
     )  # fmt: skip
     if report is not None:

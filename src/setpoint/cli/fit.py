@@ -26,7 +26,7 @@ from setpoint.tasks.solver_choice import MODULES, choose_solver, training_solver
 __all__ = ["fit", "train"]
 
 _COMMON = (*READING, "seed", "max-seconds", "certify-on", "certification-size", "strict",
-           "uncertified", "baseline-threshold", "jobs", "budget")  # fmt: skip
+           "uncertified", "jobs")  # fmt: skip
 _TRAINERS = [name for name, s in SOLVERS.items() if s.family != "plugin"]
 
 _data = click.argument("data")
@@ -52,7 +52,6 @@ _asked = together(
 _columns = together(
     click.option(
         "--sensitive",
-        "sensitive_features",
         multiple=True,
         metavar="COLS",
         help="Not for the model to look at. Columns that the goal names are not.",
@@ -187,7 +186,8 @@ def fit(
 @_rows
 @_written
 @settings_option(
-    *_COMMON, "min-positives", "validation-fraction", "validation", "checkpoint", "surrogates",
+    *_COMMON, "budget", "baseline-threshold", "min-positives", "validation-fraction",
+    "validation", "checkpoint", "surrogates",
     "surrogate-group", "inverse-regularization", "draws", "estimator", "lower-is-better", "takes",
 )  # fmt: skip
 def train(
@@ -316,7 +316,7 @@ def _wanted(
         validation=True if validates else None, **settings,
     )  # fmt: skip
     return FitSettings(
-        asked["target"], asked["positive"], choice, asked["sensitive_features"], asked["drop"],
+        asked["target"], asked["positive"], choice, asked["sensitive"], asked["drop"],
         asked.get("decide_on"), asked["baseline"], threshold, asked["randomized"],
         test_size if asked["test_size"] is None else asked["test_size"], asked["test_by"], seed,
         own, tuple(groups), confidence,
@@ -325,7 +325,7 @@ def _wanted(
 
 _COUNTED = {
     "data", "target", "goal_text", "accept", "model", "report", "positive", "estimator",
-    "sensitive_features", "baseline", "drop", "decide_on", "randomized", "as_json", "settings",
+    "sensitive", "baseline", "drop", "decide_on", "randomized", "as_json", "settings",
 }  # fmt: skip
 _COUNTED_SETTINGS = {"engine", "scheduler", "rows_for_fit", "random_state"}
 

@@ -62,7 +62,7 @@ def fit_json(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The object of ``--json``, and what of it differs between two runs."""
     settings, roles, choice = fitted.settings, fitted.roles, fitted.settings.choice
-    found, found_run = report_json(fitted.report)
+    chosen, chosen_run = report_json(fitted.report)
     held, held_run = report_json(fitted.held_out)
     guarantee = fitted.guarantee
     out = {
@@ -93,8 +93,8 @@ def fit_json(
             "left_out": dict(roles.left_out),
             "scores": None if roles.scores is None else roles.scores.name,
         },
-        "fitted": found,
+        "fitted": chosen,
         "held_out": held,
         "notes": current().notes,
     }
-    return out, {"fitted": found_run, "held_out": held_run}
+    return out, {"fitted": chosen_run, "held_out": held_run}

@@ -152,7 +152,7 @@ def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
     try:
         return Monitor(judged.model.classifier, judged.goal, alpha=alpha, restart=restart)
     except ValueError as error:
-        if not str(error).startswith("groups: "):
+        if not str(error).startswith("`groups`: "):
             raise
         raise CommandError(
             "--goal compares groups that the fit did not look at, and which there may be is not "
@@ -180,7 +180,7 @@ def _resume(found: Monitor, path: str | None) -> int:
         found.resume(stored)
     except ValueError as error:
         remedy = "name another file, or one that is not there yet"
-        text = in_shell_words(str(error)).replace("another restart", "another --no-restart")
+        text = in_shell_words(str(error))
         raise CommandError(f"--state: {path}: {text}; {remedy}") from error
     except (KeyError, TypeError) as error:
         raise CommandError(f"--state: {path}: the state is damaged") from error

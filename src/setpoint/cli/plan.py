@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -129,12 +128,7 @@ def plan(
     from setpoint.estimators import RowsNeededDisplay, rows_needed
 
     with session.step("counting rows"), session.warnings_as_notes():
-        try:
-            found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
-        except ValueError as error:
-            if not str(error).startswith("rates"):
-                raise
-            raise CommandError(_in_options(str(error))) from error
+        found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
         current().expect(picture)
         draw(picture, RowsNeededDisplay(found).plot)
@@ -221,15 +215,3 @@ def _stated(texts: Sequence[str]) -> dict[str, Any]:
             raise CommandError(f"--rate names {name!r} twice")
         into[name.strip()] = value
     return out
-
-
-def _in_options(text: str) -> str:
-    """What the library says of rates, as it is written at a shell.
-
-    Examples
-    --------
-    >>> _in_options("rates['sex=f']: recall is a share between 0 and 1, got 2")
-    '--rate sex=f: recall is a share between 0 and 1, got 2'
-    """
-    text = re.sub(r"has its own: .*'(\w+)=a'.*", r"has its own, as in \1=a:recall=0.9", text)
-    return re.sub(r"^rates(?:\['([^']*)'\])?", lambda f: f"--rate {f[1] or ''}".rstrip(), text)

@@ -142,7 +142,7 @@ def solve(
 
             found, name = solve_tables(
                 tables, goal, score=score, target=target, pos_label=positive, weight=weight,
-                baseline=baseline, sensitive_features=sensitive, datasets=files,
+                baseline=baseline, sensitive=sensitive, datasets=files,
                 decide_on=decide_on or None, randomized=draws, tol=tol, exact=exact,
                 checkpoint=checkpoint, reading=reading_of(settings), journal=current(),
                 watch=watch,

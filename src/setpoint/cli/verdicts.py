@@ -102,7 +102,7 @@ def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
     return {
         **more,
         "goals": [str(near) for near in goals_near(error, goal)],
-        "message": in_shell_words(str(error)),
+        "message": in_shell_words(error.finding),
         "violation": error.violation,
         "blame": error.blame,
         "reachable": error.reachable,
@@ -117,7 +117,7 @@ def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str
     first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
     if isinstance(error, NotCertifiable):
         first, last = "NOT certified", "The safest rule would be certified for:"
-    text = in_shell_words(str(error))
+    text = in_shell_words(error.finding)
     lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", text]
     near = goals_near(error, goal)
     if near:

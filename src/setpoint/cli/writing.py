@@ -105,7 +105,7 @@ def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
         keep_old_on_error(path),
         session.warnings_as_notes(),
     ):
-        write_infeasible_page(error, goal, path, page.header(), session.worded(str(error)))
+        write_infeasible_page(error, goal, path, page.header(), session.worded(error.finding))
 
 
 def write_fit(fitted: FittedTable, page: Page) -> None:

@@ -51,10 +51,12 @@ def relation_of_text(
         If a file cannot be read, or has other names than the first.
     """
     if decimal not in (None, ".", ","):
-        raise InputError(f"decimal: the decimal mark is '.' or ',', found {decimal!r}")
+        raise InputError(f"`decimal`: the decimal mark is '.' or ',', found {decimal!r}")
     mark = {"\\t": "\t"}.get(separator or "", separator) or _separator_of(files[0])
     if len(mark) != 1 or mark == decimal:
-        raise InputError(f"separator is one letter, and not the decimal mark, found {separator!r}")
+        raise InputError(
+            f"`separator` is one letter, and not the decimal mark, found {separator!r}"
+        )
     names = _names_in(files[0], mark)
     for path in files[1:]:
         own = _names_in(path, mark)

@@ -138,7 +138,7 @@ class TooManyLinesError(InputError):
 def no_hash(engine: str) -> TypeError:
     """That an engine does not hash rows, and which ones do."""
     return InputTypeError(
-        "confidence: rows that certify are chosen by a hash of the row, which rows of "
+        "`confidence`: rows that certify are chosen by a hash of the row, which rows of "
         f"{engine} do not have; allowed are tables of DuckDB, Polars and dask, and Parquet files. "
         "Goals whose constraints only loosen as the threshold moves one way, such as a floor on "
         "recall, need no choice"

@@ -10,7 +10,7 @@ from typing import Any
 
 from setpoint.counting.delimited import relation_of_text
 from setpoint.counting.duck import connected, duckdb_module, first_line
-from setpoint.errors import InputError
+from setpoint.errors import InputError, quoted
 from setpoint.goals.errors import nearest
 
 __all__ = ["ALLOWED", "files_named", "is_database", "table_of"]
@@ -149,7 +149,7 @@ def _kind_of(path: str) -> str:
 def _refuse_of_text(given: dict[str, str | None], path: str) -> None:
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} is for CSV, and {path} is not, found {value!r}")
+            raise InputError(f"{quoted(name)} is for CSV, and {path} is not, found {value!r}")
 
 
 def _of_parquet(files: list[str]) -> Any:

@@ -177,9 +177,9 @@ def refuse_next_rows(linked: LinkedGoal, settings: Confidence) -> None:
     """
     if settings.for_next is not None:
         raise GoalError(
-            "for_next promises the next rows for thresholds of one model and constraints that only "
-            f"loosen as a threshold moves one way, which '{linked.goal}' does not have: leave it "
-            "out, and the promise is for the population"
+            "`for_next` promises the next rows for thresholds of one model and constraints that "
+            f"only loosen as a threshold moves one way, which '{linked.goal}' does not have: leave "
+            "it out, and the promise is for the population"
         )
 
 

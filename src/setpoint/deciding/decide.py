@@ -139,6 +139,6 @@ def of_seen(rule: Rule, rows: Counted) -> Rule:
     names = listed([segment_in_words(key) for key in sorted(empty, key=str)])
     warn_caller(
         f"there is no rule for {names}: none of its rows is among those that the rule was found "
-        "on; predict takes it for unknown (unknown_group of ModelResponse)"
+        "on; predict takes it for unknown (`unknown_group` of ModelResponse)"
     )
     return PerSegment([r for r, _ in pairs], [key for _, key in pairs])

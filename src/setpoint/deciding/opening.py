@@ -198,7 +198,7 @@ def open_fit(
         raise InputError(f"{name} requires y to be passed, but the target y is None")
     if classifier.baseline is not None and baseline is not None:
         raise InputError(
-            "baseline is given twice, to the constructor and to fit; evaluate would go by the "
+            "`baseline` is given twice, to the constructor and to fit; evaluate would go by the "
             "constructor's: leave one out"
         )
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
@@ -248,8 +248,8 @@ def with_certifying_rows(
     if settings is None:
         if certify_on is not None:
             raise InputError(
-                "certify_on holds rows that certify, and nothing is to be certified: say how "
-                "confidently (confidence=0.95)"
+                "`certify_on` holds rows that certify, and nothing is to be certified: say how "
+                "confidently (`confidence=0.95`)"
             )
         return data
     promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
@@ -257,7 +257,8 @@ def with_certifying_rows(
     if settings.guarantee == "approximate":
         if certify_on is not None:
             raise InputError(
-                "certify_on holds rows that certify, and guarantee='approximate' certifies nothing"
+                "`certify_on` holds rows that certify, and `guarantee='approximate'` certifies "
+                "nothing"
             )
         return data
     if certify_on is None and classifier._fits_nothing:
@@ -276,7 +277,9 @@ def _certifying(
     """Rows that certify as given by the user."""
     sets = certify_on if isinstance(certify_on, Mapping) else {None: certify_on}
     if None not in sets:
-        raise InputError("certify_on holds rows of further data sets alone: those of X are missing")
+        raise InputError(
+            "`certify_on` holds rows of further data sets alone: those of X are missing"
+        )
     first = as_datasets({_CERTIFY: sets[None]})[_CERTIFY]
     others = as_datasets({name: rows for name, rows in sets.items() if name is not None})
     rows = given_rows(
@@ -288,14 +291,14 @@ def _certifying(
     key = rows_key(content_of(first.X), judged.kinds(None))
     if key == rows_key(content_of(data.X), data.judged.kinds(None)):
         raise InputError(
-            "certify_on: these are the rows of the fit; rows that certify take no part in anything "
-            "else"
+            "`certify_on`: these are the rows of the fit; rows that certify take no part in "
+            "anything else"
         )
     digest = RowDigest.of(data.X, column_names(data.X), data.weight)
     seen = 0.0 if digest is None else digest.share_of(first.X)
     if seen > 0.0:
         raise InputError(
-            f"certify_on: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
+            f"`certify_on`: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
             "certify take no part in anything else"
         )
     judged = replace(judged, codebook=data.judged.rows.codebook)

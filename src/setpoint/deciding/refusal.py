@@ -68,7 +68,7 @@ def refused(guarantee: Guarantee) -> NotCertifiable:
         more_rows(guarantee).rstrip("."),
         f"{'Or' if guarantee.helped_by_rows else 'You can'} loosen the bound, or ask for less "
         "confidence",
-        "Confidence(on_uncertified='nearest') gives this rule without a guarantee",
+        "`on_uncertified='nearest'` gives this rule without a guarantee",
     ]
     needed = guarantee.rows_needed if guarantee.helped_by_rows else None
     message = ". ".join(text for text in said if text)

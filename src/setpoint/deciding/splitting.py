@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, quoted
 from setpoint.evidence import Evidence
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.index import taken
@@ -139,8 +139,8 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
         if not len(index):
             where = "X" if name is None else f"datasets[{name!r}]"
             raise InputError(
-                f"{where}: the rows are too much alike to set some of them apart: rows with equal "
-                "content lie on one side; give other rows to certify with (certify_on=)"
+                f"{quoted(where)}: the rows are too much alike to set some of them apart: rows "
+                "with equal content lie on one side; give other rows to certify with (`certify_on`)"
             )
     _check_classes(data, first[None], second[None])
     apart = CertifyingRows(
@@ -165,8 +165,8 @@ def _check_classes(data: FitData, first: Codes, second: Codes) -> None:
             (true[first] == code).any() and (true[second] == code).any()
         ):
             raise InputError(
-                f"X: class {label!r} has too few rows to set some of them apart; give rows of "
-                "their own to certify with (certify_on=)"
+                f"`X`: class {label!r} has too few rows to set some of them apart; give rows of "
+                "their own to certify with (`certify_on`)"
             )
 
 
@@ -280,9 +280,9 @@ def alike(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | 
     if (kinds != kinds[first][place])[repeated].mean() > _MOST_AGREED:
         return None
     raise InputError(
-        f"{where}: {100 * repeated.mean():.3g} % of the rows equal others, labels included. Copies "
-        "of a row would certify the model that learnt from them: leave them out, or give rows of "
-        "their own to certify with (certify_on=)"
+        f"{quoted(where)}: {100 * repeated.mean():.3g} % of the rows equal others, labels "
+        "included. Copies of a row would certify the model that learnt from them: leave them out, "
+        "or give rows of their own to certify with (`certify_on`)"
     )
 
 

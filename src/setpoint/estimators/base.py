@@ -390,12 +390,12 @@ class GoalClassifier(DecidesByRule):
         words = [] if names is None else [names] if isinstance(names, str) else names
         if not isinstance(words, (list, tuple)) or not all(isinstance(w, str) for w in words):
             raise InputError(
-                "sensitive_features in the constructor names columns of X, one or a list, got a "
+                "`sensitive_features` in the constructor names columns of X, one or a list, got a "
                 f"{type(names).__name__}; pass columns of values to fit"
             )
         deployed = Deployed.of(self.baseline)
         if deployed is not None and not deployed.lasts:
             raise InputError(
-                "baseline in the constructor is a column of X or a classifier, got a "
+                "`baseline` in the constructor is a column of X or a classifier, got a "
                 f"{type(deployed.source).__name__}; pass predictions to fit"
             )

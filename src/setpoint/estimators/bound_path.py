@@ -84,10 +84,10 @@ def bound_path(
     goal, i = vary_of(as_goal(classifier.goal), vary)
     moved = goal.constraints[i]
     if not isinstance(moved.rhs, Const):
-        raise GoalError(f"vary= is a constraint with a number on its right side, got '{moved}'")
+        raise GoalError(f"`vary` is a constraint with a number on its right side, got '{moved}'")
     levels = levels_of(values)
     if levels is None:
-        raise InputError("values= is a list of bounds, got None")
+        raise InputError("`values` is a list of bounds, got None")
     judged_by = _arguments(held_out, classifier)
     failed: InfeasibleError | None = None
     reports: list[GoalReport | None] = []

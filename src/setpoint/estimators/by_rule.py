@@ -127,7 +127,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         given = self._side_columns if sensitive_features is None else sensitive_features
         if given is None:
             raise GoalError(
-                f"the rule looks at {list(names)}: pass sensitive_features=, or name columns of X "
+                f"the rule looks at {list(names)}: pass `sensitive_features`, or name columns of X "
                 "in the constructor"
             )
         n_rows = int(_num_samples(X))
@@ -152,7 +152,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         if self._answers.unknown_group == "raise":
             raise GoalError(
                 f"{message}in row {first} (it saw {listed(known)}); "
-                "response=ModelResponse(unknown_group='largest') decides them by the rule of the "
+                "`unknown_group='largest'` decides them by the rule of the "
                 "largest group"
             )
         warn_caller(
@@ -180,7 +180,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         known = (numbers.Integral, np.random.Generator, np.random.RandomState)
         if self.random_state is not None and not isinstance(self.random_state, known):
             raise InputError(
-                f"random_state is None, an int or a generator, got {self.random_state!r}"
+                f"`random_state` is None, an int or a generator, got {self.random_state!r}"
             )
 
     def _draws(self, X: Any) -> NDArray[np.float64]:
@@ -208,8 +208,8 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
             row_draws(some, key=key, feature_names=names)
         except TypeError as error:
             raise InputTypeError(
-                f"draw='row' cannot hash these rows, and the rule draws: {error}. Use "
-                "draw='random', draw= a column that identifies the row, or randomized=False"
+                f"the rule draws by a hash of each row, and these have none: {error}. A rule "
+                "without draws (`randomized=False`) needs none, nor does another `draw`"
             ) from None
 
     def _check_draw(self, X: Any) -> None:
@@ -217,6 +217,6 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         known = ["row", "random", *(column_names(X) or ())]
         if self.draw not in known:
             raise InputError(
-                f"draw is 'row', 'random' or a column of X, got {self.draw!r} "
+                f"`draw` is 'row', 'random' or a column of X, got {self.draw!r} "
                 f"({nearest(self.draw, known)})"
             )

@@ -12,7 +12,7 @@ from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.counting.opening import is_lazy
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.estimators.counted_evaluation import evaluate_lazy
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -104,7 +104,7 @@ def evaluate(
     (0.5, True)
     """
     if not 0.5 < level < 1.0:
-        raise InputError(f"level is above 0.5 and below 1, got {level}")
+        raise InputError(f"`level` is above 0.5 and below 1, got {level}")
     table, y_true, y_pred = _given(rows, y_true, y_pred)
     if table is not None and is_lazy(table):
         return evaluate_lazy(
@@ -135,9 +135,9 @@ def evaluate(
     metric = goal if isinstance(goal, BlackBox) else None
     of_scores = metric is not None and metric.takes == "scores"
     if scores is None and of_scores:
-        raise InputError(f"scores= is missing, which {goal} takes")
+        raise InputError(f"`scores` is missing, which {goal} takes")
     if scores is not None and not of_scores:
-        raise InputError(f"scores= is for a BlackBox that takes scores, {goal} is of decisions")
+        raise InputError(f"`scores` is for a BlackBox that takes scores, {goal} is of decisions")
     goal = as_goal(goal)
     inputs, decisions = decided_inputs(
         goal,
@@ -175,14 +175,14 @@ def _given(rows: tuple[Any, ...], y_true: Any, y_pred: Any) -> tuple[Any, Any, A
     if len(rows) > 1 or (not rows and (y_true is None or y_pred is None)):
         raise InputTypeError(
             "evaluate takes the true labels and the predicted ones, or a table and the names "
-            f"y_true= and y_pred= of its columns; found {len(rows)} beside the goal"
+            f"`y_true` and `y_pred` of its columns; found {len(rows)} beside the goal"
         )
     if not rows:
         return None, y_true, y_pred
     for name, value in (("y_true", y_true), ("y_pred", y_pred)):
         if not isinstance(value, str):
             raise InputTypeError(
-                f"{name} is the name of a column of the table, found {type(value).__name__}"
+                f"{quoted(name)} is the name of a column of the table, found {type(value).__name__}"
             )
     return rows[0], y_true, y_pred
 
@@ -208,7 +208,7 @@ def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
 def _scores(scores: Any, n_rows: int) -> NDArray[np.float64]:
     values = np.asarray(one_column(scores, "scores"), dtype=np.float64)
     if len(values) != n_rows:
-        raise InputError(f"scores has {len(values)} rows, y_pred has {n_rows}")
+        raise InputError(f"`scores` has {len(values)} rows, `y_pred` has {n_rows}")
     if not np.isfinite(values).all():
-        raise InputError("scores are finite numbers, found NaN or infinity")
+        raise InputError("`scores` are finite numbers, found NaN or infinity")
     return values

@@ -65,8 +65,8 @@ class Standardized:
         large = ~np.isfinite(mean + scale)
         if large.any():
             raise InputError(
-                f"X: the values of column {int(large.argmax())} are too large to be standardised; "
-                "scale them first, or pass preprocessor=None"
+                f"`X`: the values of column {int(large.argmax())} are too large to be "
+                "standardised; scale them first, or pass `preprocessor=None`"
             )
         return cls(mean, np.where(scale > 0, scale, 1.0))
 
@@ -115,7 +115,7 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
         if "could not convert" not in str(error):
             raise
         raise InputError(
-            f"{error}: X holds text; preprocessor= takes a transformer that makes numbers of it, "
+            f"{error}: X holds text; `preprocessor` takes a transformer that makes numbers of it, "
             "such as a ColumnTransformer with OneHotEncoder"
         ) from error
 
@@ -143,7 +143,7 @@ def fit_preprocessor(given: Any, rows: Table, classes: ClassOrder) -> Any:
     if hasattr(given, "fit") and hasattr(given, "transform"):
         return clone(given).fit(rows.X, np.array(classes.labels)[rows.true])
     raise InputError(
-        "preprocessor is 'standardize', None or a transformer with fit and transform, got "
+        "`preprocessor` is 'standardize', None or a transformer with fit and transform, got "
         f"{given!r}"
     )
 

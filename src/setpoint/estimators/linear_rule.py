@@ -61,15 +61,15 @@ def check_confidence(classifier: TrainedClassifier) -> None:
     asked, name = Confidence.of(classifier.confidence), type(classifier).__name__
     if asked.guarantee == "approximate":
         raise InputError(
-            f"confidence: guarantee='approximate' tries rules on cross-validated scores, which "
+            f"`confidence`: `guarantee='approximate'` tries rules on cross-validated scores, which "
             f"{name} has none of: its training looks at the goal itself; leave it out, and rows "
             "are kept apart that certify"
         )
     if asked.for_next is not None:
         raise InputError(
-            f"confidence: for_next={asked.for_next} promises the next rows for thresholds of one "
-            f"model, and {name} certifies several models of its training: leave it out, and the "
-            "promise is for the population"
+            f"`confidence`: `for_next={asked.for_next}` promises the next rows for thresholds of "
+            f"one model, and {name} certifies several models of its training: leave it out, and "
+            "the promise is for the population"
         )
 
 

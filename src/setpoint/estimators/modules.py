@@ -68,9 +68,9 @@ def device_for(name: str) -> str:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         said = str(error).partition("\n")[0]
-        raise InputError(f"device={name!r} cannot be used here: {said}") from error
+        raise InputError(f"`device={name!r}` cannot be used here: {said}") from error
     if device.type == "meta":
-        raise InputError("device='meta' holds no numbers, so nothing can be trained there")
+        raise InputError("`device='meta'` holds no numbers, so nothing can be trained there")
     return str(device)
 
 
@@ -131,12 +131,13 @@ def _made(module: str | Callable[..., Any], d: int) -> torch.nn.Module:
         return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
     if isinstance(module, nn.Module):
         raise InputTypeError(
-            f"module is a {type(module).__name__} that is made already, and several fits would "
+            f"`module` is a {type(module).__name__} that is made already, and several fits would "
             "share its weights: give a function that makes it"
         )
     if not callable(module):
         raise InputTypeError(
-            f"module={module!r}: 'linear', 'mlp' or a function that makes a torch module is needed"
+            f"`module={module!r}`: 'linear', 'mlp' or a function that makes a torch module is "
+            "needed"
         )
     made = module(*_arguments(module, d))
     if not isinstance(made, nn.Module):
@@ -157,7 +158,7 @@ def _arguments(factory: Callable[..., Any], d: int) -> tuple[int, ...]:
             continue
         return arguments
     raise InputTypeError(
-        f"module takes {signature}: it is called with the number of features, or with nothing"
+        f"`module` takes {signature}: it is called with the number of features, or with nothing"
     )
 
 
@@ -197,7 +198,7 @@ def _check_state(module: torch.nn.Module) -> None:
     import torch
 
     if not any(p.requires_grad for p in module.parameters()):
-        raise InputError("module has no parameters to train")
+        raise InputError("`module` has no parameters to train")
     for name, value in module.state_dict().items():
         if not isinstance(value, torch.Tensor):
             raise InputError(f"module keeps {name}, {_describe(value)}: only tensors can be stored")

@@ -153,9 +153,9 @@ class Monitor:
                 "Monitor: goal is missing; only a classifier of this library has one"
             )
         if not is_number(alpha) or not 0.0 < alpha < 1.0:
-            raise InputError(f"alpha is a number above 0 and below 1, got {alpha!r}")
+            raise InputError(f"`alpha` is a number above 0 and below 1, got {alpha!r}")
         if not isinstance(restart, bool):
-            raise InputError(f"restart is True or False, got {restart!r}")
+            raise InputError(f"`restart` is True or False, got {restart!r}")
         self.model, self.alpha, self.restart = model, float(alpha), restart
         self.goal = as_goal(own._goal() if goal is None else goal)  # type: ignore[union-attr]
         if not self.goal.constraints:
@@ -261,7 +261,9 @@ class Monitor:
         self, decided: Any, y: Any, X: Any, columns: Any, baseline: Any, late: bool
     ) -> Self:
         if late and y is None:
-            raise InputError("late=True is for labels of rows that were counted before: y is None")
+            raise InputError(
+                "`late=True` is for labels of rows that were counted before: y is None"
+            )
         pred = self._classes.codes(decided, "y_pred" if X is None else "predict")
         rows = GivenRows(len(pred), y, None, columns, baseline, X)
         checked = CheckedData.check(self.goal, self._classes, {None: rows}, None, unlabelled=True)
@@ -377,8 +379,8 @@ class Monitor:
             raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
         own = self.to_dict()
         for name, what in (
-            ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "alpha"),
-            ("restart", "restart"), ("model", "model"),
+            ("goal", "`goal`"), ("classes", "classes"), ("strata", "groups"), ("alpha", "`alpha`"),
+            ("restart", "`restart`"), ("model", "model"),
         ):  # fmt: skip
             if data.get(name) != own[name]:
                 raise InputError(
@@ -434,7 +436,7 @@ def _strata(goal: Goal, groups: Mapping[str, Sequence[Any]], n: int) -> tuple[St
             levels.append((column, list(groups[column])))
         else:
             raise InputError(
-                f"groups: the goal compares the values of {column!r}, and which there are is not "
+                f"`groups`: the goal compares the values of {column!r}, and which there are is not "
                 f"known: give groups={{{column!r}: [...]}}"
             )
     baselines = list(range(n)) if None in goal.needs.baseline else [None]

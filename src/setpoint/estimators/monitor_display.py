@@ -64,7 +64,7 @@ class MonitorDisplay:
 
     def __init__(self, monitor: Monitor) -> None:
         if not isinstance(monitor, Monitor):
-            raise InputTypeError(f"monitor= is a Monitor, got {type(monitor).__name__}")
+            raise InputTypeError(f"`monitor` is a Monitor, got {type(monitor).__name__}")
         self.monitor = monitor
 
     def plot(self, ax: style.Canvas = None) -> Self:

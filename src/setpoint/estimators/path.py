@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from setpoint.errors import InputTypeError
+from setpoint.errors import InputTypeError, quoted
 from setpoint.report.displays.fitted import class_or_object, has_method
 from setpoint.report.report import GoalReport
 from setpoint.typing import Floats
@@ -65,6 +65,6 @@ def check_trainable(classifier: Any, name: str) -> None:
     """
     if not has_method(classifier, "_bound_path"):
         raise InputTypeError(
-            f"{name}= is a classifier of this library that trains a model for its goal, got "
+            f"{quoted(name)} is a classifier of this library that trains a model for its goal, got "
             f"{class_or_object(classifier)}"
         )

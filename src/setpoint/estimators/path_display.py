@@ -60,7 +60,7 @@ class BoundPathDisplay:
 
     def __init__(self, path: BoundPath) -> None:
         if not isinstance(path, BoundPath):
-            raise InputTypeError(f"path= is what bound_path returns, got {type(path).__name__}")
+            raise InputTypeError(f"`path` is what bound_path returns, got {type(path).__name__}")
         self.path = path
 
     @classmethod
@@ -212,4 +212,4 @@ def _ends(at: Floats) -> tuple[float, float]:
 
 def _check(kind: str) -> None:
     if kind not in ("bound", "tradeoff"):
-        raise InputError(f"kind= is 'bound' or 'tradeoff', got {kind!r}")
+        raise InputError(f"`kind` is 'bound' or 'tradeoff', got {kind!r}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.blackbox.blackbox import BlackBox
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.estimators.skops_io import skops_io
 from setpoint.inputs.files import atomic_write
 
@@ -41,7 +41,17 @@ _MEMBER = "setpoint.json"
 
 
 class ModelFileError(InputError):
-    """A file that is not a model, is damaged, too new, or holds types that are not trusted."""
+    """A file that is not a model, is damaged, too new, or holds types that are not trusted.
+
+    Attributes
+    ----------
+    path : path or None
+        The file.
+    """
+
+    def __init__(self, message: str = "", *, path: str | os.PathLike[str] | None = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -76,16 +86,16 @@ def _check_findable(model: Any) -> None:
     for name, value in parameters.items():
         if hasattr(value, "state_dict") and not isinstance(value, type):
             raise InputTypeError(
-                f"{name} is a {type(value).__name__} that is made already, which no model file can "
-                "hold: give a function that makes it, or store the model with pickle"
+                f"{quoted(name)} is a {type(value).__name__} that is made already, which no model "
+                "file can hold: give a function that makes it, or store the model with pickle"
             )
         where = getattr(value, "__qualname__", "")
         if isinstance(value, BlackBox) and value.function is not None:
             where = value.path.partition(":")[2]
         if "<" in where:
             raise InputTypeError(
-                f"{name} is {where}, which no reader of a file can find by its name: define it "
-                "with def or class at the top of a module"
+                f"{quoted(name)} is {where}, which no reader of a file can find by its name: "
+                "define it with def or class at the top of a module"
             )
 
 
@@ -128,14 +138,15 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
         if foreign:
             raise ModelFileError(
                 f"{path} holds types that are not trusted: {', '.join(foreign)}; nothing was "
-                "loaded. trusted=[...] names those that you trust"
+                "loaded. `trusted` names those that you trust",
+                path=path,
             )
         return skops_io().loads(data, trusted=unknown)
     except ModelFileError:
         raise
     except Exception as error:  # whatever a damaged file makes of its reader
         raise ModelFileError(
-            f"{path} cannot be read as a model: {type(error).__name__}: {error}"
+            f"{path} cannot be read as a model: {type(error).__name__}: {error}", path=path
         ) from error
 
 
@@ -146,14 +157,17 @@ def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
             damaged = archive.testzip()
             versions = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
     except zipfile.BadZipFile:
-        raise ModelFileError(f"{path} is not a model file, or was cut short") from None
+        raise ModelFileError(f"{path} is not a model file, or was cut short", path=path) from None
     if damaged is not None:
-        raise ModelFileError(f"{path} is damaged: the checksum of {damaged} does not fit")
+        raise ModelFileError(
+            f"{path} is damaged: the checksum of {damaged} does not fit", path=path
+        )
     found = json.loads(versions)
     written = found.get("format", FORMAT)
     if written != FORMAT:
         mend = "install a newer one" if written > FORMAT else "fit the model again and save it"
         raise ModelFileError(
             f"{path} was written by setpoint {found.get('setpoint', '?')} in format {written}; "
-            f"this is setpoint {version('setpoint')}, which reads format {FORMAT}: {mend}"
+            f"this is setpoint {version('setpoint')}, which reads format {FORMAT}: {mend}",
+            path=path,
         )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.estimators.stated_rates import stated_tables
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
@@ -233,7 +233,7 @@ def rows_needed(
         raise GoalError(f"'{goal}' has no constraint that rows could certify; add one")
     if (rates is None) == (y_true is None) or (y_true is None) != (y_pred is None):
         raise InputTypeError(
-            "rows_needed takes y_true and y_pred of a pilot, or rates, one of the two"
+            "rows_needed takes `y_true` and `y_pred` of a pilot, or rates, one of the two"
         )
     beside = {
         "sensitive_features": sensitive_features, "baseline": baseline, "datasets": datasets,
@@ -242,7 +242,9 @@ def rows_needed(
     if rates is not None:
         for name, given in beside.items():
             if given is not None:
-                raise InputTypeError(f"{name}= belongs to the rows of a pilot, and rates= has none")
+                raise InputTypeError(
+                    f"{quoted(name)} belongs to the rows of a pilot, and `rates` has none"
+                )
         tables = stated_tables(rates, goal)
     else:
         inputs, decisions = decided_inputs(goal, y_true, y_pred, **beside)
@@ -254,7 +256,8 @@ def rows_needed(
     for one, other in zip(plans, planned[-1], strict=True):
         if not _same(one, other, power):
             raise InputError(
-                f"rates: one rate beside 'prior' does not settle {one.written}; state a second one"
+                f"`rates`: one rate beside 'prior' does not settle {one.written}; state a second "
+                "one"
             )
     found = tuple(
         Needed(
@@ -299,4 +302,4 @@ def _table(
 
 def _check_share(x: Any, name: str) -> None:
     if not is_number(x) or not 0.0 < x < 1.0:
-        raise InputError(f"{name} is a number above 0 and below 1, got {x!r}")
+        raise InputError(f"{quoted(name)} is a number above 0 and below 1, got {x!r}")

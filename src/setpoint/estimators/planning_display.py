@@ -52,7 +52,7 @@ class RowsNeededDisplay:
 
     def __init__(self, plan: RowsNeeded) -> None:
         if not isinstance(plan, RowsNeeded):
-            raise InputTypeError(f"plan= is what rows_needed returns, got {type(plan).__name__}")
+            raise InputTypeError(f"`plan` is what rows_needed returns, got {type(plan).__name__}")
         self.plan = plan
 
     def plot(self, ax: style.Canvas = None) -> Self:

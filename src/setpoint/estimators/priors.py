@@ -56,27 +56,28 @@ def weights_for_prior(y: Any, prior: Mapping[Any, Any]) -> NDArray[np.float64]:
     array([0.2, 0.2, 1.8, 1.8])
     """
     if not isinstance(prior, Mapping):
-        raise InputTypeError(f"prior must be a dict from labels to shares, found {prior!r}")
+        raise InputTypeError(f"`prior` must be a dict from labels to shares, found {prior!r}")
     classes, codes = check_labels(y)
     labels = classes.tolist()
     for label, share in prior.items():
         if label not in labels:
             raise InputError(
-                f"prior names the label {label!r}, which y does not hold ({nearest(label, labels)})"
+                f"`prior` names the label {label!r}, which y does not hold "
+                f"({nearest(label, labels)})"
             )
         if isinstance(share, (bool, np.bool_)) or not isinstance(share, _NUMBER):
-            raise InputTypeError(f"prior[{label!r}] must be a number, found {share!r}")
+            raise InputTypeError(f"`prior[{label!r}]` must be a number, found {share!r}")
         if not 0 < share < 1:
-            raise InputError(f"prior[{label!r}] must be in (0, 1), found {float(share)!r}")
+            raise InputError(f"`prior[{label!r}]` must be in (0, 1), found {float(share)!r}")
     lacking = [label for label in labels if label not in prior]
     if lacking:
         raise InputError(
-            f"prior lacks {', '.join(map(repr, lacking))}, which y holds; it needs a share for "
+            f"`prior` lacks {', '.join(map(repr, lacking))}, which y holds; it needs a share for "
             "every label"
         )
     total = math.fsum(float(prior[label]) for label in labels)
     if abs(total - 1) > 1e-6:
-        raise InputError(f"prior sums to {total:.6g}; the shares of all labels must sum to 1")
+        raise InputError(f"`prior` sums to {total:.6g}; the shares of all labels must sum to 1")
     shares = np.array([float(prior[label]) for label in labels]) / total
     weights: NDArray[np.float64] = (shares * len(codes) / np.bincount(codes))[codes]
     return weights

@@ -46,7 +46,7 @@ def folds_of(
     """
     if isinstance(cv, bool | str) or (is_integer(cv) and cv < 2):
         raise InputError(
-            "cv is a whole number >= 2, a share between 0 and 1, a splitter or its splits, got "
+            "`cv` is a whole number >= 2, a share between 0 and 1, a splitter or its splits, got "
             f"{cv!r}"
         )
     if isinstance(cv, float):
@@ -65,5 +65,5 @@ def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
     at = np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
     odd = at[(at < -n_rows) | (at >= n_rows)]
     if len(odd):
-        raise InputError(f"cv: a split names row {odd[0]}, and X has {n_rows:,} rows")
+        raise InputError(f"`cv`: a split names row {odd[0]}, and X has {n_rows:,} rows")
     return at

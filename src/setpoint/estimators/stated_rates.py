@@ -61,30 +61,30 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
     [[0.625, 0.125], [0.125, 0.125]]
     """
     if not isinstance(rates, Mapping):
-        raise InputTypeError(f"rates is a mapping of names to shares, got {type(rates).__name__}")
+        raise InputTypeError(f"`rates` is a mapping of names to shares, got {type(rates).__name__}")
     if goal.needs.datasets or goal.needs.baseline:
         raise InputError(
-            "rates: the goal refers to data sets or to the deployed model, of which stated rates "
-            "say nothing; pass y_true and y_pred of a pilot"
+            "`rates`: the goal refers to data sets or to the deployed model, of which stated rates "
+            "say nothing; pass `y_true` and `y_pred` of a pilot"
         )
     columns = set(goal.needs.columns.get(None, {}))
     grouped = {name: isinstance(value, Mapping) for name, value in rates.items()}
     if columns and not (rates and all(grouped.values())):
         column = min(columns)
         raise InputError(
-            f"rates: the goal names the column {column!r}, so each group has its own: "
-            f"{{'{column}=a': {{'share': 0.4, 'prior': ...}}, '{column}=b': ...}}"
+            f"`rates`: the goal names the column {column!r}, so each group has its own "
+            f"rates and its share of the rows, under '{column}=a', '{column}=b' and so on"
         )
     if any(grouped.values()) and not columns:
-        raise InputError("rates: the goal names no column, so there are no groups to state")
+        raise InputError("`rates`: the goal names no column, so there are no groups to state")
     if not columns:
-        return [_confusion((Stratum(),), [t]) for t in _tables(rates, "rates")]
+        return [_confusion((Stratum(),), [t]) for t in _tables(rates, "`rates`")]
     keys = [_key(name, goal, columns) for name in rates]
     shares = [_share_of(name, group) for name, group in rates.items()]
     if abs(sum(shares) - 1.0) > 1e-6:
-        raise InputError(f"rates: the shares of the groups sum to {sum(shares):.6g}, not to 1")
+        raise InputError(f"`rates`: the shares of the groups sum to {sum(shares):.6g}, not to 1")
     found = [
-        _tables({k: v for k, v in group.items() if k != "share"}, f"rates[{name!r}]")
+        _tables({k: v for k, v in group.items() if k != "share"}, f"`rates[{name!r}]`")
         for name, group in rates.items()
     ]
     strata = tuple(Stratum(None, key) for key in keys)
@@ -115,18 +115,18 @@ def _key(name: str, goal: Goal, columns: set[str]) -> tuple[tuple[str, Label], .
         column, equals, text = (x.strip() for x in part.partition("="))
         if not equals or column not in columns:
             wanted = ", ".join(f"{c}=value" for c in sorted(columns))
-            raise InputError(f"rates: a group is written {wanted!r} here, got {name!r}")
+            raise InputError(f"`rates`: a group is written {wanted!r} here, got {name!r}")
         named = goal.needs.columns[None][column] or ()
         out[column] = next((value for value in named if str(value) == text), text)
     if out.keys() != columns:
-        raise InputError(f"rates: {name!r} says nothing of {min(columns - out.keys())!r}")
+        raise InputError(f"`rates`: {name!r} says nothing of {min(columns - out.keys())!r}")
     return tuple(sorted(out.items()))
 
 
 def _share_of(name: str, group: Mapping[str, float]) -> float:
     if "share" not in group:
-        raise InputError(f"rates[{name!r}]: 'share' is missing, the group's share of the rows")
-    _check(group["share"], "share", f"rates[{name!r}]")
+        raise InputError(f"`rates[{name!r}]`: 'share' is missing, the group's share of the rows")
+    _check(group["share"], "share", f"`rates[{name!r}]`")
     return float(group["share"])
 
 

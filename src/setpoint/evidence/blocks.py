@@ -68,7 +68,7 @@ class BlockCodes:
         if block.shape != self._stratum.shape:
             raise InputError(f"blocks {block.shape} are not those of {self._stratum.size} rows")
         if block.size and not 0 <= int(block.min()) <= int(block.max()) < n_blocks:
-            raise InputError(f"blocks must lie within [0, {n_blocks})")
+            raise InputError(f"`blocks` must lie within [0, {n_blocks})")
         own = block if self._order is None else block[self._order]
         code = own.astype(np.int64) * self.n_strata + self._stratum
         self._last = block, n_blocks, code

@@ -80,7 +80,7 @@ class Codebook:
     def __or__(self, other: Codebook) -> Codebook:
         """The strata of both, those of this one first."""
         if self.classes != other.classes or self.decide_on != other.decide_on:
-            raise GoalError("evidence to be joined has other classes or another decide_on")
+            raise GoalError("evidence to be joined has other classes or another `decide_on`")
         strata = tuple(dict.fromkeys(self.strata + other.strata))
         return Codebook(self.classes, strata, {**self.columns, **other.columns}, self.decide_on)
 
@@ -144,7 +144,7 @@ class Marginals:
     def __post_init__(self) -> None:
         if self.weights.shape != self.smallest.shape:
             raise InputError(
-                f"smallest has shape {self.smallest.shape}, weights {self.weights.shape}"
+                f"`smallest` has shape {self.smallest.shape}, weights {self.weights.shape}"
             )
 
     def __add__(self, other: Marginals) -> Marginals:

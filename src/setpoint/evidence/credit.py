@@ -119,7 +119,7 @@ class Posteriors(Credit):
         """One posterior for each class."""
         if n_scores != book.n_classes:
             raise InputError(
-                f"{n_scores} posteriors a row for {book.n_classes} classes need joint_columns"
+                f"{n_scores} posteriors a row for {book.n_classes} classes need `joint_columns`"
             )
 
     def is_exact(self, codebook: Codebook) -> bool:
@@ -186,13 +186,13 @@ class JointPosteriors(Posteriors):
         columns = self.columns
         shape = (len(book.segments), n_scores, 2)
         if columns.shape != shape:
-            raise InputError(f"joint_columns {columns.shape} must be {shape}")
+            raise InputError(f"`joint_columns` {columns.shape} must be {shape}")
         stratum, true = columns[..., 0], columns[..., 1]
         within = (stratum < len(book.strata)) & (true < book.n_classes)
         if (columns < 0).any() or not within.all():
-            raise InputError("joint_columns must be codes of strata and of classes")
+            raise InputError("`joint_columns` must be codes of strata and of classes")
         if (book.stratum_segment[stratum] != np.arange(shape[0])[:, None]).any():
-            raise InputError("joint_columns of a segment must refer to its own strata")
+            raise InputError("`joint_columns` of a segment must refer to its own strata")
 
     def is_exact(self, codebook: Codebook) -> bool:
         """It is: posteriors price each stratum."""

@@ -80,7 +80,7 @@ def cutoffs(
     if scores.ndim != 1 or kind.shape != scores.shape:
         raise InputError(f"scores {scores.shape} and kind {kind.shape} must be equally long")
     if kind.size and (kind.min() < 0 or kind.max() >= n_kinds):
-        raise InputError(f"kind must lie in [0, {n_kinds})")
+        raise InputError(f"`kind` must lie in [0, {n_kinds})")
     if weight is None:
         packed = _pack(scores, kind, n_kinds)
         if packed is not None:

@@ -228,7 +228,7 @@ def segments_of(
         if missing:
             where = "X" if stratum.dataset is None else f"the data set {stratum.dataset!r}"
             raise GoalError(
-                f"decide_on: the rule is to look at {missing}, which {where} does not have"
+                f"`decide_on`: the rule is to look at {missing}, which {where} does not have"
             )
         keys.append(tuple((n, have[n]) for n in names))
     distinct = sorted(set(keys), key=lambda k: [(str(type(v)), str(v)) for _, v in k])

@@ -219,7 +219,7 @@ def _require_mixable(cuts: CutoffSet, program: Program) -> None:
         raise ShapeError(
             f"{program.goal.objective} ({score.shape_name}) couples the thresholds of "
             f"{len(cuts.segments)} groups, and there are too many combinations to try; "
-            "decide on the score alone (decide_on=None), where every threshold is tried"
+            "decide on the score alone (`decide_on=None`), where every threshold is tried"
         )
 
 
@@ -246,8 +246,8 @@ def _without_mixture(
     """The shape has no bound over mixtures: every combination of cut-offs, or refuse."""
     if randomized is True:
         raise ShapeError(
-            f"randomized=True: {program.goal} has a shape that no exact method takes; "
-            "randomized='auto' tries every cut-off"
+            f"`randomized=True`: {program.goal} has a shape that no exact method takes; "
+            "`randomized='auto'` tries every cut-off"
         )
     if apart is None:
         if n_combinations(cuts) > MOST_COMBINATIONS:
@@ -255,7 +255,7 @@ def _without_mixture(
                 f"{program.goal}: the goal couples the thresholds of {len(cuts.segments)} "
                 "groups in a way that no linear program can search (a difference of "
                 "ratios, such as precision, is one), and there are too many combinations to try; "
-                "decide on the score alone (decide_on=None)"
+                "decide on the score alone (`decide_on=None`)"
             )
         apart = enumerate_cutoffs(cuts, program)
     if not apart.is_feasible:

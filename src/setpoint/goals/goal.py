@@ -55,7 +55,7 @@ class Goal:
 
     def __post_init__(self) -> None:
         if self.sense not in ("maximize", "minimize"):
-            raise GoalError(f"sense is 'maximize' or 'minimize', got {self.sense!r}")
+            raise GoalError(f"`sense` is 'maximize' or 'minimize', got {self.sense!r}")
         object.__setattr__(self, "objective", operand(self.objective))
         object.__setattr__(self, "constraints", tuple(self.constraints))
         if not any(isinstance(e, (Metric, BlackBoxMetric)) for e in walk(self.objective)):
@@ -226,9 +226,9 @@ def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
     if isinstance(goal, Metric) and TABLE[goal.name].better == "higher":
         return maximize(goal)
     if isinstance(goal, Expression):
-        raise GoalError(f"say which way: maximize({goal}) or minimize({goal})")
+        raise GoalError(f"say which way: 'maximize {goal}' or 'minimize {goal}'")
     raise InputTypeError(
-        "goal is a Goal, its text, a metric, or a function as a black box, got "
+        "`goal` is a Goal, its text, a metric, or a function as a black box, got "
         f"{type(goal).__name__}"
     )
 

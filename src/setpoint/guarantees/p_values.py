@@ -97,7 +97,7 @@ def p_value(
     (0.06, 'gaffke')
     """
     if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}")
+        raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
     return _Testing(counted, strict, fractional, weighted, seed).test(part, level)
 
 
@@ -146,7 +146,7 @@ class _Testing:
     def _proved(self, x: Requirement, rates: Rates, weight: float | None) -> PValue:
         if weight is None:
             raise GoalError(
-                "strict=True, and an extreme or an absolute value inside a sum, take tests that "
+                "`strict=True`, and an extreme or an absolute value inside a sum, take tests that "
                 "are proved, and of weighted rows nothing is: leave out one of them"
             )
         kind = "betting" if rates.is_one else "boxes"

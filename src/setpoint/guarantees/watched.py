@@ -144,7 +144,7 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
             raise GoalError(
                 f"{linked.written} holds where one of several statements does, and rows can only "
                 "be watched for statements that all have to hold: name one of them, for example "
-                "with .on(...) or label="
+                "with .on(...) or `label`"
             )
         names = _Names(linked, counted)
         found = [_increments(counted, x, i, linked, names) for x in leaves(part)]

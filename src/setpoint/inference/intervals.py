@@ -120,7 +120,7 @@ def interval_of(x: RateFunction, counted: CountedRates, level: float) -> Interva
     level : float
     """
     if not 0.0 < level < 1.0:
-        raise InputError(f"level must lie between 0 and 1, got {level!r}")
+        raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
     tail = (1.0 - level) / 2.0
     value = counted.value(x)
     if not x.features:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inference.proportions import quantile
 from setpoint.inference.tails import at_least, successes_needed
 from setpoint.typing import Floats
@@ -111,19 +111,21 @@ def fresh_labels(
     """
     for name, share in (("wins", wins), ("losses", losses), ("changed", changed)):
         if not (_is_number(share) or (name == "changed" and share is None)):
-            raise InputTypeError(f"{name} is a share of the rows, from 0 to 1, got {share!r}")
+            raise InputTypeError(
+                f"{quoted(name)} is a share of the rows, from 0 to 1, got {share!r}"
+            )
     decisive = wins + losses
     changed = decisive if changed is None else changed
     for name, share in (("wins", wins), ("losses", losses), ("changed", changed)):
         if not 0.0 <= share <= 1.0 + 1e-9:
-            raise InputError(f"{name} is a share of the rows, from 0 to 1, got {share}")
+            raise InputError(f"{quoted(name)} is a share of the rows, from 0 to 1, got {share}")
     if decisive > changed + 1e-9:
         raise InputError(f"wins and losses, {decisive}, exceed the share of changes, {changed}")
     for name, chance in (("confidence", confidence), ("power", power)):
         if not _is_number(chance):
-            raise InputTypeError(f"{name} lies between 0 and 1, got {chance!r}")
+            raise InputTypeError(f"{quoted(name)} lies between 0 and 1, got {chance!r}")
         if not 0.0 < chance < 1.0:
-            raise InputError(f"{name} lies between 0 and 1, got {chance}")
+            raise InputError(f"{quoted(name)} lies between 0 and 1, got {chance}")
     if wins - losses <= ROUNDING:
         return None
     m = _decisive_rows(wins / decisive, 1.0 - confidence, power)

@@ -16,7 +16,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from setpoint.caller import warn_caller
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 
@@ -50,9 +50,11 @@ def frame_of(X: Any, name: str = "X") -> nw.DataFrame[Any] | None:
             return None
         columns = frame.columns
     except DuplicateError:
-        raise InputError(f"{name} has duplicate column names; every name must be unique") from None
+        raise InputError(
+            f"{quoted(name)} has duplicate column names; every name must be unique"
+        ) from None
     if len(set(columns)) != len(columns):
-        raise InputError(f"{name} has duplicate column names; every name must be unique")
+        raise InputError(f"{quoted(name)} has duplicate column names; every name must be unique")
     return frame
 
 
@@ -92,7 +94,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         if of_list and not all(issubclass(t, str) for t in set(map(type, values))):
             array = np.array(values, dtype=object)  # NumPy had turned numbers into text
     except ValueError:
-        raise InputError(f"{name} should be a 1d array, got a ragged list") from None
+        raise InputError(f"{quoted(name)} should be a 1d array, got a ragged list") from None
     if array.ndim == 2 and array.shape[1] == 1:
         if warn:
             from sklearn.exceptions import DataConversionWarning
@@ -105,7 +107,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         array = array.ravel()
     if array.ndim != 1:
         got = f"an array of shape {array.shape}" if array.ndim else described(values)
-        raise InputError(f"{name} should be a 1d array, got {got} instead.")
+        raise InputError(f"{quoted(name)} should be a 1d array, got {got} instead.")
     return array
 
 
@@ -120,11 +122,13 @@ def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
     frame = frame_of(X)
     if frame is None:
         raise InputError(
-            f"{argument} names columns of X ({name!r}), but X is {described(X)}, which has no "
-            "column names; pass a frame as X, or the columns themselves, one value a row"
+            f"{quoted(argument)} names columns of X ({name!r}), but X is {described(X)}, which has "
+            "no column names; pass a frame as X, or the columns themselves, one value a row"
         )
     if name not in frame.columns:
-        raise InputError(f"{argument}: X has no column {name!r} ({nearest(name, frame.columns)})")
+        raise InputError(
+            f"{quoted(argument)}: X has no column {name!r} ({nearest(name, frame.columns)})"
+        )
     return frame.get_column(name)
 
 
@@ -143,7 +147,7 @@ def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:
         It names the argument and both lengths.
     """
     if len(values) != n_rows:
-        raise InputError(f"{name} has {len(values)} rows, {n_rows} are expected")
+        raise InputError(f"{quoted(name)} has {len(values)} rows, {n_rows} are expected")
 
 
 def levels_of(column: Column, name: str) -> list[Any]:
@@ -159,8 +163,8 @@ def levels_of(column: Column, name: str) -> list[Any]:
     except TypeError:
         odd = next(v for v in column.values.tolist() if _unhashable(v))
         raise InputTypeError(
-            f"{name} holds values of type {type(odd).__name__}; text, numbers or booleans are "
-            "expected"
+            f"{quoted(name)} holds values of type {type(odd).__name__}; text, numbers or booleans "
+            "are expected"
         ) from None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
@@ -69,7 +69,7 @@ class ClassOrder:
         for label in found.tolist():
             if label not in self.labels:
                 raise InputError(
-                    f"{name} holds the label {label!r}, which is not a class "
+                    f"{quoted(name)} holds the label {label!r}, which is not a class "
                     f"({nearest(label, self.labels)})"
                 )
             table.append(self.labels.index(label))
@@ -110,13 +110,15 @@ def classes_of(
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
     if len(labels) < 2:
         what = name if classes is None else "classes"
-        raise InputError(f"{what} holds one class only, {labels[0]!r}; at least two are needed")
+        raise InputError(
+            f"{quoted(what)} holds one class only, {labels[0]!r}; at least two are needed"
+        )
     if pos_label is not None:
         if len(labels) > 2:
-            raise InputError(f"pos_label is for two classes, {name} holds {len(labels)}")
+            raise InputError(f"`pos_label` is for two classes, {name} holds {len(labels)}")
         if pos_label not in labels:
             raise InputError(
-                f"pos_label {pos_label!r} is not a class ({nearest(pos_label, labels)})"
+                f"`pos_label` {pos_label!r} is not a class ({nearest(pos_label, labels)})"
             )
     elif len(labels) == 2:
         pos_label = settled_positive(labels, y, classes, category)
@@ -183,8 +185,8 @@ def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray
     array = _numbers(scores, name)
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
         raise InputError(
-            f"{name} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one column "
-            f"for each of [{some(classes.sorted.tolist())}]"
+            f"{quoted(name)} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one "
+            f"column for each of [{some(classes.sorted.tolist())}]"
         )
     if array.ndim == 2:
         array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
@@ -226,24 +228,24 @@ def posteriors(
         out = np.column_stack([1.0 - column, column])
     elif array.ndim != 2 or array.shape[1] != n:
         raise InputError(
-            f"{name} has shape {array.shape}; {n} classes need posteriors (N, {n}), one column "
-            f"for each of [{some(classes.sorted.tolist())}]"
+            f"{quoted(name)} has shape {array.shape}; {n} classes need posteriors (N, {n}), one "
+            f"column for each of [{some(classes.sorted.tolist())}]"
         )
     else:
         out = np.ascontiguousarray(array[:, classes.order]) if classes.positive_first else array
     if out.size and (lowest := float(out.min())) < -_ROUNDING:
         row = int(out.min(axis=1).argmin())
         raise InputError(
-            f"{name} are not posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. Calibrated "
-            "probabilities are needed where rules are sought over posteriors"
+            f"{quoted(name)} are not posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. "
+            "Calibrated probabilities are needed where rules are sought over posteriors"
         )
     sums = out.sum(axis=1)
     off = np.abs(sums - 1.0)
     if len(off) and (worst := float(off.max())) > _MOST_OFF:
         row = int(off.argmax())
         raise InputError(
-            f"{name} are not posteriors: row {row} sums to {sums[row]:.6g}; a sum may be off by "
-            f"{_MOST_OFF:g} at most"
+            f"{quoted(name)} are not posteriors: row {row} sums to {sums[row]:.6g}; a sum may be "
+            f"off by {_MOST_OFF:g} at most"
         )
     # Divided again, a last bit would part rows that the rule, which divides nothing, is then
     # given tied; sums in float32 are off by 1e-7. Row by row, so that a row is the same in any
@@ -267,10 +269,11 @@ def _numbers(scores: Any, name: str) -> Array:
         found = (
             type(array.flat[0]).__name__ if array.dtype == object and array.size else array.dtype
         )
-        raise InputTypeError(f"{name} holds values of type {found}; scores are numbers")
+        raise InputTypeError(f"{quoted(name)} holds values of type {found}; scores are numbers")
     if array.dtype.kind in "iu" and array.size and int(np.abs(array).max()) > 2**53:
         raise InputError(
-            f"{name} holds integers beyond 2**53, which float64 cannot tell apart; pass their ranks"
+            f"{quoted(name)} holds integers beyond 2**53, which float64 cannot tell apart; pass "
+            "their ranks"
         )
     return array
 
@@ -280,7 +283,7 @@ def _finite(array: Array, name: str) -> NDArray[np.float64]:
     if not np.isfinite(out).all():
         bad = ~np.isfinite(out)
         raise InputError(
-            f"{name} holds {int(bad.sum())} NaN or infinite values, the first in row "
+            f"{quoted(name)} holds {int(bad.sum())} NaN or infinite values, the first in row "
             f"{int(bad.argmax())}; scores are finite"
         )
     return out

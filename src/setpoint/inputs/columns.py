@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.inputs.arrays import (
@@ -127,13 +127,13 @@ def _named(
         shape: Any = (len(given), len(given[0])) if nested else getattr(given, "shape", ())
         if len(shape) > 1 and shape[1] != 1:
             raise InputError(
-                f"{what} has the shape {shape} and no column names; pass a frame, or a dict from "
-                "names to columns"
+                f"{quoted(what)} has the shape {shape} and no column names; pass a frame, or a "
+                "dict from names to columns"
             )
         return [(_name_of(given, wanted, who), given, what)]
     for name, _ in items:
         if not isinstance(name, str) or not name:
-            raise InputTypeError(f"{what}: column names must be text, found {name!r}")
+            raise InputTypeError(f"{quoted(what)}: column names must be text, found {name!r}")
     return [(name, values, f"{what}[{name!r}]") for name, values in items]
 
 
@@ -152,7 +152,7 @@ def _of_X(names: list[str], X: Any) -> list[tuple[str, Any, str]]:
     out = [(name, column_of(X, name, what), f"{what}[{name!r}]") for name in names]
     for i, name in enumerate(names):
         if name in names[:i]:
-            raise InputError(f"{what} names the column {name!r} of X twice")
+            raise InputError(f"{quoted(what)} names the column {name!r} of X twice")
     return out
 
 
@@ -163,7 +163,7 @@ def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:
         return name
     if len(wanted) > 1:
         raise InputError(
-            f"sensitive_features is one column without a name, but {who} {some(wanted)}; pass a "
+            f"`sensitive_features` is one column without a name, but {who} {some(wanted)}; pass a "
             "frame, or a dict from names to columns"
         )
     return wanted[0] if wanted else "sensitive_feature"
@@ -236,7 +236,7 @@ def check_groups(
     TypeError
         If they cannot be compared (lists, dicts).
     """
-    where = f"sensitive_features[{name!r}]"
+    where = f"`sensitive_features[{name!r}]`"
     values = column.values
     kind = values.dtype.kind
     if kind == "O":
@@ -256,8 +256,8 @@ def check_groups(
         odd = "" if kind in "biufU" else str(values.dtype)
     if gone.any() and not missing:
         raise InputError(
-            f"{where} has {first_bad(gone, 'missing')}; give them a group of their own, for "
-            "example with fillna('unknown') in pandas or fill_null('unknown') in polars"
+            f"{where} has {first_bad(gone, 'missing')}; fill them in, for example with "
+            "'unknown', which is a group of its own then"
         )
     if infinite.any():
         raise InputError(
@@ -271,6 +271,5 @@ def check_groups(
     if not free and len(levels) > most:
         raise InputError(
             f"{where} has {len(levels)} distinct values, at most {most} are allowed since "
-            "each is a group of its own; bin them first, for example with numpy.digitize or "
-            "pandas.cut"
+            "each is a group of its own; join them into fewer first, such as ranges"
         )

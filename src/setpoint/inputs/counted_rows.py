@@ -302,8 +302,8 @@ def _fitting(counts: Counts, own: FrameRows) -> int:
     q = int(np.floor(_MOST_BITS - bits)) - 1
     if q < 0:
         raise InputError(
-            f"{own.where}sample_weight: {counts.n_rows} rows of weights up to {most:.3g} are more "
-            "than whole numbers of 63 bits can count; divide the weights by a number"
+            f"{own.where}`sample_weight`: {counts.n_rows} rows of weights up to {most:.3g} are "
+            "more than whole numbers of 63 bits can count; divide the weights by a number"
         )
     return min(q, _FINEST)
 
@@ -324,7 +324,7 @@ def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
             name = by.score if role == "score" else by.weight
             argument = "scores" if role == "score" else "sample_weight"
             raise InputError(
-                f"{own.where}{argument}: {int(counts.rows[bad].sum())} of {counts.n_rows} rows "
+                f"{own.where}`{argument}`: {int(counts.rows[bad].sum())} of {counts.n_rows} rows "
                 f"have a {role} that is {what} in the column {name!r}; scores are finite numbers, "
                 "weights too and not negative"
             )
@@ -361,7 +361,7 @@ def _classes(
     try:
         return classes_of(classes, None, pos_label, "y", goal=goal)
     except TypeError as error:
-        raise InputTypeError(f"y: {error}") from None
+        raise InputTypeError(f"`y`: {error}") from None
 
 
 def _as_rows(
@@ -387,7 +387,7 @@ def _as_rows(
         for key in by[name].keys:
             for value in () if again else key.only or ():
                 if value not in lines.levels[by[name].keys.index(key)]:
-                    where = "X" if name is None else f"the data set {name!r}"
+                    where = "`X`" if name is None else f"the data set {name!r}"
                     raise EmptyPopulationError(
                         f"the goal refers to {key.name} = {value!r}, and no row of {where} has "
                         "that value"

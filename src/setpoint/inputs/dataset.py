@@ -92,15 +92,15 @@ def as_datasets(datasets: Any) -> dict[str, Dataset]:
         return {}
     if not isinstance(datasets, Mapping):
         raise InputTypeError(
-            "datasets must be a dict from names to Dataset, (X, y) or X, found "
+            "`datasets` must be a dict from names to Dataset, (X, y) or X, found "
             f"{type(datasets).__name__}"
         )
     result: dict[str, Dataset] = {}
     for name, value in datasets.items():
         if not isinstance(name, str):
-            raise InputTypeError(f"datasets: names must be text, found {name!r}")
+            raise InputTypeError(f"`datasets`: names must be text, found {name!r}")
         if not name.strip():
-            raise InputError("datasets: a name is empty")
+            raise InputError("`datasets`: a name is empty")
         result[name] = _as_dataset(name, value)
     return result
 
@@ -109,11 +109,11 @@ def _as_dataset(name: str, value: Any) -> Dataset:
     if isinstance(value, Dataset):
         return value
     if value is None:
-        raise InputTypeError(f"datasets[{name!r}] is None; pass a Dataset, (X, y) or X")
+        raise InputTypeError(f"`datasets[{name!r}]` is None; pass a Dataset, (X, y) or X")
     if isinstance(value, tuple):
         if len(value) != 2:
             raise InputError(
-                f"datasets[{name!r}] is a tuple of {len(value)}; pass (X, y), or a Dataset with "
+                f"`datasets[{name!r}]` is a tuple of {len(value)}; pass (X, y), or a Dataset with "
                 "weights and side information by name"
             )
         return Dataset(*value)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
 from setpoint.inputs.classes import ClassOrder
 from setpoint.parameters import is_number
@@ -117,7 +117,9 @@ class Deployed:
             If it is a model without its fit.
         """
         if self.is_model and X is None:
-            raise InputTypeError(f"{name} is a model, and there is no X here: pass its predictions")
+            raise InputTypeError(
+                f"{quoted(name)} is a model, and there is no X here: pass its predictions"
+            )
         values = one_column(self._values(X, name), name)
         if self.threshold is not None:
             accepted = finite_scores(values, name) >= self.threshold
@@ -126,8 +128,8 @@ class Deployed:
             return classes.codes(decided[accepted.astype(np.intp)], name, n_rows)
         if values.dtype.kind == "f" and (values[np.isfinite(values)] % 1.0).any():
             raise InputError(
-                f"{name} holds decisions (which classes), got continuous numbers: of scores say "
-                "the threshold, Deployed(scores, threshold=...)"
+                f"{quoted(name)} holds decisions (which classes), got continuous numbers: of "
+                "scores say the threshold, Deployed(scores, threshold=...)"
             )
         return classes.codes(values, name, n_rows)
 
@@ -143,7 +145,7 @@ class Deployed:
             column = self.column
             if column is not None and column not in (column_names(X) or ()):
                 raise InputError(
-                    f"X has no column {column!r}, which holds the deployed model's scores, and "
+                    f"`X` has no column {column!r}, which holds the deployed model's scores, and "
                     "this model uses them as a feature"
                 )
             where = "baseline" if column is None else f"the column {column!r}"
@@ -167,8 +169,8 @@ class Deployed:
             return self.source.predict(X)
         except NotFittedError as error:
             raise NotFittedError(
-                f"{name} is a {type(self.source).__name__} that is not fitted; a search copies it "
-                "without its fit: wrap it in sklearn.frozen.FrozenEstimator"
+                f"{quoted(name)} is a {type(self.source).__name__} that is not fitted; a search "
+                "copies it without its fit: wrap it in sklearn.frozen.FrozenEstimator"
             ) from error
 
 

@@ -13,9 +13,38 @@ from setpoint.errors import InputError
 
 __all__ = ["CheckpointError", "atomic_write", "check_settings", "check_writable"]
 
+_WORDS = {
+    "rows": "the number of rows",
+    "features": "the number of features",
+    "data": "the digest of the rows",
+}
+"""Of what is remembered beside arguments."""
+
 
 class CheckpointError(InputError):
-    """A checkpoint that is damaged, not a checkpoint, not to be written, or of another run."""
+    """A checkpoint that is damaged, not a checkpoint, not to be written, or of another run.
+
+    Attributes
+    ----------
+    path : path or None
+        The file.
+    setting : str or None
+        What differs where the file is of another run; else None.
+    was, now : object
+        The value of `setting` in the file, and in this run.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        path: str | os.PathLike[str] | None = None,
+        setting: str | None = None,
+        was: Any = None,
+        now: Any = None,
+    ) -> None:
+        super().__init__(message)
+        self.path, self.setting, self.was, self.now = path, setting, was, now
 
 
 def check_writable(path: Path) -> None:
@@ -27,14 +56,16 @@ def check_writable(path: Path) -> None:
     """
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise CheckpointError(f"{path}: there is no folder for this checkpoint")
+        raise CheckpointError(f"{path}: there is no folder for this checkpoint", path=path)
     if path.is_dir():
-        raise CheckpointError(f"{path} is a folder; a checkpoint is a file")
+        raise CheckpointError(f"{path} is a folder; a checkpoint is a file", path=path)
     try:  # the folder may not be writable, or no real one
         with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{path.name}."):
             pass
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise CheckpointError(
+            f"{path} cannot be written: {error.strerror or error}", path=path
+        ) from None
 
 
 def check_settings(
@@ -59,15 +90,19 @@ def check_settings(
     >>> check_settings(Path("a.ckpt"), "training", {"seed": 0}, {"seed": 1})
     Traceback (most recent call last):
     ...
-    setpoint.inputs.files.CheckpointError: a.ckpt is of another training: seed was 0 and is 1
-    now; give another path, or remove the file to start anew
+    setpoint.inputs.files.CheckpointError: a.ckpt is of another training: `seed` was 0 and is
+    1 now; give another `checkpoint`, or remove the file to start anew
     """
     for name in [*wanted, *found]:
         was, now = found.get(name, "not set"), wanted.get(name, "not set")
         if was != now:
             raise CheckpointError(
-                f"{path} is of another {run}: {name} was {was} and is {now} now; give another "
-                "path, or remove the file to start anew"
+                f"{path} is of another {run}: {_WORDS.get(name, f'`{name}`')} was {was} and is "
+                f"{now} now; give another `checkpoint`, or remove the file to start anew",
+                path=path,
+                setting=name,
+                was=was,
+                now=now,
             )
 
 

@@ -67,26 +67,27 @@ class FrameRows:
         twice = [name for i, name in enumerate(self.posteriors) if name in self.posteriors[:i]]
         if twice:
             raise InputError(
-                f"{self.where}scores: the column {twice[0]!r} is named twice; one column for each "
-                "class is allowed"
+                f"{self.where}`scores`: the column {twice[0]!r} is named twice; one column for "
+                "each class is allowed"
             )
         for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
             given: object = name
             if not isinstance(given, str):
                 raise InputTypeError(
-                    f"{self.where}{role} is the name of a column of the table, found "
+                    f"{self.where}`{role}` is the name of a column of the table, found "
                     f"{type(name).__name__}"
                 )
             if name not in known:
                 raise InputError(
-                    f"{self.where}{role}: the table has no column {name!r} ({nearest(name, known)})"
+                    f"{self.where}`{role}`: the table has no column {name!r} "
+                    f"({nearest(name, known)})"
                 )
         numbers = [(role, roles[role]) for role in ("scores", "sample_weight")]
         for role, column in [*numbers, *(("scores", name) for name in self.posteriors)]:
             if column is not None and known[column] != "number":
                 raise InputTypeError(
-                    f"{self.where}{role}: the column {column!r} holds {known[column]}, allowed are "
-                    "numbers"
+                    f"{self.where}`{role}`: the column {column!r} holds {known[column]}, allowed "
+                    "are numbers"
                 )
 
     def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
@@ -111,8 +112,8 @@ class FrameRows:
         baseline = self.baseline if dataset in goal.needs.baseline else None
         if self.baseline is not None and not goal.needs.baseline:
             raise InputError(
-                f"{self.where}baseline: the goal does not refer to the deployed model, and a table "
-                f"elsewhere is not compared with it; leave out {self.baseline!r}"
+                f"{self.where}`baseline`: the goal does not refer to the deployed model, and a "
+                f"table elsewhere is not compared with it; leave out {self.baseline!r}"
             )
         alone = [Key(n) for n in (self.y, self.decided, baseline) if n is not None]
         values = [
@@ -165,7 +166,7 @@ def frame_rows_of(
     }
     for name, given in (datasets or {}).items():
         own = given if isinstance(given, Dataset) else Dataset(given)
-        source, where = source_of(own.X), f"datasets[{name!r}]: "
+        source, where = source_of(own.X), f"`datasets[{name!r}]`: "
         known = source.columns()
         label = y if own.y is None and y in known else own.y
         changed = {"weight": own.sample_weight, "baseline": own.baseline}

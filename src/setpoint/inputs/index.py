@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, quoted
 from setpoint.inputs.deployed import Deployed
 
 __all__ = ["aligned", "taken"]
@@ -51,8 +51,8 @@ def aligned(given: Any, X: Any, name: str) -> Any:
     if index.is_unique and own.is_unique and bool(own.isin(index).all()):
         return given.loc[index]
     raise InputError(
-        f"{name} and X have different indexes, so that it is not clear which rows belong together; "
-        f"give {name} the index of X, or go by position with .to_numpy()"
+        f"{quoted(name)} and X have different indexes, so that it is not clear which rows belong "
+        f"together; give {name} the index of X, or go by position with .to_numpy()"
     )
 
 

@@ -166,13 +166,13 @@ class CheckedData:
         for name in goal.needs.datasets:
             if name not in known:
                 raise GoalError(
-                    f"the goal refers to the data set {name!r}, which datasets= does not hold "
+                    f"the goal refers to the data set {name!r}, which `datasets` does not hold "
                     f"({nearest(name, known)})"
                 )
         for name in known:
             if name not in goal.needs.datasets:
                 warn_caller(
-                    f"datasets: the goal does not refer to {name!r}; it is left out",
+                    f"`datasets`: the goal does not refer to {name!r}; it is left out",
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
         named = _names(decide_on)
@@ -307,7 +307,7 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
         return None if decide_on == "auto" else (decide_on,)
     if isinstance(decide_on, Sequence) and all(isinstance(name, str) for name in decide_on):
         return tuple(sorted(set(decide_on)))
-    raise InputError(f"decide_on is 'auto', None or names of columns, got {decide_on!r}")
+    raise InputError(f"`decide_on` is 'auto', None or names of columns, got {decide_on!r}")
 
 
 def _segments(
@@ -327,8 +327,8 @@ def _segments(
             if name not in known:
                 where = "X" if dataset is None else f"the data set {dataset!r}"
                 raise GoalError(
-                    f"decide_on: {where} has no column {name!r} ({nearest(name, known)}); columns "
-                    "come from sensitive_features"
+                    f"`decide_on`: {where} has no column {name!r} ({nearest(name, known)}); "
+                    "columns come from `sensitive_features`"
                 )
     return named
 
@@ -365,7 +365,7 @@ def _table(
     y_name: str,
     unlabelled: bool,
 ) -> Table:
-    where = "" if dataset is None else f"datasets[{dataset!r}]: "
+    where = "" if dataset is None else f"`datasets[{dataset!r}]`: "
     if r.n_rows == 0:
         raise InputError(f"{where or 'X: '}there are no rows")
     true = None
@@ -373,13 +373,13 @@ def _table(
         true = classes.codes(r.y, f"{where}{y_name}", r.n_rows)
     elif dataset in goal.needs.labels and not unlabelled:
         raise GoalError(
-            f"{where}the goal measures a rate there that needs labels, and {y_name} is None"
+            f"{where}the goal measures a rate there that needs labels, and `{y_name}` is None"
         )
     weight = check_weight(r.sample_weight, r.n_rows, f"{where}sample_weight")
     given = Deployed.of(r.baseline)
     if given is None and dataset in goal.needs.baseline:
         raise GoalError(
-            f"{where}the goal refers to the deployed model: pass its predictions as baseline="
+            f"{where}the goal refers to the deployed model: pass its predictions as `baseline`"
         )
     deployed = None
     if given is not None:

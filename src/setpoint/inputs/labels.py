@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.inputs.arrays import (
     Array,
@@ -61,7 +61,7 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
     """
     array = one_column(y, name, warn=True)
     if array.size == 0:
-        raise InputError(f"{name} is empty")
+        raise InputError(f"{quoted(name)} is empty")
     kind: str = array.dtype.kind
     if kind == "O":
         array, kind = _one_kind(array, name)
@@ -72,18 +72,22 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
     elif kind == "c":
         raise InputError(f"Complex data not supported: {name} holds {array.dtype}")
     else:
-        raise InputTypeError(f"{name} holds {array.dtype}; labels are text, integers or booleans")
+        raise InputTypeError(
+            f"{quoted(name)} holds {array.dtype}; labels are text, integers or booleans"
+        )
     if classes is None:
         return found, codes
     known, order = check_labels(classes, "classes")
     if len(known) != len(order):
         repeated = known[np.bincount(order) > 1].tolist()
-        raise InputError(f"classes holds {some(repeated)} more than once")
+        raise InputError(f"`classes` holds {some(repeated)} more than once")
     place = {label: i for i, label in enumerate(known[order].tolist())}
     labels = found.tolist()
     outside = [label for label in labels if label not in place]
     if outside:
-        raise InputError(f"{name} holds {some(outside)}; the classes are {some(list(place))}")
+        raise InputError(
+            f"{quoted(name)} holds {some(outside)}; the classes are {some(list(place))}"
+        )
     return known[order], np.array([place[label] for label in labels], dtype=np.int64)[codes]
 
 
@@ -141,21 +145,21 @@ def check_weight(
         if not odd:
             array = np.array([np.nan if is_missing(v) else float(v) for v in array.tolist()])
     if array.dtype.kind not in "biuf":
-        raise InputTypeError(f"{name} must hold numbers, found {found}")
+        raise InputTypeError(f"{quoted(name)} must hold numbers, found {found}")
     check_length(array, n_rows, name)
     weight: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     tests = {"NaN": np.isnan(weight), "infinite": np.isinf(weight), "negative": weight < 0}
     for what, bad in tests.items():
         if bad.any():
             raise InputError(
-                f"{name} has {first_bad(bad, what)}; weights are finite and not negative"
+                f"{quoted(name)} has {first_bad(bad, what)}; weights are finite and not negative"
             )
     if n_rows and not all_zero and not weight.any():
-        raise InputError(f"{name} is zero everywhere; at least one weight must be positive")
+        raise InputError(f"{quoted(name)} is zero everywhere; at least one weight must be positive")
     extreme = (weight != 0) & ((weight < _LIGHTEST) | (weight > 1 / _LIGHTEST))
     if extreme.any():
         raise InputError(
-            f"{name} has {first_bad(extreme, 'extreme')}; positive weights lie between "
+            f"{quoted(name)} has {first_bad(extreme, 'extreme')}; positive weights lie between "
             f"{_LIGHTEST:g} and {1 / _LIGHTEST:g}, where their squares can be added"
         )
     return weight
@@ -168,24 +172,27 @@ def _one_kind(array: Array, name: str) -> tuple[Array, str]:
     distinct, codes = levels_of(column, name), column.codes
     gone = np.array([is_missing(v) for v in distinct], dtype=bool)[codes]
     if gone.any():
-        raise InputError(f"{name} has {first_bad(gone, 'missing')}; drop these rows or label them")
+        raise InputError(
+            f"{quoted(name)} has {first_bad(gone, 'missing')}; drop these rows or label them"
+        )
     types = set(map(type, values))
     examples = {kind_of(t): next(v for v in values if type(v) is t) for t in types}
     if "other" in examples:
         odd = type(examples["other"]).__name__
         raise InputTypeError(
-            f"{name} holds labels of type {odd}; labels are text, integers or booleans"
+            f"{quoted(name)} holds labels of type {odd}; labels are text, integers or booleans"
         )
     if len(examples) > 1:
         found = " and ".join(f"{kind} ({examples[kind]!r})" for kind in sorted(examples))
         raise InputTypeError(
-            f"{name} mixes {found}; labels are of one kind: convert them, for example to text"
+            f"{quoted(name)} mixes {found}; labels are of one kind: convert them, for example to "
+            "text"
         )
     if "text" in examples:
         return array, "U"
     array = np.array(values)
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} holds integers beyond 64 bits; use text labels")
+        raise InputError(f"{quoted(name)} holds integers beyond 64 bits; use text labels")
     return array, array.dtype.kind
 
 
@@ -203,7 +210,7 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
         for what, bad in {"missing": np.isnan(array), "infinite": np.isinf(array)}.items():
             if bad.any():
                 raise InputError(
-                    f"{name} has {first_bad(bad, what)}; drop these rows or label them"
+                    f"{quoted(name)} has {first_bad(bad, what)}; drop these rows or label them"
                 )
         part = array != np.floor(array)
         if part.any():

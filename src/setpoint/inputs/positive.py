@@ -100,6 +100,6 @@ def unsettled(labels: Sequence[Label], name: str) -> ValueError:
     one, other = labels
     return InputError(
         f"{name} holds the text labels {one!r} and {other!r}, and which of them is the positive "
-        f"class is not known: pass pos_label={one!r} or pos_label={other!r}, or labels as an "
+        f"class is not known: pass `pos_label={one!r}` or `pos_label={other!r}`, or labels as an "
         "ordered category, the positive class last"
     )

@@ -87,14 +87,14 @@ class PosteriorRows:
         known = counted.classes.sorted.tolist()
         if classes is not None and list(classes) != known:
             raise InputError(
-                "classes are in sorted order without repetitions, as the columns of the posteriors "
-                f"are: {known}, got {list(classes)}"
+                "`classes` are in sorted order without repetitions, as the columns of the "
+                f"posteriors are: {known}, got {list(classes)}"
             )
         if len(known) != len(own.posteriors):
             raise InputError(
-                f"scores names {len(own.posteriors)} columns {list(own.posteriors)}, and there are "
-                f"{len(known)} classes; one column for each of [{some(known)}] is allowed, in this "
-                "order (classes= names those that y does not hold)"
+                f"`scores` names {len(own.posteriors)} columns {list(own.posteriors)}, and there "
+                f"are {len(known)} classes; one column for each of [{some(known)}] is allowed, in "
+                "this order (`classes` names those that y does not hold)"
             )
         lines = len(counted.inputs.rows.true)
         return cls(goal, own, counted, counted.confusion(np.zeros(lines, np.int64)))

@@ -36,8 +36,8 @@ def decided_inputs(
     """
     if datasets is not None and not isinstance(datasets, Mapping):
         raise InputTypeError(
-            "datasets must be a dict from names to (y_true or None, y_pred) or Dataset, found "
-            f"{type(datasets).__name__}"
+            "`datasets` must be a dict from names to (`y_true` or None, `y_pred`) or Dataset, "
+            f"found {type(datasets).__name__}"
         )
     sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
     if classes is None:
@@ -47,8 +47,8 @@ def decided_inputs(
         classes = union_of([(y, name) for y, name in given if y is not None])
         if len(classes) < 2:
             raise InputError(
-                f"y_true and y_pred hold one class only, {classes.tolist()[0]!r}; pass all classes "
-                "as classes=, at least two"
+                f"`y_true` and `y_pred` hold one class only, {classes.tolist()[0]!r}; pass all "
+                "classes as `classes`, at least two"
             )
     known = classes_of(y_true, classes, pos_label, "y_true", goal=goal)
     decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
@@ -68,5 +68,5 @@ def _pair(name: str, value: Any) -> Dataset:
     if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
         return Dataset(value[1], value[0])
     raise InputTypeError(
-        f"datasets[{name!r}] is (y_true or None, y_pred) or a Dataset, got {value!r:.60}"
+        f"`datasets[{name!r}]` is (`y_true` or None, `y_pred`) or a Dataset, got {value!r:.60}"
     )

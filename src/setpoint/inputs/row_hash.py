@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import (
@@ -207,7 +207,7 @@ def _frame_sum(
     for name in names:
         if name not in there:
             near = nearest(name, frame.columns)
-            raise InputError(f"X has no column {name!r}, seen in fit ({near})")
+            raise InputError(f"`X` has no column {name!r}, seen in fit ({near})")
     if len(set(names)) != len(names):
         raise InputError("feature_names holds a name twice")
     constants = _constants(start, len(names))
@@ -220,7 +220,7 @@ def _frame_sum(
 
 def _sparse_sum(X: Any, start: np.uint64) -> Bits:
     if X.ndim != 2:
-        raise InputError(f"X is sparse of shape {X.shape}; rows and columns are expected")
+        raise InputError(f"`X` is sparse of shape {X.shape}; rows and columns are expected")
     rows = X.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -242,15 +242,15 @@ def _table(X: Any) -> NDArray[Any]:
         if array.dtype.kind in "US" and not hasattr(X, "dtype"):
             array = np.array(X, dtype=object)  # NumPy had turned numbers beside text into text
     except ValueError:
-        raise InputError("X is a ragged list: its rows differ in length") from None
+        raise InputError("`X` is a ragged list: its rows differ in length") from None
     if array.ndim == 0:
-        raise InputError(f"X must have rows; found a {type(X).__name__}")
+        raise InputError(f"`X` must have rows; found a {type(X).__name__}")
     return array.reshape(len(array), math.prod(array.shape[1:]))
 
 
 def _check_width(shape: tuple[int, ...], feature_names: Sequence[str] | None) -> None:
     if feature_names is not None and shape[-1] != len(feature_names):
-        raise InputError(f"X has {shape[-1]} columns, fit saw {len(feature_names)}")
+        raise InputError(f"`X` has {shape[-1]} columns, fit saw {len(feature_names)}")
 
 
 # ---------------------------------------------------------------------------- canonical bits
@@ -267,7 +267,7 @@ def _bits(array: NDArray[Any], name: str, *, exact: bool = False) -> Bits:
     if kind in "OUST":
         return _object_bits(array.astype(object, copy=False), name, exact)
     raise InputTypeError(
-        f"{name} holds {array.dtype}; text, numbers, booleans or dates are expected"
+        f"{quoted(name)} holds {array.dtype}; text, numbers, booleans or dates are expected"
     )
 
 
@@ -296,7 +296,9 @@ def _time_bits(array: NDArray[Any], name: str) -> Bits:
     elif unit in ("ps", "fs", "as"):
         array, unit, count = array.astype(f"{array.dtype.kind}8[ns]"), "ns", 1
     if unit not in _NANOSECONDS:
-        raise InputTypeError(f"{name} holds {array.dtype}, which has no length in nanoseconds")
+        raise InputTypeError(
+            f"{quoted(name)} holds {array.dtype}, which has no length in nanoseconds"
+        )
     ticks = array.astype(np.int64).astype(np.uint64)
     scale = np.uint64(_NANOSECONDS[unit] * count & _ALL)
     bits = _mix(ticks * scale + np.uint64(_MARK[array.dtype.kind]))
@@ -311,7 +313,9 @@ def _object_bits(values: NDArray[Any], name: str, exact: bool) -> Bits:
         try:
             return _float_bits(values.astype(np.float64))  # None becomes NaN
         except OverflowError:
-            raise InputError(f"{name} holds an integer beyond the range of float64") from None
+            raise InputError(
+                f"{quoted(name)} holds an integer beyond the range of float64"
+            ) from None
     column = Column(values)
     distinct, codes = levels_of(column, name), column.codes
     return np.array([_one(v, name, exact) for v in distinct], dtype=np.uint64)[codes]
@@ -332,13 +336,13 @@ def _one(value: Any, name: str, exact: bool) -> int:
         return int(_time_bits(np.array([time]), name)[0])
     if not isinstance(value, (int, float, Decimal, np.integer, np.floating, np.bool_)):
         raise InputTypeError(
-            f"{name} holds values of type {type(value).__name__}; text, numbers, booleans or dates "
-            "are expected"
+            f"{quoted(name)} holds values of type {type(value).__name__}; text, numbers, booleans "
+            "or dates are expected"
         )
     try:
         number = float(value)
     except OverflowError:
-        raise InputError(f"{name} holds an integer beyond the range of float64") from None
+        raise InputError(f"{quoted(name)} holds an integer beyond the range of float64") from None
     bits = int(_float_bits(np.array([number]))[0])
     if exact and isinstance(value, (int, np.integer)):
         bits += (int(value) - int(number)) * _GOLDEN

@@ -293,7 +293,7 @@ class OnlineFClassifier(GoalClassifier):
         engine = self.__dict__.get("engine_")
         if engine is None and self.classes is None:
             raise NotFittedError(
-                "a stream that begins with predict needs classes= in the constructor"
+                "a stream that begins with predict needs `classes` in the constructor"
             )
         rows = self._as_rows(X, reset=engine is None)
         if engine is None:
@@ -433,7 +433,9 @@ class OnlineFClassifier(GoalClassifier):
         """
         found = load_model(path, trusted=trusted)
         if not isinstance(found, cls):
-            raise ModelFileError(f"{path} holds a {type(found).__name__}, no {cls.__name__}")
+            raise ModelFileError(
+                f"{path} holds a {type(found).__name__}, no {cls.__name__}", path=path
+            )
         return found
 
     # ------------------------------------------------------------------ shared steps

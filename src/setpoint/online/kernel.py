@@ -86,7 +86,7 @@ def run(
         end = _stream(X.data, X.indices, X.indptr, state.weights, *rest)
     if end < 0:
         raise NotFiniteError(
-            f"X holds NaN, infinite values or values too large for a score, in row {-1 - end}"
+            f"`X` holds NaN, infinite values or values too large for a score, in row {-1 - end}"
         )
     return int(end)
 

@@ -89,7 +89,7 @@ class Waiting:
         """
         again = [i for i in ids if i in self._rows]
         if again:
-            raise InputError(f"ids: {some(again)} were predicted already and wait for labels")
+            raise InputError(f"`ids`: {some(again)} were predicted already and wait for labels")
         _check_once(ids)
 
     def add(self, ids: Sequence[Hashable], rows: Sequence[WaitingRow]) -> None:
@@ -114,18 +114,18 @@ class Waiting:
         _check_once(ids)
         learnt = [i for i in ids if self._gone.get(i) == "learnt"]
         if learnt:
-            raise InputError(f"ids: {some(learnt)} were learnt already; nothing was learnt now")
+            raise InputError(f"`ids`: {some(learnt)} were learnt already; nothing was learnt now")
         unknown = [i for i in ids if i not in self._rows and i not in self._gone]
         if unknown:
             raise InputError(
-                f"ids: {some(unknown)} were never predicted, or left the buffer of {self.size} "
+                f"`ids`: {some(unknown)} were never predicted, or left the buffer of {self.size} "
                 "rows long ago; nothing was learnt now"
             )
         expired = [i for i in ids if i in self._gone]
         if expired:
             warn_caller(
                 f"labels came for {some(expired)}, which had left the buffer of {self.size} rows; "
-                "these were not learnt. buffer_size= keeps more",
+                "these were not learnt. `buffer_size` keeps more",
                 ExpiredWarning,
             )
         return [k for k, i in enumerate(ids) if i in self._rows]
@@ -171,7 +171,7 @@ class Waiting:
 def _check_once(ids: Sequence[Hashable]) -> None:
     twice = [i for i, n in Counter(ids).items() if n > 1]
     if twice:
-        raise InputError(f"ids holds {some(twice)} more than once")
+        raise InputError(f"`ids` holds {some(twice)} more than once")
 
 
 def _stacked(rows: list[Any]) -> Any:

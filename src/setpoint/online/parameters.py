@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.online import state as at
@@ -91,12 +91,12 @@ class Options:
         StreamGoal(wanted, (negative, positive))  # refuses goals that no stream can be counted by
         if beta is None and solver not in ("sketch", "half"):
             raise InputError(
-                f"solver={solver!r} maximises fbeta or jaccard of the positive class, without "
-                f"constraints, and the goal is '{wanted}'; solver='sketch' takes it"
+                f"`solver={solver!r}` maximises fbeta or jaccard of the positive class, without "
+                f"constraints, and the goal is '{wanted}'; `solver='sketch'` takes it"
             )
         for name, needed in (("n", "fofo"), ("window", "sketch")):
             if getattr(given, name) is not None and solver != needed:
-                raise InputError(f"{name} is for solver={needed!r}, got it with solver={solver!r}")
+                raise InputError(f"`{name}` is for `solver={needed!r}`, got `solver={solver!r}`")
         step = given.step
         if step == "auto":
             step = (_CONSTANT_STEPS if constant else _STEPS)["nag" if own else learner]
@@ -134,13 +134,13 @@ def _check_own(given: Any) -> None:
             )
         if solver not in ("sketch", "half"):
             raise InputError(
-                f"solver={solver!r} needs posteriors, and {type(learner).__name__} has no "
-                "predict_proba; solver='sketch' takes any score"
+                f"`solver={solver!r}` needs posteriors, and {type(learner).__name__} has no "
+                "predict_proba; `solver='sketch'` takes any score"
             )
     for name, default in (("step", "auto"), ("constant_step", False)):
         if getattr(given, name) != default:
             raise InputError(
-                f"{name} is for the learners of this library; your own has its own step"
+                f"{quoted(name)} is for the learners of this library; your own has its own step"
             )
 
 

@@ -67,7 +67,7 @@ class StreamGoal:
     def __init__(self, goal: Goal, classes: tuple[Label, Label]) -> None:
         require_rows_alone(
             goal,
-            "a stream is counted by true and predicted class alone; PlugInClassifier takes such "
+            "a stream is counted by true and predicted class alone; `PlugInClassifier` takes such "
             "goals, on rows that are kept",
         )
         self.goal = goal

@@ -113,7 +113,7 @@ class OnlineF(base.Classifier):
         for name in settings:
             if name not in _SETTINGS:
                 raise InputTypeError(
-                    f"beside goal, classes and pos_label OnlineF takes {', '.join(_SETTINGS)}, "
+                    f"beside goal, classes and `pos_label` OnlineF takes {', '.join(_SETTINGS)}, "
                     f"got {name}"
                 )
         given = OnlineFClassifier(goal, **settings)
@@ -227,7 +227,7 @@ class OnlineF(base.Classifier):
         except (KeyError, TypeError):
             declare = "; other labels are declared, classes=(one, other)"
             raise InputError(
-                f"y is {y!r}, which is not a class ({nearest(y, self._codes)})"
+                f"`y` is {y!r}, which is not a class ({nearest(y, self._codes)})"
                 + (declare if self.classes is None else "")
             ) from None
 

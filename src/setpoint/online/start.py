@@ -104,7 +104,7 @@ def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrde
     except ValueError as error:
         if declared is None and "one class only" in str(error):
             raise InputError(
-                f"{error}. A stream may begin so: declare classes=, both labels"
+                f"{error}. A stream may begin so: declare `classes`, both labels"
             ) from None
         raise
 
@@ -118,7 +118,7 @@ def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
     """
     found = check_labels(classes, "classes")[0].tolist()
     if found != known.tolist():
-        raise InputError(f"classes are {found}, and were {known.tolist()} so far")
+        raise InputError(f"`classes` are {found}, and were {known.tolist()} so far")
 
 
 def weights_for(
@@ -134,7 +134,7 @@ def weights_for(
         return None
     if not engine.takes_weights:
         raise InputError(
-            f"sample_weight: {type(engine.model).__name__}.partial_fit takes no weights"
+            f"`sample_weight`: {type(engine.model).__name__}.partial_fit takes no weights"
         )
     return check_weight(sample_weight, n_rows, all_zero=all_zero)
 
@@ -150,5 +150,5 @@ def names_of(ids: Any) -> list[Hashable]:
     names: list[Hashable] = one_column(ids, "ids").tolist()
     odd = [name for name in names if isinstance(name, bool) or not isinstance(name, (str, int))]
     if odd:
-        raise InputTypeError(f"ids are text or whole numbers, got {odd[0]!r}")
+        raise InputTypeError(f"`ids` are text or whole numbers, got {odd[0]!r}")
     return names

@@ -54,8 +54,8 @@ class Checkpoint:
     ...     Checkpoint(checkpoint.path, {"seed": 1}).read()
     Traceback (most recent call last):
     ...
-    setpoint.inputs.files.CheckpointError: ... is of another training: seed was 0 and
-    is 1 now; give another path, or remove the file to start anew
+    setpoint.inputs.files.CheckpointError: ... is of another training: `seed` was 0 and
+    is 1 now; give another `checkpoint`, or remove the file to start anew
     """
 
     def __init__(
@@ -105,15 +105,20 @@ class Checkpoint:
             return None
         metadata, arrays = self._opened()
         if "setpoint checkpoint" not in metadata:
-            raise CheckpointError(f"{self.path} is not a checkpoint; it was left as it is")
+            raise CheckpointError(
+                f"{self.path} is not a checkpoint; it was left as it is", path=self.path
+            )
         if metadata["setpoint checkpoint"] != _FORMAT:
             raise CheckpointError(
                 f"{self.path} is a checkpoint in format {metadata['setpoint checkpoint']}, and "
-                f"this setpoint reads format {_FORMAT}"
+                f"this setpoint reads format {_FORMAT}",
+                path=self.path,
             )
         settings, text = metadata.get("settings", ""), metadata.get("state", "")
         if metadata.get("checksum") != _checksum(settings, text, arrays):
-            raise CheckpointError(f"{self.path} is damaged: its checksum does not fit")
+            raise CheckpointError(
+                f"{self.path} is damaged: its checksum does not fit", path=self.path
+            )
         self._check_settings(json.loads(settings))
         out: dict[str, Any] = _decoded(json.loads(text), arrays)
         return out
@@ -134,7 +139,8 @@ class Checkpoint:
         except (error, OSError, TypeError, AttributeError) as why:
             raise CheckpointError(
                 f"{self.path} is not a checkpoint, or was cut short; it was left as it is: give "
-                "another path, or remove the file to start anew"
+                "another `checkpoint`, or remove the file to start anew",
+                path=self.path,
             ) from why
 
     def _check_settings(self, found: dict[str, Any]) -> None:

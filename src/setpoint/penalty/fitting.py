@@ -55,7 +55,7 @@ def _least(table: Table, wanted: Any) -> float:
     least = least_accepted(wanted, totals[1], row_unit(table.weight))
     if least > sum(totals):
         raise InputError(
-            f"min_positives is {least:g}, and the rows have a weight of {sum(totals):g}"
+            f"`min_positives` is {least:g}, and the rows have a weight of {sum(totals):g}"
         )
     return least
 
@@ -156,7 +156,8 @@ def carry_out(estimator: Any, prepared: Prepared) -> None:
         else:
             train_network(plan, estimator.module, checkpoint)
     if not plan.pool.best:
-        raise StoppedError("; ".join(plan.notes) or "there was no candidate")
+        limit = "seconds" if plan.pool.limits.is_late else None
+        raise StoppedError("; ".join(plan.notes) or "there was no candidate", limit=limit)
     plan.notes.extend(plan.pool.limits.notes)
 
 
@@ -170,7 +171,7 @@ def _split(e: Any, data: Table, seed: int) -> tuple[Codes | None, Codes | None]:
     fewest = int(np.bincount(data.labels).min())
     if min(share, 1.0 - share) * fewest < 1:
         raise InputError(
-            f"validation_fraction is {share:g}, and the smaller class has {fewest} rows: one at "
+            f"`validation_fraction` is {share:g}, and the smaller class has {fewest} rows: one at "
             "least has to be on each side"
         )
     index = np.arange(len(data.labels))

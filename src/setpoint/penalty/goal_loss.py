@@ -146,7 +146,7 @@ class GoalLoss(torch.nn.Module):
         super().__init__()
         if solver not in _SOLVERS:
             raise InputError(
-                f"solver is one of {', '.join(map(repr, _SOLVERS))}, got {solver!r} "
+                f"`solver` is one of {', '.join(map(repr, _SOLVERS))}, got {solver!r} "
                 f"({nearest(solver, _SOLVERS)})"
             )
         if memory != "auto":
@@ -296,7 +296,7 @@ class GoalLoss(torch.nn.Module):
         N, P = seen.totals
         if N <= 0 or P <= 0:
             missing = "1" if P <= 0 else "0"
-            raise InputError(f"y has no row of class {missing}: a threshold needs both classes")
+            raise InputError(f"`y` has no row of class {missing}: a threshold needs both classes")
         goal = self._loss.goal.with_totals(N, P)
         return best_cut(goal, seen.scores, seen.positive, seen.weight, self._least(P))
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.parameters import is_integer, is_number
 
 __all__ = ["check_number", "check_whole", "checked", "floats"]
@@ -28,10 +28,10 @@ def checked(logits: Any, y: Any, weight: Any, name: str = "logits") -> tuple[Any
     z = _tensor(name, logits, "floating-point numbers")
     y = _tensor("y", y, "0 and 1, as numbers or bool")
     if not z.is_floating_point():
-        raise InputTypeError(f"{name} are floating-point numbers, got {z.dtype}")
+        raise InputTypeError(f"{quoted(name)} are floating-point numbers, got {z.dtype}")
     if z.ndim == 0 or z.ndim > 2 or z.shape[1:] not in ((), (1,)):
         raise InputError(
-            f"{name} have shape (n,) or (n, 1), one number a row, got {tuple(z.shape)}"
+            f"{quoted(name)} have shape (n,) or (n, 1), one number a row, got {tuple(z.shape)}"
         )
     z = z.reshape(-1)
     z = z.float() if z.element_size() < 4 else z
@@ -56,7 +56,9 @@ def _tensor(name: str, x: Any, allowed: str) -> torch.Tensor:
     try:
         return torch.as_tensor(x if isinstance(x, list | tuple) else np.asarray(x, order="C"))
     except (TypeError, ValueError, RuntimeError) as error:
-        raise InputTypeError(f"{name} is a tensor or array of {allowed}, got {_what(x)}") from error
+        raise InputTypeError(
+            f"{quoted(name)} is a tensor or array of {allowed}, got {_what(x)}"
+        ) from error
 
 
 def _what(x: Any) -> str:
@@ -72,11 +74,11 @@ def _what(x: Any) -> str:
 def _like(name: str, x: torch.Tensor, z: torch.Tensor, as_: str) -> torch.Tensor:
     if x.shape not in ((len(z),), (len(z), 1)):
         raise InputError(
-            f"{name} has shape ({len(z)},) or ({len(z)}, 1), as there are {len(z)} {as_}, "
+            f"{quoted(name)} has shape ({len(z)},) or ({len(z)}, 1), as there are {len(z)} {as_}, "
             f"got {tuple(x.shape)}"
         )
     if x.is_complex():
-        raise InputTypeError(f"{name} holds real numbers, got {x.dtype}")
+        raise InputTypeError(f"{quoted(name)} holds real numbers, got {x.dtype}")
     return x.reshape(-1).to(z.device)
 
 
@@ -91,22 +93,26 @@ def _complain(z: torch.Tensor, y: torch.Tensor, w: torch.Tensor | None, name: st
                 "features are not finite. Nothing of this batch is remembered"
             )
         raise InputError(
-            f"{name} are finite numbers, got {float(z[i])} in row {i} and {int(bad.sum())} such "
-            f"rows in all: {why}"
+            f"{quoted(name)} are finite numbers, got {float(z[i])} in row {i} and {int(bad.sum())} "
+            f"such rows in all: {why}"
         )
     bad = (y != 0) & (y != 1)
     if bad.any():
         i = int(bad.nonzero()[0])
-        raise InputError(f"y holds 0 and 1, got {y[i].item()} in row {i}")
+        raise InputError(f"`y` holds 0 and 1, got {y[i].item()} in row {i}")
     if w is not None:
         i = int((~(w.isfinite() & (w >= 0))).nonzero()[0])
-        raise InputError(f"weight holds finite numbers that are at least 0, got {w[i]} in row {i}")
+        raise InputError(
+            f"`weight` holds finite numbers that are at least 0, got {w[i]} in row {i}"
+        )
 
 
 def check_whole(name: str, value: Any, least: int, other: str = "") -> None:
     """Refuse what is not a whole number of at least `least`; `other`: what else is allowed."""
     if not is_integer(value) or value < least:
-        raise InputError(f"{name} is {other}a whole number of at least {least}, got {value!r}")
+        raise InputError(
+            f"{quoted(name)} is {other}a whole number of at least {least}, got {value!r}"
+        )
 
 
 def check_number(name: str, value: Any, least: float | None, other: str = "") -> None:
@@ -114,4 +120,4 @@ def check_number(name: str, value: Any, least: float | None, other: str = "") ->
     allowed = "above 0" if least is None else f"of at least {least:g}"
     fine = is_number(value) and math.isfinite(value)
     if not fine or (value <= 0 if least is None else value < least):
-        raise InputError(f"{name} is {other}a finite number {allowed}, got {value!r}")
+        raise InputError(f"{quoted(name)} is {other}a finite number {allowed}, got {value!r}")

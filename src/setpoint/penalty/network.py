@@ -263,7 +263,7 @@ class _Descent:
         if n < size or self.team.least_part(size) == 1:
             raise InputError(
                 "module normalises batches, which takes two rows of a batch in each process: "
-                f"batch_size={size} of {n} rows leaves fewer"
+                f"`batch_size={size}` of {n} rows leaves fewer"
             )
         return n // size
 

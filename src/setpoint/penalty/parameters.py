@@ -38,11 +38,11 @@ def check_sources(estimator: Any) -> None:
     """
     path = estimator.checkpoint
     if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
-        raise InputError(f"checkpoint is a path or None, got {path!r}")
+        raise InputError(f"`checkpoint` is a path or None, got {path!r}")
     module = estimator.module
     if not callable(module) and module not in ("linear", "mlp"):
         raise InputError(
-            f"module is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
+            f"`module` is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
         )
 
 

@@ -29,7 +29,7 @@ _ROUNDING = 1e-12
 _SPREAD = np.array([1.0, -1.0, 0.0])
 """Of equally good counts those with the largest A - B."""
 WHOLE = (
-    f"a model is trained for {Portfolio.takes}; PlugInClassifier takes such goals, after training"
+    f"a model is trained for {Portfolio.takes}; `PlugInClassifier` takes such goals, after training"
 )
 """Why goals over more than that are refused."""
 
@@ -195,8 +195,8 @@ class Tradeoff:
             how = "rises with accepted negatives"
         raise ShapeError(
             f"{what} {text}: it {how} somewhere, and a model is trained for {Portfolio.takes}, "
-            "such as recall, precision, F-beta, accuracy, G-mean and cost; PlugInClassifier takes "
-            "any goal, after training"
+            "such as recall, precision, F-beta, accuracy, G-mean and cost; `PlugInClassifier` "
+            "takes any goal, after training"
         )
 
 

@@ -78,7 +78,7 @@ def _best_threshold(
     except InfeasibleError as error:
         raise InfeasibleError(
             f"no threshold on the best of {pool.n_offered:,} iterates meets the goal and predicts "
-            f"{pool.least:g} rows positive, as min_positives asks; with {accepted:g} rows it is "
+            f"{pool.least:g} rows positive, as `min_positives` asks; with {accepted:g} rows it is "
             "met",
             violation=error.violation,
         ) from None
@@ -91,7 +91,7 @@ def selection_notes(plan: Plan, *, certified: bool = False) -> list[str]:
         what = "rows have" if pool.weight is None else "of the rows' weight has"
         notes.append(
             f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
-            "nothing. min_positives= sets it."
+            "nothing. `min_positives` sets it."
         )
     if not certified:
         notes.append(_flattered(plan))
@@ -107,7 +107,7 @@ def _flattered(plan: Plan) -> str:
         return (
             f"What is counted on the {len(plan.train):,} rows that the model was trained on "
             "flatters it, as the best of its many iterates there was kept: new rows will do "
-            "worse. validation_fraction= holds rows out."
+            "worse. `validation_fraction` holds rows out."
         )
     return (
         f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "

@@ -164,19 +164,19 @@ def certify(
     first = candidates[0]
     if goal is None:
         if not isinstance(first, GoalClassifier):
-            raise InputTypeError(f"goal is missing: a {type(first).__name__} has none of its own")
+            raise InputTypeError(f"`goal` is missing: a {type(first).__name__} has none of its own")
         check_is_fitted(first)
         goal = first._goal()
     goal = as_goal(goal)
     settings = promised(goal, confidence)
     if settings is None:
-        raise InputError("confidence is a number above 0 and below 1, got None")
+        raise InputError("`confidence` is a number above 0 and below 1, got None")
     if settings.guarantee == "approximate":
-        raise InputError("guarantee='approximate' fits a model; certify fits none")
+        raise InputError("`guarantee='approximate'` fits a model; certify fits none")
     anew = new_rule is True or (new_rule == "auto" and not several and _has_scores_alone(first))
     if new_rule not in ("auto", True, False) or (anew and several):
         raise InputError(
-            f"new_rule is 'auto', True or False, and with a list not True, got {new_rule!r}"
+            f"`new_rule` is 'auto', True or False, and with a list not True, got {new_rule!r}"
         )
     rows = {
         "sample_weight": sample_weight, "sensitive_features": sensitive_features,
@@ -210,7 +210,9 @@ def _as_they_are(
 ) -> Certified:
     """Test what models and rules decide."""
     if settings.for_next is not None:
-        raise InputError("for_next goes with a new rule (new_rule=True), whose cut-off it moves")
+        raise InputError(
+            "`for_next` goes with a new rule (`new_rule=True`), whose cut-off it moves"
+        )
     first = candidates[0]
     known = isinstance(first, GoalClassifier)
     classes = first._classes if known else classes_of(y, None, pos_label, goal=goal)
@@ -282,7 +284,7 @@ def _counted(
     seen = 0.0 if digest is None else digest.share_of(given[None].X, given[None].sample_weight)
     if seen > 0.0:
         raise InputError(
-            f"X: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
+            f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
             "rows that certify take no part in anything else"
         )
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}

@@ -54,20 +54,20 @@ class Checkpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.path, (str, os.PathLike)):
             raise InputTypeError(
-                f"checkpoint is the path of a file, found {type(self.path).__name__}"
+                f"`checkpoint` is the path of a file, found {type(self.path).__name__}"
             )
         self.path = Path(self.path)
         if not self.path.parent.is_dir():
-            raise InputError(f"checkpoint: there is no folder {str(self.path.parent)!r}")
+            raise InputError(f"`checkpoint`: there is no folder {str(self.path.parent)!r}")
         if self.path.is_dir():
-            raise InputError(f"checkpoint: {str(self.path)!r} is a folder; name a file in it")
+            raise InputError(f"`checkpoint`: {str(self.path)!r} is a folder; name a file in it")
         try:  # before any pass, not after it
             with self._new.open("ab"):
                 pass
             self._new.unlink()
         except OSError as error:
             raise InputError(
-                f"checkpoint: {str(self.path)!r} cannot be written ({error.strerror})"
+                f"`checkpoint`: {str(self.path)!r} cannot be written ({error.strerror})"
             ) from None
 
     def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, Counts]] | None:
@@ -88,13 +88,13 @@ class Checkpoint:
             head = json.loads(str(arrays.pop("head")))
         except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(
-                f"checkpoint: {str(self.path)!r} is not one, or is damaged ({error}); name another "
-                "file, or remove it"
+                f"`checkpoint`: {str(self.path)!r} is not one, or is damaged ({error}); name "
+                "another file, or remove it"
             ) from None
         for what, own in self._head().items():
             if head.get(what) != own:
                 raise InputError(
-                    f"checkpoint: {str(self.path)!r} is of another {what}: "
+                    f"`checkpoint`: {str(self.path)!r} is of another {what}: "
                     f"{head.get(what)!r}, and not {own!r}; name another file, or remove it"
                 )
         self._arrays = arrays

@@ -388,7 +388,7 @@ class PlugInClassifier(FitsTables):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it refers to a "
                 f"positive class, and y holds {len(classes.labels)} classes "
-                f"({some(list(classes.labels))}); name one with label=, "
+                f"({some(list(classes.labels))}); name one with `label`, "
                 "or reduce over the classes, as in recall.min()"
             )
         if len(classes.labels) > 2 and goal.is_blackbox:

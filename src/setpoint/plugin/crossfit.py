@@ -140,13 +140,13 @@ def splits_of(
     """
     splits = folds_of(cv, X, y, seed, params)
     if not splits:
-        raise InputError("cv: there is no split (what is iterated over once is empty afterwards)")
+        raise InputError("`cv`: there is no split (what is iterated over once is empty afterwards)")
     if any(len(test) == 0 for _, test in splits):
-        raise InputError("cv: a fold has no rows to score")
+        raise InputError("`cv`: a fold has no rows to score")
     if not refit and len(splits) > 1:
         raise InputError(
-            f"cv: HoldOut needs a single split, and this gives {len(splits)}: give it a share, or "
-            "cv without it"
+            f"`cv`: HoldOut needs a single split, and this gives {len(splits)}: give it a share, "
+            "or cv without it"
         )
     return splits
 

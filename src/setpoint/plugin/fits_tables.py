@@ -78,7 +78,7 @@ class FitsTables(InnerModel, GoalClassifier):
         names = sensitive_features
         if not (names is None or isinstance(names, str) or _are_names(names)):
             raise InputTypeError(
-                "sensitive_features: of a dask DataFrame names of its columns, found "
+                "`sensitive_features`: of a dask DataFrame names of its columns, found "
                 f"{type(names).__name__}"
             )
         series = package("pandas").Series
@@ -170,8 +170,8 @@ class FitsTables(InnerModel, GoalClassifier):
         number = self.cv.rows_for_fit if isinstance(self.cv, HoldOut) else None
         if number is not None:
             raise InputError(
-                f"rows_for_fit: it splits tables elsewhere, and X is in memory, found {number!r}; "
-                "HoldOut(0.2) finds the rule on a share of the rows in memory"
+                "`rows_for_fit`: it splits tables elsewhere, and X is in memory, found "
+                f"{number!r}; HoldOut(0.2) finds the rule on a share of the rows in memory"
             )
 
     def _options(self, solver: Solver) -> Options:
@@ -195,13 +195,13 @@ class FitsTables(InnerModel, GoalClassifier):
         if not known or options.evidence == "soft":
             raise InputError(
                 "solver, evidence: on a table elsewhere the rule is found exactly, by labels "
-                f"(solver='auto' or 'exact', evidence='auto' or 'label'), found {self.solver!r} "
-                f"and {self.evidence!r}"
+                "(`solver='auto'` or 'exact', `evidence='auto'` or 'label'), found "
+                f"{self.solver!r} and {self.evidence!r}"
             )
         if promised(goal, self.confidence) is not None:
             raise GoalError(
-                "confidence: a fit on a table elsewhere does not certify; fit without it, and give "
-                "setpoint.certify the classifier and rows in memory that are not of the table"
+                "`confidence`: a fit on a table elsewhere does not certify; fit without it, and "
+                "give setpoint.certify the classifier and rows in memory that are not of the table"
             )
         return options
 
@@ -211,21 +211,21 @@ class FitsTables(InnerModel, GoalClassifier):
         """Refuse arguments that are for rows in memory."""
         if datasets or goal.needs.datasets:
             raise GoalError(
-                "datasets: further data sets do not go with a table elsewhere, found "
+                "`datasets`: further data sets do not go with a table elsewhere, found "
                 f"{sorted({*(datasets or {}), *goal.needs.datasets})}; fit on rows in memory, or "
                 "write scores to the tables and call setpoint.solve"
             )
         if certify_on is not None:
-            raise InputError("certify_on: rows of a table elsewhere do not certify; leave it out")
+            raise InputError("`certify_on`: rows of a table elsewhere do not certify; leave it out")
         if params:
             raise InputError(
-                f"fit got {sorted(params)}: with a table elsewhere sample_weight alone goes to the "
-                "model"
+                f"fit got {sorted(params)}: with a table elsewhere `sample_weight` alone goes to "
+                "the model"
             )
         cv = self.cv.cv if isinstance(self.cv, HoldOut) else self.cv
         if cv is not None and not self._is_given_fitted:
             raise InputError(
-                "cv: on a table elsewhere the model is fitted on some rows and the rule found on "
+                "`cv`: on a table elsewhere the model is fitted on some rows and the rule found on "
                 f"all others: None, HoldOut(rows_for_fit=...) or 'prefit', found {self.cv!r}"
             )
 
@@ -235,14 +235,14 @@ class FitsTables(InnerModel, GoalClassifier):
             return None
         if baseline is not None:
             raise InputError(
-                "baseline is given twice, to the constructor and to fit; evaluate would go by the "
-                "constructor's: leave one out"
+                "`baseline` is given twice, to the constructor and to fit; evaluate would go by "
+                "the constructor's: leave one out"
             )
         deployed = Deployed.of(self.baseline)
         assert deployed is not None
         if deployed.column is None or deployed.threshold is not None:
             raise InputTypeError(
-                "baseline: of a table elsewhere the name of a column with predictions, found "
+                "`baseline`: of a table elsewhere the name of a column with predictions, found "
                 f"{self.baseline!r}"
             )
         return deployed.column
@@ -258,7 +258,7 @@ class FitsTables(InnerModel, GoalClassifier):
         rows.keys(goal, None, tuple(columns or ()))
         if goal.needs.baseline and table.baseline is None:
             raise GoalError(
-                f"'{goal}' compares with the deployed model: baseline= names the column of the "
+                f"'{goal}' compares with the deployed model: `baseline` names the column of the "
                 "table with its predictions"
             )
 

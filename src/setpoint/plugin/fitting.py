@@ -158,9 +158,9 @@ class Task:
             return None
         if len(inputs.tables) > 1:
             raise GoalError(
-                "confidence: the model is fitted already and the goal refers to further data sets: "
-                "rows that are in several of them could choose the rule and certify it; give rows "
-                "of their own to certify with (certify_on=)"
+                "`confidence`: the model is fitted already and the goal refers to further data "
+                "sets: rows that are in several of them could choose the rule and certify it; give "
+                "rows of their own to certify with (`certify_on`)"
             )
         found = alike(content_of(self.data.X), self.data.judged.kinds(None))
         if found is None:
@@ -202,7 +202,7 @@ class Task:
             self.inputs.take(index).bind()
         except EmptyPopulationError as error:
             raise EmptyPopulationError(
-                f"cv: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
+                f"`cv`: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
                 f"and among them {error}; take more rows, or folds that have some"
             ) from None
 
@@ -274,7 +274,7 @@ class Task:
             )
         if self.goal.needs.datasets:
             raise GoalError(
-                "oracle is trained on the rows of X alone, and the goal refers to "
+                "`oracle` is trained on the rows of X alone, and the goal refers to "
                 f"{list(self.goal.needs.datasets)}"
             )
         weight = self.inputs.tables[None].weight

@@ -54,12 +54,12 @@ def labels_of(table: FitTable) -> tuple[NDArray[Any], int]:
     counts = table.source.count(GroupBy((Key(table.y),)))
     n_rows = int(counts.rows.sum())
     if not n_rows:
-        raise InputError("X: there are no rows")
+        raise InputError("`X`: there are no rows")
     levels = counts.levels[0]
     missing = int(counts.rows[[levels[code] is None for code in counts.codes[0]]].sum())
     if missing:
         raise InputError(
-            f"y: {missing:,} of {n_rows:,} rows have no value in the column {table.y!r}; leave "
+            f"`y`: {missing:,} of {n_rows:,} rows have no value in the column {table.y!r}; leave "
             "them out, or give them a value of their own"
         )
     types = {type(v) for v in levels}
@@ -187,10 +187,9 @@ class TableTask:
         if n >= self.n_rows:
             default = " (the default)" if self.rows_for_fit is None else ""
             raise InputError(
-                f"rows_for_fit: the model is fitted on {n:,} rows{default} and the rule found on "
+                f"`rows_for_fit`: the model is fitted on {n:,} rows{default} and the rule found on "
                 f"all others, but the table has {self.n_rows:,}: give fewer than that, as in "
-                f"cv=HoldOut(rows_for_fit={max(self.n_rows // 2, 1)}), or read the table into "
-                "memory"
+                f"`rows_for_fit={max(self.n_rows // 2, 1)}`"
             )
         return n / self.n_rows
 
@@ -226,7 +225,7 @@ class TableTask:
         table = self.table
         if not is_dask(self.frame):
             raise InputTypeError(
-                f"X: {type(self.model).__name__} learns on dask and takes a dask DataFrame, as "
+                f"`X`: {type(self.model).__name__} learns on dask and takes a dask DataFrame, as "
                 f"dask.dataframe.read_parquet gives one, found {type(self.frame).__name__}"
             )
         counts = table.source.only(share, table.columns).count(GroupBy((Key(table.y),)))
@@ -246,14 +245,14 @@ class TableTask:
             raise self._too_few(n_rows, labels)
         if n_rows >= self.n_rows:
             raise InputError(
-                f"rows_for_fit: all {self.n_rows:,} rows were chosen for the model and none is "
+                f"`rows_for_fit`: all {self.n_rows:,} rows were chosen for the model and none is "
                 "left to find the rule on; give a smaller number"
             )
 
     def _too_few(self, n_rows: int, labels: Any) -> ValueError:
         have = f"hold {some(list(labels))} alone" if n_rows else "are none"
         return InputError(
-            f"rows_for_fit: the {n_rows:,} rows that were chosen for the model {have}, y holds "
+            f"`rows_for_fit`: the {n_rows:,} rows that were chosen for the model {have}, y holds "
             f"{some(list(self.classes.labels))}; give a larger number, below {self.n_rows:,}"
         )
 

@@ -91,7 +91,7 @@ def frontier(
     """
     if isinstance(source, Evidence):
         if X is not None or y is not None:
-            raise InputTypeError("X= and y= are for a classifier; evidence has its rows")
+            raise InputTypeError("`X` and `y` are for a classifier; evidence has its rows")
         if goal is None:
             raise InputTypeError("frontier of evidence needs a goal")
         return frontier_of_evidence(
@@ -103,7 +103,7 @@ def frontier(
         )
     if not isinstance(source, GoalClassifier):
         raise InputTypeError(
-            f"frontier takes a fitted classifier or Evidence, got {type(source).__name__}"
+            f"`frontier` takes a fitted classifier or Evidence, got {type(source).__name__}"
         )
     return source._frontier(
         goal,

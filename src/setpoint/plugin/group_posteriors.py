@@ -64,7 +64,7 @@ def joint_labels(true: NDArray[Any], group: NDArray[Any], n: int) -> tuple[Codes
     if (true >= n).any():
         raise GoalError(
             "posteriors of group and class are learned from rows that have a label, and "
-            f"{int((true >= n).sum())} have none; let the rule look at the group (decide_on)"
+            f"{int((true >= n).sum())} have none; let the rule look at the group (`decide_on`)"
         )
     present, labels = np.unique(
         group.astype(np.int64) * n + true.astype(np.int64), return_inverse=True
@@ -302,7 +302,7 @@ class JointPosterior:
         if unseen:
             raise GoalError(
                 "posteriors of group and class were learned without rows of "
-                f"{', '.join(dict.fromkeys(unseen))}; let the rule look at the group (decide_on)"
+                f"{', '.join(dict.fromkeys(unseen))}; let the rule look at the group (`decide_on`)"
             )
         return np.array([place[g] for g in found], np.int64)
 

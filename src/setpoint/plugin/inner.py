@@ -107,8 +107,8 @@ class InnerModel(MetaEstimatorMixin):
             params = {}
         elif params and not has_fit_parameter(self.estimator, "sample_weight"):
             raise InputError(
-                f"sample_weight: {type(self.estimator).__name__}.fit takes none, and weights are "
-                "never ignored; use a model that takes them, metadata routing, or cv='prefit'"
+                f"`sample_weight`: {type(self.estimator).__name__}.fit takes none, and weights are "
+                "never ignored; use a model that takes them, metadata routing, or `cv='prefit'`"
             )
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 

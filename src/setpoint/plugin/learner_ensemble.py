@@ -40,8 +40,8 @@ def weight_parameter(learner: Any) -> str:
         return inner if get_config()["enable_metadata_routing"] else f"{name}__{inner}"
     if not has_fit_parameter(learner, "sample_weight"):
         raise InputError(
-            f"oracle: {type(learner).__name__}.fit takes no sample_weight, and a learner that is "
-            "trained for costs receives them as weights; use one that takes them, such as "
+            f"`oracle`: {type(learner).__name__}.fit takes no `sample_weight`, and a learner that "
+            "is trained for costs receives them as weights; use one that takes them, such as "
             "LogisticRegression"
         )
     return "sample_weight"
@@ -109,7 +109,7 @@ def answers(learner: Any, known: NDArray[np.int64], X: Any) -> NDArray[np.int64]
     answer = np.asarray(learner.predict(X)).ravel()
     if answer.dtype.kind not in "iu" or not np.isin(answer, np.arange(len(known))).all():
         raise InputError(
-            f"oracle: {type(learner).__name__} predicts a value that is not a class that it was "
+            f"`oracle`: {type(learner).__name__} predicts a value that is not a class that it was "
             "trained on; it has to be a classifier"
         )
     return np.asarray(known[answer])

@@ -143,9 +143,9 @@ def solve_many_classes(
         linked = link(goal, rows.codebook)
         if rows.codebook.hides_strata:
             raise GoalError(
-                f"decide_on: with several columns of posteriors the rule has to see every group "
+                f"`decide_on`: with several columns of posteriors the rule has to see every group "
                 f"that the goal names, and some are hidden from it ({rows.codebook.decide_on} is "
-                "what it sees); leave decide_on='auto', or solve a sample in memory"
+                "what it sees); leave `decide_on='auto'`, or solve a sample in memory"
             )
         linked.at(rows.labelled.marginals)  # posteriors would fill in for a class without rows
         limits = limited(options)
@@ -188,24 +188,24 @@ def _check(goal: Goal, options: Options) -> None:
     """
     if options.solver not in _SOLVERS:
         raise InputError(
-            f"solver: a table elsewhere with several columns of posteriors is solved by one of "
+            f"`solver`: a table elsewhere with several columns of posteriors is solved by one of "
             f"{list(_SOLVERS)}, found {options.solver!r}"
         )
     if options.evidence == "label":
         raise InputError(
-            "evidence: a table elsewhere with several columns of posteriors is solved by soft "
+            "`evidence`: a table elsewhere with several columns of posteriors is solved by soft "
             "evidence, whose gap is certified, found 'label'; 'auto' and 'soft' are allowed, and "
             "a sample in memory takes 'label'"
         )
     if goal.needs.baseline:
         raise GoalError(
-            "baseline: with several columns of posteriors decisions on a table elsewhere are not "
+            "`baseline`: with several columns of posteriors decisions on a table elsewhere are not "
             "compared with a deployed model's yet; solve a sample in memory"
         )
     if goal.needs.datasets:
         raise GoalError(
-            f"datasets: with several columns of posteriors a goal on a table elsewhere is of that "
-            f"table alone, and it refers to {list(goal.needs.datasets)}"
+            "`datasets`: with several columns of posteriors a goal on a table elsewhere is of "
+            f"that table alone, and it refers to {list(goal.needs.datasets)}"
         )
 
 

@@ -78,11 +78,11 @@ class Options:
         check(self, _ALLOWED)
         if self.solver == "exact" and self.evidence == "soft":
             raise InputError(
-                "evidence: solver='exact' counts decisions against labels, got 'soft'; "
+                "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; "
                 "'column-generation' takes it"
             )
         if self.oracle is not None and self.evidence == "soft":
-            raise InputError("evidence: an oracle's decisions are counted by labels, got 'soft'")
+            raise InputError("`evidence`: an oracle's decisions are counted by labels, got 'soft'")
 
     @classmethod
     def of(
@@ -124,14 +124,14 @@ class Options:
             if self.solver != "auto" or self.oracle is not None:
                 name = "column-generation" if self.oracle is not None else self.solver
                 raise InputError(
-                    f"solver={name!r} needs a formula, and {goal.objective} has none; "
+                    f"`solver={name!r}` needs a formula, and {goal.objective} has none; "
                     f"{WITHOUT_FORMULA}"
                 )
             out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
         if self.limits.evaluations is not None and not goal.is_blackbox:
             raise InputError(
-                "limits: evaluations are those of a metric without a formula, and "
-                f"{goal.objective} has one; leave out evaluations={self.limits.evaluations!r}"
+                "`limits`: evaluations are those of a metric without a formula, and "
+                f"{goal.objective} has one; leave out `evaluations={self.limits.evaluations!r}`"
             )
         if out.solver != "post-shift":
             return out
@@ -142,13 +142,13 @@ class Options:
             )
         if goal.needs.datasets:
             raise GoalError(
-                "solver='post-shift' measures on the rows of X alone, and the goal refers to "
-                f"{list(goal.needs.datasets)}; solver='auto' takes further data sets"
+                "`solver='post-shift'` measures on the rows of X alone, and the goal refers to "
+                f"{list(goal.needs.datasets)}; `solver='auto'` takes further data sets"
             )
         if self.evidence == "soft":
-            raise InputError("evidence: post-shift measures against labels, got 'soft'")
+            raise InputError("`evidence`: post-shift measures against labels, got 'soft'")
         if self.randomized is True:
-            raise InputError("randomized: post-shift finds rules without draws, got True")
+            raise InputError("`randomized`: post-shift finds rules without draws, got True")
         return out
 
     def takes_posteriors(self, n_classes: int) -> bool:
@@ -166,7 +166,7 @@ class Options:
             )
         if n_classes > 2 and self.solver == "post-shift":
             raise ShapeError(
-                "Only binary classification is supported by solver='post-shift': y holds "
+                "Only binary classification is supported by `solver='post-shift'`: y holds "
                 f"{n_classes} classes"
             )
         other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"

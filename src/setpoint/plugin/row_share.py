@@ -80,8 +80,8 @@ class RowShare:
             return row_draws(frame, key=self.key, feature_names=self.names)
         except TypeError as error:
             raise InputTypeError(
-                f"X: rows for the model are chosen by a hash of the row, and {error}; leave that "
-                "column out, or fit the model yourself and give it with cv='prefit'"
+                f"`X`: rows for the model are chosen by a hash of the row, and {error}; leave that "
+                "column out, or in Python give a fitted model with `cv='prefit'`"
             ) from None
 
     def check(self, draws: Floats) -> None:
@@ -96,8 +96,8 @@ class RowShare:
         repeated = float((sizes[place.ravel()] > 1).mean()) if len(draws) else 0.0
         if repeated > _MOST_REPEATED:
             raise InputError(
-                f"X: {100 * repeated:.3g} % of the rows equal others in all columns, at most "
+                f"`X`: {100 * repeated:.3g} % of the rows equal others in all columns, at most "
                 f"{100 * _MOST_REPEATED:.3g} % may: rows for the model are chosen by a hash of the "
-                "row, which takes equal rows together. Add a column that tells rows apart, or fit "
-                "the model yourself on other rows and give it with cv='prefit'"
+                "row, which takes equal rows together. Add a column that identifies rows, or in "
+                "Python give a model fitted on other rows with `cv='prefit'`"
             )

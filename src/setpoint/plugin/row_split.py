@@ -71,7 +71,7 @@ def _draws(frame: Any) -> Floats:
             total += column_draws(frame[name], key=_KEY + 1 + k)
         except TypeError as error:
             raise InputTypeError(
-                f"confidence: rows that certify are chosen by a hash of the row, and the column "
+                f"`confidence`: rows that certify are chosen by a hash of the row, and the column "
                 f"{name!r} holds what has none ({error}); leave that column out of the table"
             ) from None
         total %= 1.0
@@ -100,8 +100,8 @@ def check_sizes(n: int, share: float, n_rows: int, where: str = "") -> None:
 
 def _alike(found: str, where: str) -> str:
     return (
-        f"{where}confidence: rows that certify are chosen by a hash of all columns of the row, and "
-        f"rows that are alike cannot be distinguished: {found}, at most "
+        f"{where}`confidence`: rows that certify are chosen by a hash of all columns of the row, "
+        f"and rows that are alike cannot be distinguished: {found}, at most "
         f"{100 * _MOST_REPEATED:.3g} % may. Add a column that identifies rows, such as an id, to "
         "the table"
     )

@@ -120,8 +120,8 @@ def decide_counted(
             certifying = Certifying.of(whole, rows, options, confidence)
             if certifying.is_split and checkpoint is not None:
                 raise InputError(
-                    "checkpoint: where some rows find the rule and others certify it no counts are "
-                    f"kept between passes, found {str(checkpoint.path)!r}; None is allowed"
+                    "`checkpoint`: where some rows find the rule and others certify it no counts "
+                    f"are kept between passes, found {str(checkpoint.path)!r}; None is allowed"
                 )
             passes.rows = certifying.learning
         stored = None if checkpoint is None else checkpoint.read()
@@ -190,7 +190,7 @@ def _refuse_many(counted: CountedRows) -> None:
     if counted.codebook.n_classes > 2:
         labels = counted.classes.sorted.tolist()
         raise InputError(
-            f"scores: y holds {len(labels)} classes, found one column; a column of posteriors "
+            f"`scores`: y holds {len(labels)} classes, found one column; a column of posteriors "
             f"for each of [{some(labels)}] is allowed, as a list of names"
         )
 

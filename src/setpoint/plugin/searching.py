@@ -127,8 +127,9 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
         if not found.is_feasible:
             raise StoppedError(
                 f"{error}, and no rule that meets the goal was known by then: allow more "
-                "(limits=SearchLimits(seconds=, calls=)), loosen a bound, or take the rule that "
-                "comes nearest (on_infeasible='nearest')"
+                "(`limits`), loosen a bound, or take the rule that "
+                "comes nearest (`on_infeasible='nearest'`)",
+                limit=error.limit,
             ) from None
         space.limits.stop(error)
         found = replace(
@@ -157,7 +158,7 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
 def _of_posteriors(error: InfeasibleError, calibration: float, remedies: str) -> InfeasibleError:
     """The error for posteriors that labels may contradict."""
     return InfeasibleError(
-        f"{error}. So it is by the posteriors, which differ from the labels by up to "
+        f"{error.finding}. So it is by the posteriors, which differ from the labels by up to "
         f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {remedies}",
         violation=error.violation,
         blame=error.blame,

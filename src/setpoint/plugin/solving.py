@@ -225,10 +225,10 @@ def solve(
     goal = as_goal(goal)
     lazy = is_lazy(data)
     if watch is not None and not callable(watch):
-        raise InputTypeError(f"watch is a function of a pass, found {type(watch).__name__}")
+        raise InputTypeError(f"`watch` is a function of a pass, found {type(watch).__name__}")
     if lazy and scores is None:
         raise InputTypeError(
-            "scores: of a table it is the name of the column of scores, found None"
+            "`scores`: of a table it is the name of the column of scores, found None"
         )
     if not lazy and (tol is not None or exact or checkpoint is not None or watch is not None):
         raise InputError(
@@ -244,7 +244,7 @@ def solve(
     ).settled(goal)
     if options.oracle is not None:
         raise InputError(
-            "solver: an oracle is trained on features, and there are scores alone; "
+            "`solver`: an oracle is trained on features, and there are scores alone; "
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
     if lazy:
@@ -286,7 +286,7 @@ def solve(
     posterior = options.takes_posteriors(len(known.labels))
     if posterior and classes is not None and list(classes) != known.sorted.tolist():
         raise InputError(
-            "classes are in sorted order without repetitions, as the columns of the posteriors "
+            "`classes` are in sorted order without repetitions, as the columns of the posteriors "
             f"are: {known.sorted.tolist()}, got {list(classes)}"
         )
     first, notes = scores_for(data, known, posterior)

@@ -54,27 +54,27 @@ def solve_lazy(
     """
     require_formula(goal)
     if y is None:
-        raise InputTypeError("y is the name of the column of labels, found None")
+        raise InputTypeError("`y` is the name of the column of labels, found None")
     promise = promised(goal, confidence)
     if isinstance(scores, (list, tuple)) and len(scores) > 1:
         if promise is not None:
             raise InputError(
-                "confidence: rules over several columns of posteriors in a table elsewhere are not "
-                f"certified, found {promise.level or 'one of a constraint'}; one column of scores "
-                "is allowed, or certify the rule on rows in memory"
+                "`confidence`: rules over several columns of posteriors in a table elsewhere are "
+                f"not certified, found {promise.level or 'one of a constraint'}; one column of "
+                "scores is allowed, or certify the rule on rows in memory"
             )
         if exact:
             raise InputError(
-                "exact: rules over several columns of posteriors are found to within a certified "
-                "gap, found True; tol= says how small"
+                "`exact`: rules over several columns of posteriors are found to within a certified "
+                "gap, found True; `tol` says how small"
             )
         if checkpoint is not None:
             raise InputError(
-                "checkpoint: with several columns of posteriors no counts are kept between passes, "
-                f"found {checkpoint!r}; None is allowed"
+                "`checkpoint`: with several columns of posteriors no counts are kept between "
+                f"passes, found {checkpoint!r}; None is allowed"
             )
         if pos_label is not None and len(scores) > 2:
-            raise InputError(f"pos_label is for two classes, scores names {len(scores)} columns")
+            raise InputError(f"`pos_label` is for two classes, scores names {len(scores)} columns")
         own = frame_rows_of(
             frame,
             y,
@@ -134,12 +134,12 @@ def solve_lazy(
 def _within(tol: float | None, exact: bool) -> float:
     flag: object = exact
     if not isinstance(flag, bool):
-        raise InputTypeError(f"exact is True or False, found {exact!r}")
+        raise InputTypeError(f"`exact` is True or False, found {exact!r}")
     if tol is None:
         return 0.0 if exact else _TOL
     given: object = tol
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= tol < 1.0:
-        raise InputError(f"tol is a number from 0 to 1, found {tol!r}")
+        raise InputError(f"`tol` is a number from 0 to 1, found {tol!r}")
     if exact and tol > 0.0:
-        raise InputError(f"tol, exact: exact=True is tol=0, found tol={tol!r}")
+        raise InputError(f"`tol`, `exact`: `exact=True` is `tol=0`, found `tol={tol!r}`")
     return float(tol)

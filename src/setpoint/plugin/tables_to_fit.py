@@ -105,23 +105,23 @@ class FitTable:
         for role, name in [*given, *(("sensitive_features", name) for name in names)]:
             if not isinstance(name, str):
                 raise InputTypeError(
-                    f"{role} is the name of a column of the table, found {type(name).__name__}"
+                    f"`{role}` is the name of a column of the table, found {type(name).__name__}"
                 )
             if name not in known:
                 raise InputError(
-                    f"{role}: the table has no column {name!r} ({nearest(name, known)})"
+                    f"`{role}`: the table has no column {name!r} ({nearest(name, known)})"
                 )
         if sample_weight is not None and known[sample_weight] != "number":
             raise InputTypeError(
-                f"sample_weight: the column {sample_weight!r} holds {known[sample_weight]}, "
+                f"`sample_weight`: the column {sample_weight!r} holds {known[sample_weight]}, "
                 "allowed are numbers"
             )
         taken = {y, sample_weight, baseline}
         features = tuple(name for name in known if name not in taken)
         if not features:
             raise InputError(
-                f"X: the table has no column beside {some([n for n in taken if n])}, and the model "
-                "needs features"
+                f"`X`: the table has no column beside {some([n for n in taken if n])}, and the "
+                "model needs features"
             )
         deployed = kept if baseline is None else baseline
         return cls(source, y, features, sample_weight, deployed, tuple(names))
@@ -154,8 +154,8 @@ def _source_of(X: Any) -> Partitions:
         return Partitions.of_dask(X)
     if is_lazy(X):
         raise InputTypeError(
-            "X: a model is fitted and asked piece by piece, on dask DataFrames and Parquet files, "
-            f"found {type(X).__module__}.{type(X).__name__}; write it to Parquet (sink_parquet of "
-            "Polars, write_parquet of DuckDB) and give the path"
+            "`X`: a model is fitted and asked piece by piece, on dask DataFrames and Parquet "
+            f"files, found {type(X).__module__}.{type(X).__name__}; write it to Parquet "
+            "(sink_parquet of Polars, write_parquet of DuckDB) and give the path"
         )
     return Partitions.of_parquet(X)

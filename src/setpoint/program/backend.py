@@ -168,4 +168,4 @@ def backend(v: Array) -> Any:
         return _Numpy
     if type(v).__module__.split(".")[0] == "torch":
         return _torch_backend()
-    raise InputTypeError(f"features are a NumPy array or a torch tensor, got {type(v).__name__}")
+    raise InputTypeError(f"`features` are a NumPy array or a torch tensor, got {type(v).__name__}")

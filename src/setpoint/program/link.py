@@ -162,7 +162,7 @@ class Linker:
         if deployed or event.needs_baseline:
             for i in strata:
                 if known[i].baseline is None:
-                    raise GoalError(f"{e} needs the deployed model's predictions: give baseline=")
+                    raise GoalError(f"{e} needs the deployed model's predictions: give `baseline`")
         own = label if event.names_class or given.names_class else None
         return Leaf(Rate(event, given, own, deployed, strata), e, population)
 
@@ -199,7 +199,7 @@ class Linker:
             where = "" if dataset is None else f" in the data set {dataset!r}"
             raise GoalError(
                 f"{e}: unknown column {column!r}{where} ({nearest(column, known)}); "
-                "columns come from sensitive_features"
+                "columns come from `sensitive_features`"
             )
 
     def _values(self, column: str, dataset: str | None) -> list[Label | Other]:

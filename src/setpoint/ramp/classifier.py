@@ -190,7 +190,8 @@ class RampClassifier(TrainedClassifier):
     def _train(self, data: FitData) -> Decision:
         if self.start == "baseline" and data.deployed is None:
             raise InputError(
-                "start='baseline' begins with the deployed model, and there is no baseline; pass it"
+                "`start='baseline'` begins with the deployed model, and there is no baseline; pass "
+                "it"
             )
         if self.randomized:
             self._check_drawable(data.X, data.key, column_names(data.X))
@@ -277,5 +278,5 @@ def _flattered(prepared: Prepared) -> str:
     """What the report says of the rows that it counts on."""
     return (
         f"What is counted on the {len(prepared.problem.kind):,} rows that the model was trained "
-        "on flatters it somewhat; evaluate it on rows held out."
+        "on flatters it somewhat; rows held out judge it."
     )

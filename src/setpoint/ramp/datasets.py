@@ -50,7 +50,7 @@ def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> 
     if (found is None) != (names is None):
         one, other = ("X", "the data set") if found is None else ("the data set", "X")
         raise InputError(
-            f"datasets[{name!r}]: {one} has column names and {other} has none; columns are "
+            f"`datasets[{name!r}]`: {one} has column names and {other} has none; columns are "
             "matched by name, so pass frames for both or arrays for both"
         )
     if found is None or names is None or found == list(names):
@@ -58,13 +58,13 @@ def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> 
     for column in names:
         if column not in found and column != spare:
             raise InputError(
-                f"datasets[{name!r}] has no column {column!r}, which X has "
+                f"`datasets[{name!r}]` has no column {column!r}, which X has "
                 f"({nearest(column, found)})"
             )
     strange = [column for column in found if column not in names and column != spare]
     if strange:
         raise InputError(
-            f"datasets[{name!r}] has the column {strange[0]!r}, which X has not "
+            f"`datasets[{name!r}]` has the column {strange[0]!r}, which X has not "
             f"({nearest(strange[0], names)})"
         )
     wanted = [*names, *([spare] if spare is not None and spare not in names else [])]
@@ -77,7 +77,7 @@ def naming(name: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"datasets[{name!r}]: {error}") from error
+        raise type(error)(f"`datasets[{name!r}]`: {error}") from error
 
 
 def norm_factor(X: Any, weight: Floats | None = None) -> float:

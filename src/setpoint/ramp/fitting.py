@@ -98,7 +98,7 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     least = least_accepted(estimator.min_positives, positives, unit)
     if least > total:
         raise InputError(
-            f"min_positives is {least:g}, and the rows of X have a weight of {total:g}"
+            f"`min_positives` is {least:g}, and the rows of X have a weight of {total:g}"
         )
     factor = norm_factor(used[None], inputs.tables[None].weight)
     problem = Problem(

@@ -91,8 +91,8 @@ def rows_of(program: Program, least: float = 0.0) -> list[Row]:
             rows = without_auxiliaries(rows)
         except NotLinearError:
             raise ShapeError(
-                f"{c}: RampClassifier takes bounds that linear rows of rates describe, and this "
-                f"one is {c.function.shape_name}; PlugInClassifier takes more of them"
+                f"{c}: `RampClassifier` takes bounds that linear rows of rates describe, and this "
+                f"one is {c.function.shape_name}; `PlugInClassifier` takes more of them"
             ) from None
         found += [(str(c), row) for row in rows]
     found += [(str(program.goal.objective), row) for row in _floors(program, least)]
@@ -116,8 +116,8 @@ def _floors(program: Program, least: float) -> list[Affine]:
                 rows += builder.floor(x, sign)
             except NotLinearError:
                 raise ShapeError(
-                    f"{program.goal.objective}: RampClassifier cannot tell what a quotient is "
-                    "worth where nothing is counted in its denominator; PlugInClassifier can"
+                    f"{program.goal.objective}: `RampClassifier` cannot tell what a quotient is "
+                    "worth where nothing is counted in its denominator; `PlugInClassifier` can"
                 ) from None
         waiting += [(child, sign) for child in x.children]
     return rows
@@ -157,7 +157,7 @@ class Problem:
             raise ShapeError(f"{self.program.goal.objective}: no decision changes it")
         if self.program.objective.has_kinks:
             raise ShapeError(
-                f"{self.program.goal.objective}: RampClassifier takes objectives with a "
+                f"{self.program.goal.objective}: `RampClassifier` takes objectives with a "
                 "gradient everywhere: rates, their sums and ratios; write a smallest or largest "
                 "of several as constraints"
             )

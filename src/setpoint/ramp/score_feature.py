@@ -66,12 +66,12 @@ def score_feature(
     """
     if wanted is False or deployed is None:
         if wanted is True:
-            raise InputError("baseline_score_feature=True, and there is no baseline")
+            raise InputError("`baseline_score_feature=True`, and there is no baseline")
         return None
     if not deployed.scores_last:
         if wanted is True:
             raise InputError(
-                "baseline_score_feature=True needs scores of the deployed model at prediction "
+                "`baseline_score_feature=True` needs scores of the deployed model at prediction "
                 "too: pass as baseline the model (with decision_function or predict_proba), or "
                 "the column of X that holds its scores, Deployed('column', threshold=...)"
             )

@@ -203,7 +203,7 @@ class _Judge:
             what = "; ".join(dict.fromkeys(row.text for row in self.problem.floors))
             few = (
                 f"{what}: no linear model was found that meets the goal and is measured there on "
-                "as many rows as min_positives asks for"
+                "as many rows as `min_positives` asks for"
             )
             if self.on_infeasible == "raise":
                 raise InfeasibleError(few, violation=0.0, blame=blame)

@@ -184,7 +184,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
-            raise InputError(f"status is one of {STATUSES}, got {self.status!r}")
+            raise InputError(f"`status` is one of {STATUSES}, got {self.status!r}")
 
     @property
     def entries(self) -> tuple[Entry, ...]:

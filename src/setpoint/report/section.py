@@ -87,7 +87,7 @@ class TextSection:
 
     def __post_init__(self) -> None:
         if isinstance(self.sentences, str):
-            raise InputTypeError("sentences= is a sequence of sentences, got one text")
+            raise InputTypeError("`sentences` is a sequence of sentences, got one text")
         object.__setattr__(self, "sentences", tuple(self.sentences))
 
     # stored is a dict

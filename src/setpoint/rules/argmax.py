@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
 from setpoint.rules.export.questions import (
@@ -87,7 +87,7 @@ class Argmax(Rule, written_as="argmax"):
         matrix = _finite(G, "G", 2)
         if matrix.shape[0] < 1 or matrix.shape[1] < 2:
             raise InputError(
-                f"G must have a row for each score and at least two columns, got {matrix.shape}"
+                f"`G` must have a row for each score and at least two columns, got {matrix.shape}"
             )
         self._keep(np.diagonal(matrix) if _is_diagonal(matrix) else matrix, offset)
 
@@ -112,7 +112,7 @@ class Argmax(Rule, written_as="argmax"):
         """
         diagonal = _finite(weights, "weights", 1)
         if len(diagonal) < 2:
-            raise InputError(f"weights must be two or more, got {len(diagonal)}")
+            raise InputError(f"`weights` must be two or more, got {len(diagonal)}")
         rule = cls.__new__(cls)
         rule._keep(diagonal, offset)
         return rule
@@ -124,7 +124,7 @@ class Argmax(Rule, written_as="argmax"):
             array = _finite(offset, "offset", 1)
             if len(array) != G.shape[-1]:
                 raise InputError(
-                    f"offset must have one entry a class ({G.shape[-1]}), got {len(array)}"
+                    f"`offset` must have one entry a class ({G.shape[-1]}), got {len(array)}"
                 )
             constants = tuple(array.tolist())
         weights = tuple(G.tolist()) if G.ndim == 1 else None
@@ -268,14 +268,14 @@ def _finite(values: ArrayLike, what: str, ndim: int) -> Floats:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise InputError(f"{what}: its rows differ in length") from None
+        raise InputError(f"{quoted(what)}: its rows differ in length") from None
     if array.size and array.dtype.kind not in "iuf":
-        raise InputTypeError(f"{what} must hold numbers, got dtype {array.dtype}")
+        raise InputTypeError(f"{quoted(what)} must hold numbers, got dtype {array.dtype}")
     if array.ndim != ndim:
-        raise InputError(f"{what} must have {ndim} dimension(s), got shape {array.shape}")
+        raise InputError(f"{quoted(what)} must have {ndim} dimension(s), got shape {array.shape}")
     numbers = array.astype(np.float64) + 0.0
     if not np.isfinite(numbers).all():
-        raise InputError(f"{what} must be finite")
+        raise InputError(f"{quoted(what)} must be finite")
     return numbers
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
@@ -45,13 +45,15 @@ def plain_number(value: Any, what: str) -> float:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputTypeError(f"{what} must be a number, got {value!r} ({type(value).__name__})")
+        raise InputTypeError(
+            f"{quoted(what)} must be a number, got {value!r} ({type(value).__name__})"
+        )
     try:
         number = float(value) + 0.0
     except OverflowError:
-        raise InputError(f"{what} is too large for a float64") from None
+        raise InputError(f"{quoted(what)} is too large for a float64") from None
     if math.isnan(number):
-        raise InputError(f"{what} must not be NaN")
+        raise InputError(f"{quoted(what)} must not be NaN")
     return number
 
 
@@ -204,7 +206,7 @@ class Rule(Exportable):
         """
         if len(names.classes) != self.n_classes:
             raise InputError(
-                f"names: the rule decides between {self.n_classes} classes, "
+                f"`names`: the rule decides between {self.n_classes} classes, "
                 f"got {len(names.classes)} names"
             )
         leaves = set(self._leaves())
@@ -335,17 +337,17 @@ class Rule(Exportable):
         if columns is None:
             if s.ndim != 1:
                 raise InputError(
-                    f"scores must have shape (N,), the score of the positive class, got {s.shape}"
+                    f"`scores` must have shape (N,), the score of the positive class, got {s.shape}"
                 )
             wrong = np.asarray(np.isnan(s))
             what = "NaN"
         else:
             if s.ndim != 2 or s.shape[1] != columns:
-                raise InputError(f"scores must have shape (N, {columns}), got {s.shape}")
+                raise InputError(f"`scores` must have shape (N, {columns}), got {s.shape}")
             wrong = np.asarray(~np.isfinite(s).all(axis=1))
             what = "NaN or infinite"
         if wrong.any():
-            raise InputError(f"scores: {int(wrong.sum())} of {len(s)} rows are {what}")
+            raise InputError(f"`scores`: {int(wrong.sum())} of {len(s)} rows are {what}")
         return s
 
     def _checked_segments(self, segments: ArrayLike | None, n_rows: int) -> Ints | None:
@@ -354,18 +356,18 @@ class Rule(Exportable):
             return None
         if segments is None:
             raise InputError(
-                "segments is needed: this rule decides segment by segment (`segment_codes` gives "
+                "`segments` is needed: this rule decides segment by segment (`segment_codes` gives "
                 "the codes)"
             )
         codes = np.asarray(segments)
         if codes.shape != (n_rows,):
-            raise InputError(f"segments must have shape ({n_rows},), got {codes.shape}")
+            raise InputError(f"`segments` must have shape ({n_rows},), got {codes.shape}")
         if codes.dtype.kind not in "iu" and n_rows:
-            raise InputError(f"segments must be integer codes, got dtype {codes.dtype}")
+            raise InputError(f"`segments` must be integer codes, got dtype {codes.dtype}")
         unseen = (codes < 0) | (codes >= len(keys))
         if unseen.any():
             raise InputError(
-                f"segments: {int(unseen.sum())} of {n_rows} rows have an unseen segment "
+                f"`segments`: {int(unseen.sum())} of {n_rows} rows have an unseen segment "
                 f"(the first is row {int(unseen.argmax())}); the rule has {len(keys)} segments, "
                 f"codes 0 to {len(keys) - 1}"
             )
@@ -375,11 +377,11 @@ class Rule(Exportable):
         if not self.randomized:
             return None
         if u is None:
-            raise InputError("u is needed: this rule is randomised, one uniform draw a row")
+            raise InputError("`u` is needed: this rule is randomised, one uniform draw a row")
         draws = np.asarray(u, dtype=np.float64)
         if draws.shape != (n_rows,):
-            raise InputError(f"u must have shape ({n_rows},), got {draws.shape}")
+            raise InputError(f"`u` must have shape ({n_rows},), got {draws.shape}")
         outside = ~((draws >= 0.0) & (draws < 1.0))
         if outside.any():
-            raise InputError(f"u: {int(outside.sum())} of {n_rows} draws lie outside [0, 1)")
+            raise InputError(f"`u`: {int(outside.sum())} of {n_rows} draws lie outside [0, 1)")
         return draws

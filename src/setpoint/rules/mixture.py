@@ -84,7 +84,7 @@ otherwise when the score is at least 0.6
         check_alike(rules)
         segments = {rule.segment_keys for rule in rules if rule.needs_segments}
         if len(segments) > 1:
-            raise InputError("atoms must look at the same segments in the same order")
+            raise InputError("`atoms` must look at the same segments in the same order")
         for p, _ in pairs:
             if not 0.0 < p < math.inf:
                 raise InputError(f"a probability must be positive and finite, got {p!r}")

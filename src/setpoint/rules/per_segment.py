@@ -68,23 +68,23 @@ class PerSegment(Rule, written_as="per_segment"):
         by: Literal["segment", "top"] = "segment",
     ) -> None:
         if by not in ("segment", "top"):
-            raise InputError(f"by must be 'segment' or 'top', got {by!r}")
+            raise InputError(f"`by` must be 'segment' or 'top', got {by!r}")
         parts = tuple(rules)
         keys: tuple[Key, ...] = ()
         if by == "segment":
             keys = checked_segments(segments)
             if len(parts) != len(keys):
                 raise InputError(
-                    f"rules: {len(keys)} segments need as many rules, got {len(parts)}"
+                    f"`rules`: {len(keys)} segments need as many rules, got {len(parts)}"
                 )
         elif len(segments):
-            raise InputError("segments: a rule by top has none; put it into a rule by segment")
+            raise InputError("`segments`: a rule by top has none; put it into a rule by segment")
         check_alike(parts)
         if any(rule.needs_segments for rule in parts):
-            raise InputError("rules: a rule inside PerSegment must not look at segments itself")
+            raise InputError("`rules`: a rule inside PerSegment must not look at segments itself")
         if by == "top" and parts[0].score_columns != len(parts):
             raise InputError(
-                f"rules: by top there is one rule for each score column "
+                f"`rules`: by top there is one rule for each score column "
                 f"({parts[0].score_columns}), got {len(parts)}"
             )
         object.__setattr__(self, "rules", parts)
@@ -216,19 +216,21 @@ def check_alike(rules: tuple[Rule, ...]) -> None:
         If there is none, or they differ in classes or score columns.
     """
     if not rules:
-        raise InputError("rules: at least one is needed")
+        raise InputError("`rules`: at least one is needed")
     for rule in rules:
         if not isinstance(rule, Rule):
-            raise InputTypeError(f"rules: found {rule!r} ({type(rule).__name__}), expected a Rule")
+            raise InputTypeError(
+                f"`rules`: found {rule!r} ({type(rule).__name__}), expected a Rule"
+            )
         first = rules[0]
         if rule.n_classes != first.n_classes:
             raise InputError(
-                f"rules must decide between the same classes, got {first.n_classes} "
+                f"`rules` must decide between the same classes, got {first.n_classes} "
                 f"and {rule.n_classes} of them"
             )
         if rule.score_columns != first.score_columns:
             raise InputError(
-                f"rules must take the same score columns, got {first.score_columns} "
+                f"`rules` must take the same score columns, got {first.score_columns} "
                 f"and {rule.score_columns} (None: one score a row)"
             )
 

@@ -43,19 +43,19 @@ def checked_segments(segments: Sequence[Key]) -> tuple[Key, ...]:
     """
     keys = tuple(_checked_key(segment) for segment in segments)
     if not keys:
-        raise InputError("segments: at least one is needed")
+        raise InputError("`segments`: at least one is needed")
     columns = [column for column, _ in keys[0]]
     for key in keys:
         if [column for column, _ in key] != columns:
             raise InputError(
-                f"segments must all name the same columns, got {segment_in_words(keys[0])!r} "
+                f"`segments` must all name the same columns, got {segment_in_words(keys[0])!r} "
                 f"and {segment_in_words(key)!r}"
             )
     for i, one in enumerate(keys):
         for two in keys[:i]:
             if all(_overlap(a, b) for (_, a), (_, b) in zip(one, two, strict=True)):
                 raise InputError(
-                    f"segments: a row could be in both {segment_in_words(two)!r} "
+                    f"`segments`: a row could be in both {segment_in_words(two)!r} "
                     f"and {segment_in_words(one)!r}"
                 )
     return keys
@@ -99,14 +99,14 @@ def segment_codes(
     given: Any = columns
     if not (isinstance(given, Mapping) or hasattr(given, "columns")):
         raise InputTypeError(
-            f"columns: a dict from {names} to arrays, got a {type(columns).__name__}; say which "
+            f"`columns`: a dict from {names} to arrays, got a {type(columns).__name__}; say which "
             "column it is"
         )
     missing = [name for name in names if name not in columns]
     if missing:
         found = sorted(columns)
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        raise InputError(f"columns: the rule looks at {missing}, got only {found[:_SHOWN]}{more}")
+        raise InputError(f"`columns`: the rule looks at {missing}, got only {found[:_SHOWN]}{more}")
     row: NDArray[np.int64] | None = None
     fits = np.ones((1, len(segments)), dtype=np.bool_)
     for position, name in enumerate(names):
@@ -116,7 +116,7 @@ def segment_codes(
         if row is None:
             row = np.zeros(len(index), dtype=np.int64)
         if len(index) != len(row):
-            raise InputError(f"columns: {name!r} has {len(index)} rows, {names[0]!r} {len(row)}")
+            raise InputError(f"`columns`: {name!r} has {len(index)} rows, {names[0]!r} {len(row)}")
         seen, row = np.unique(row * len(here) + index, return_inverse=True)
         fits = fits[seen // len(here)] & here[seen % len(here)]
     assert row is not None
@@ -143,7 +143,7 @@ def _checked_key(segment: Key) -> Key:
     pairs: list[tuple[str, Label | Other]] = []
     for column, value in segment:
         if not isinstance(column, str):
-            raise InputTypeError(f"segments: a column is named by text, got {column!r}")
+            raise InputTypeError(f"`segments`: a column is named by text, got {column!r}")
         what = f"segments: the value of {column!r}"
         if isinstance(value, Other):
             than = sorted((plain_label(v, what) for v in value.than), key=str)
@@ -154,10 +154,10 @@ def _checked_key(segment: Key) -> Key:
     columns = [column for column, _ in pairs]
     if not columns:
         raise InputError(
-            "segments: a segment names at least one column; a rule for all needs no segment"
+            "`segments`: a segment names at least one column; a rule for all needs no segment"
         )
     if len(set(columns)) < len(columns):
-        raise InputError(f"segments: a column is named twice in {columns}")
+        raise InputError(f"`segments`: a column is named twice in {columns}")
     return tuple(pairs)
 
 
@@ -191,9 +191,11 @@ def _index(column: Column | ArrayLike, name: str, values: dict[Label, int]) -> N
         column = Column(np.asarray(column, dtype=object) if listed else np.asarray(column))
     if column.values.ndim != 1:
         shape = column.values.shape
-        raise InputError(f"columns: {name!r} must be one-dimensional, got shape {shape}")
+        raise InputError(f"`columns`: {name!r} must be one-dimensional, got shape {shape}")
     try:
         found = [values.get(value, len(values)) for value in column.levels]
     except TypeError as error:
-        raise InputTypeError(f"columns: {name!r} holds a value of a wrong kind: {error}") from None
+        raise InputTypeError(
+            f"`columns`: {name!r} holds a value of a wrong kind: {error}"
+        ) from None
     return np.array(found, dtype=np.int64)[column.codes]

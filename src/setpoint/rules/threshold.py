@@ -68,7 +68,7 @@ class Threshold(Rule, written_as="threshold"):
     def __post_init__(self) -> None:
         width = plain_number(self.width, "width")
         if not 0.0 <= width < math.inf:
-            raise InputError(f"width must be at least 0 and finite, got {width!r}")
+            raise InputError(f"`width` must be at least 0 and finite, got {width!r}")
         object.__setattr__(self, "threshold", plain_number(self.threshold, "threshold"))
         object.__setattr__(self, "width", width)
 

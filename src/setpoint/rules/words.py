@@ -42,7 +42,7 @@ class ClassNames:
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
-            raise InputError(f"classes: at least two are needed, got {self.classes!r}")
+            raise InputError(f"`classes`: at least two are needed, got {self.classes!r}")
 
     def label(self, index: int) -> str:
         """Write the class as in a sentence."""

@@ -178,7 +178,7 @@ class Frontier:
         """
         if most < _FEWEST:
             raise InputError(
-                f"most= is at least {_FEWEST}, for the ends and the bound asked, got {most}"
+                f"`most` is at least {_FEWEST}, for the ends and the bound asked, got {most}"
             )
         m = len(self.bounds)
         if m <= most:
@@ -301,11 +301,11 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             return goal, 0
         what = "pass a constraint such as 'precision >= 0.9'"
         if own:
-            what = f"the goal has {len(own)}; pass vary= one of {_either(texts)}"
-        raise GoalError(f"vary= says which bound moves: {what}")
+            what = f"the goal has {len(own)}; pass `vary`, one of {_either(texts)}"
+        raise GoalError(f"`vary` says which bound moves: {what}")
     if isinstance(vary, (int, np.integer)) and not isinstance(vary, bool):
         if not 0 <= vary < len(own):
-            raise GoalError(f"vary= is a number from 0 to {len(own) - 1}, got {vary}")
+            raise GoalError(f"`vary` is a number from 0 to {len(own) - 1}, got {vary}")
         return goal, int(vary)
     if isinstance(vary, str):
         side = _side_text(vary)
@@ -314,22 +314,22 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
             return goal, sides[0]
         if sides:
             raise GoalError(
-                f"vary={vary!r} is the left side of several constraints: say which, "
+                f"`vary={vary!r}` is the left side of several constraints: say which, "
                 f"{_either([texts[i] for i in sides])}"
             )
         if ">=" not in vary and "<=" not in vary and "≥" not in vary and "≤" not in vary:
             left_sides = [str(c.lhs) for c in own]
             raise GoalError(
-                f"vary={vary!r} is the left side of no constraint ({nearest(vary, left_sides)}); "
+                f"`vary={vary!r}` is the left side of no constraint ({nearest(vary, left_sides)}); "
                 "a new one is written with its bound"
             )
         parsed = Goal.parse(f"{goal.sense} {goal.objective} subject to {vary}").constraints
         if len(parsed) != 1:
-            raise GoalError(f"vary= is one constraint, got {len(parsed)}: {vary!r}")
+            raise GoalError(f"`vary` is one constraint, got {len(parsed)}: {vary!r}")
         vary = parsed[0]
     if not isinstance(vary, Constraint):
         raise InputTypeError(
-            f"vary= is a constraint, its text or its number, got {type(vary).__name__}"
+            f"`vary` is a constraint, its text or its number, got {type(vary).__name__}"
         )
     if vary in own:
         return goal, own.index(vary)
@@ -340,8 +340,8 @@ def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
     alike = [str(c) for c in own if c.lhs == vary.lhs and c.relation == vary.relation]
     if alike:
         raise GoalError(
-            f"vary='{vary}' would be a second bound beside {alike[0]!r}: vary={str(vary.lhs)!r} "
-            "moves that one"
+            f"`vary={str(vary)!r}` would be a second bound beside {alike[0]!r}: "
+            f"`vary={str(vary.lhs)!r}` moves that one"
         )
     return goal.subject_to(vary), len(own)
 
@@ -357,10 +357,10 @@ def levels_of(values: Any) -> Floats | None:
     try:
         levels = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputTypeError(f"values= is a list of numbers, got {values!r:.60}") from None
+        raise InputTypeError(f"`values` is a list of numbers, got {values!r:.60}") from None
     if levels.ndim != 1 or not len(levels) or not np.isfinite(levels).all():
         raise InputError(
-            f"values= is a list of finite numbers, got the shape {levels.shape}"
+            f"`values` is a list of finite numbers, got the shape {levels.shape}"
             + ("" if np.isfinite(levels).all() else " with NaN or infinite ones")
         )
     return np.unique(levels)

@@ -29,6 +29,8 @@ class InfeasibleError(SetpointError, ValueError):
 
     Attributes
     ----------
+    remedy : str
+        What else can be done in Python, at the end of the message; may be empty.
     violation : float
         The least violation that a rule of this kind reaches, in the user's units.
     blame : dict of str to float
@@ -48,17 +50,20 @@ class InfeasibleError(SetpointError, ValueError):
         self,
         message: str,
         *,
+        remedy: str = "",
         violation: float = float("nan"),
         blame: dict[str, float] | None = None,
         reachable: dict[str, float] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{message} ({remedy})" if remedy else message)
+        self.remedy = remedy
         self.violation = violation
         self.blame = blame or {}
         self.reachable = reachable or {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (str(self), self.violation, self.blame, self.reachable))
+        found = self.finding, self.remedy, self.violation, self.blame, self.reachable
+        return (_rebuild, found)
 
 
 def not_found(
@@ -82,8 +87,8 @@ def not_found(
         best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
         what = f"for each bound the best that its {rules} reach is ({best}), and {what}"
     return InfeasibleError(
-        f"{who}, which does not say that no model can. With the scores of the best one {what} "
-        "(on_infeasible='nearest' returns it)",
+        f"{who}, which does not say that no model can. With the scores of the best one {what}",
+        remedy="`on_infeasible='nearest'` returns it",
         violation=error.violation,
         blame=blame or error.blame,
         reachable=error.reachable,
@@ -91,9 +96,15 @@ def not_found(
 
 
 def _rebuild(
-    message: str, violation: float, blame: dict[str, float], reachable: dict[str, float]
+    message: str,
+    remedy: str,
+    violation: float,
+    blame: dict[str, float],
+    reachable: dict[str, float],
 ) -> InfeasibleError:
-    return InfeasibleError(message, violation=violation, blame=blame, reachable=reachable)
+    return InfeasibleError(
+        message, remedy=remedy, violation=violation, blame=blame, reachable=reachable
+    )
 
 
 def explain(
@@ -109,7 +120,7 @@ def explain(
         found = "meets" if error.certain else "was found to meet"
         return InfeasibleError(
             f"no rule without draws {found} the goal (the least violation is {violation:.4g}); a "
-            "mixture of rules does: allow it with randomized='auto'",
+            "mixture of rules does: allow it with `randomized='auto'`",
             violation=violation,
         )
     # Words are worth no more than so many calls.
@@ -140,8 +151,8 @@ def explain(
     together = "these cannot hold together: " if error.certain else "no rule found meets these: "
     message = "; ".join(lines) if hopeless else together + "; ".join(lines)
     return InfeasibleError(
-        f"{message}. The least violation of all constraints is {violation:.4g} "
-        "(on_infeasible='nearest' returns that rule)",
+        f"{message}. The least violation of all constraints is {violation:.4g}",
+        remedy="`on_infeasible='nearest'` returns that rule",
         violation=violation,
         blame=dict(nearest.blame) or {str(c): 1.0 / len(blamed) for c in blamed},
         reachable=reachable,

@@ -16,7 +16,17 @@ __all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoin
 
 
 class StoppedError(SetpointError, RuntimeError):
-    """A limit on calls or seconds was reached before there was any rule."""
+    """A limit on calls or seconds was reached before there was any rule.
+
+    Attributes
+    ----------
+    limit : {"calls", "seconds", "evaluations"} or None
+        Which one; None where something else ended the search.
+    """
+
+    def __init__(self, message: str = "", *, limit: str | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 INTERRUPTED = "interrupted"
@@ -24,7 +34,18 @@ INTERRUPTED = "interrupted"
 
 
 class StoppedWarning(UserWarning):
-    """A search was stopped; the best found so far is kept."""
+    """A search was stopped; the best found so far is kept.
+
+    Parameters
+    ----------
+    message : str
+    why : str, optional
+        What ended the search, without what was kept.
+    """
+
+    def __init__(self, message: str, why: str = "") -> None:
+        super().__init__(message)
+        self.why = why or message
 
 
 class TracePoint(NamedTuple):
@@ -79,6 +100,7 @@ class Limits:
     started: float = field(default_factory=lambda: time.perf_counter())  # noqa: PLW0108
     _before: float = 0.0
     _warned: bool = False
+    _limit: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -100,7 +122,7 @@ class Limits:
     @property
     def too_late(self) -> StoppedError:
         """The error where time is up."""
-        return StoppedError(f"stopped after {self.max_seconds:g} seconds")
+        return StoppedError(f"stopped after {self.max_seconds:g} seconds", limit="seconds")
 
     def tick(self) -> None:
         """Go on.
@@ -111,7 +133,7 @@ class Limits:
             If time is up, or the search was stopped before.
         """
         if self.stopped:
-            raise StoppedError(self.stopped)
+            raise StoppedError(self.stopped, limit=self._limit)
         if self.is_late:
             raise self.too_late
 
@@ -124,7 +146,7 @@ class Limits:
             If it is one too many, or as :meth:`tick` does.
         """
         if not self.stopped and self.max_calls is not None and self.calls >= self.max_calls:
-            raise StoppedError(f"stopped after {self.calls} oracle calls")
+            raise StoppedError(f"stopped after {self.calls} oracle calls", limit="calls")
         self.tick()
         self.calls += 1
 
@@ -168,10 +190,11 @@ class Limits:
 
     def stop(self, why: StoppedError | KeyboardInterrupt) -> None:
         """The search ends here and keeps what it has, which is said once."""
-        self.stopped = self.stopped or str(why) or INTERRUPTED
+        if not self.stopped:
+            self.stopped, self._limit = str(why) or INTERRUPTED, getattr(why, "limit", None)
         if not self._warned:
             self._warned = True
-            warn_caller(self.notes[0], StoppedWarning)
+            warn_caller(StoppedWarning(self.notes[0], self.stopped))
 
     @property
     def notes(self) -> list[str]:

@@ -64,7 +64,7 @@ class Solver(Settings):
         for name, value in out.given.items():
             if name not in self.limits:
                 raise InputError(
-                    f"limits: solver={self.name!r} takes {', '.join(self.limits)}, got "
+                    f"`limits`: `solver={self.name!r}` takes {', '.join(self.limits)}, got "
                     f"{name}={value!r}"
                 )
         return out

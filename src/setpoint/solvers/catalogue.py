@@ -117,5 +117,5 @@ got 'ero-adam', which ExactPenaltyClassifier takes
         found = SOLVERS.get(given) if isinstance(given, str) else None
     if found is None or found.family != family:
         whose = "" if found is None else f", which {FAMILIES[found.family]} takes"
-        raise InputError(f"solver is one of {list(solvers_of(family))}, got {given!r}{whose}")
+        raise InputError(f"`solver` is one of {list(solvers_of(family))}, got {given!r}{whose}")
     return given if isinstance(given, Solver) else found()

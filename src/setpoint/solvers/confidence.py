@@ -88,7 +88,7 @@ class Confidence(Settings):
             return given
         if not LEVEL.takes(given):
             raise InputError(
-                "confidence is a number above 0 and below 1, Confidence(...) or None, got "
+                "`confidence` is a number above 0 and below 1, Confidence(...) or None, got "
                 f"{given!r}"
             )
         return cls(given)

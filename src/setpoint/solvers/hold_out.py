@@ -51,7 +51,7 @@ class HoldOut(Settings):
         super().__post_init__()
         if self.cv is not None and self.rows_for_fit is not None:
             raise InputError(
-                "cv, rows_for_fit: cv splits rows in memory, rows_for_fit those of a table "
-                f"elsewhere, found cv={self.cv!r} and rows_for_fit={self.rows_for_fit!r}; leave "
-                "one of them out"
+                "`cv`, `rows_for_fit`: `cv` splits rows in memory, `rows_for_fit` those of a table "
+                f"elsewhere, found `cv={self.cv!r}` and `rows_for_fit={self.rows_for_fit!r}`; "
+                "leave one of them out"
             )

@@ -168,8 +168,10 @@ class Portfolio(Solver):
         trained = (Ero, EroAdam, Profiled, Sigmoid, Lagrangian)
         if not self.members or not all(isinstance(one, trained) for one in self.members):
             raise InputError(
-                "members are solvers that train for the goal, such as Ero() and Profiled(), got "
+                "`members` are solvers that train for the goal, such as Ero() and Profiled(), got "
                 f"{self.members!r}"
             )
         if any(one.balanced for one in self.members):
-            raise InputError("members: a portfolio begins with both cross-entropies, got balanced")
+            raise InputError(
+                "`members`: a portfolio begins with both cross-entropies, got balanced"
+            )

@@ -51,8 +51,8 @@ class ModelResponse(Settings):
         super().__post_init__()
         if self.calibrate is not None and self.method == "decision_function":
             raise InputError(
-                f"calibrate={self.calibrate!r} makes probabilities, and "
-                "method='decision_function' asks for other scores: leave one of them out"
+                f"`calibrate={self.calibrate!r}` makes probabilities, and "
+                "`method='decision_function'` asks for other scores: leave one of them out"
             )
 
     @classmethod

@@ -290,8 +290,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         on_scores = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
         if on_scores and held:
             raise InputError(
-                f"{solver!r} needs surrogates and metric on the same rows, and validation= gives "
-                "the metric rows of its own; use gradient='interpolation'"
+                f"{solver!r} needs surrogates and metric on the same rows, and `validation` gives "
+                "the metric rows of its own; use `gradient='interpolation'`"
             )
         metric = measured_on(
             data.metric or data.goal, data.classes, data.given[None], penalty=float(self.penalty),
@@ -366,7 +366,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         if on_scores and overlapping(groups, data.kept):
             raise InputError(
                 f"{data.solver!r} moves each row's score with its group, and groups overlap in "
-                "surrogate_groups; gradient='interpolation' takes them"
+                "`surrogate_groups`; `gradient='interpolation'` takes them"
             )
         splits = splits_of(self.cv, data.X, data.y, weight, seed)
         return of_folds(training, metric, splits, on_scores)
@@ -394,14 +394,14 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             return
         if held.y is None:
             raise InputError(
-                "validation holds no labels, which the metric needs: pass a tuple (X, y) or a "
+                "`validation` holds no labels, which the metric needs: pass a tuple (X, y) or a "
                 "Dataset with y"
             )
         check_length(held.y, int(_num_samples(held.X)), "validation: y")
         if self.cv is not None:
             raise InputError(
-                "cv holds rows of X out for the metric, and validation= gives it rows of its own: "
-                "leave one out"
+                "`cv` holds rows of X out for the metric, and `validation` gives it rows of its "
+                "own: leave one out"
             )
 
     def _linear(self, name: str) -> Floats:

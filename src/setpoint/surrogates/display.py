@@ -95,8 +95,8 @@ class SurrogatePathDisplay:
     ) -> None:
         if isinstance(summary, type) or getattr(summary, "name", "") != "adaptive":
             raise InputTypeError(
-                f"summary= is the adaptive part of a report, got {type(summary).__name__}; reports "
-                "on a search over surrogates have one"
+                f"`summary` is the adaptive part of a report, got {type(summary).__name__}; "
+                "reports on a search over surrogates have one"
             )
         if not summary.path:
             raise InputError("the search made no step: there is no path to draw")

@@ -116,7 +116,7 @@ class Search:
         if not wrong:
             return True
         names = [self.sample.names[k] for k in wrong]
-        turned = "; check greater_is_better" if all_wrong else ""
+        turned = "; check `greater_is_better`" if all_wrong else ""
         warn_caller(
             f"{self.metric.name} is not monotone in the surrogates: it gets better as "
             f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "

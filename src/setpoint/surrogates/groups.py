@@ -71,7 +71,7 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
         if isinstance(one, str):
             if one not in _BY_NAME:
                 raise InputError(
-                    f"surrogates: {one!r} is not one of {sorted(_BY_NAME)} "
+                    f"`surrogates`: {one!r} is not one of {sorted(_BY_NAME)} "
                     f"({nearest(one, _BY_NAME)})"
                 )
             out += _BY_NAME[one]
@@ -79,11 +79,11 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
             out.append(one)
         else:
             raise InputTypeError(
-                f"surrogates: names among {sorted(_BY_NAME)}, PrecisionAtRecall, PrecisionAtK, "
+                f"`surrogates`: names among {sorted(_BY_NAME)}, PrecisionAtRecall, PrecisionAtK, "
                 f"PRBEP or functions (scores, y, sample_weight) -> (value, gradient), got {one!r}"
             )
     if not out:
-        raise InputError("surrogates is empty: name at least one")
+        raise InputError("`surrogates` is empty: name at least one")
     return tuple(out)
 
 
@@ -108,13 +108,13 @@ def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[
     entries = [given] if isinstance(given, (str, Mapping)) else given
     if not isinstance(entries, Sequence) or not entries:
         raise InputTypeError(
-            "surrogate_groups is None, names of columns, or dicts from a column to a value, got "
+            "`surrogate_groups` is None, names of columns, or dicts from a column to a value, got "
             f"{given!r}"
         )
     for e in entries:
         known = isinstance(e, str) or (isinstance(e, Mapping) and e)
         if not known or not all(isinstance(name, str) for name in e):
-            raise InputTypeError(f"surrogate_groups: an entry is a column or a dict, got {e!r}")
+            raise InputTypeError(f"`surrogate_groups`: an entry is a column or a dict, got {e!r}")
     names = sorted({name for e in entries for name in ([e] if isinstance(e, str) else e)})
     split = {e for e in entries if isinstance(e, str)}
     columns = as_columns(
@@ -149,7 +149,7 @@ def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> RowGroup
         levels, codes = columns[column].levels, columns[column].codes
         if value not in levels:
             raise InputError(
-                f"surrogate_groups: no row has {column} = {value!r} ({nearest(value, levels)})"
+                f"`surrogate_groups`: no row has {column} = {value!r} ({nearest(value, levels)})"
             )
         here = codes == levels.index(value)
         rows = here if rows is None else rows & here
@@ -192,9 +192,9 @@ def losses_on(
             if not (w * (group.rows & (true == side))).any():
                 name = group.name or "any group"
                 raise InputError(
-                    f"surrogate_groups: no row{where} of {name} is of class {labels[side]!r}, and "
-                    "a surrogate needs rows of both classes; leave the group out or join it with "
-                    "another"
+                    f"`surrogate_groups`: no row{where} of {name} is of class {labels[side]!r}, "
+                    "and a surrogate needs rows of both classes; leave the group out or join it "
+                    "with another"
                 )
     terms: list[Term] = []
     for kind in kinds:

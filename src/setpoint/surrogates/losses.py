@@ -177,23 +177,26 @@ class Own:
         try:
             answer = self.function(f, self.true[part].copy(), self.weight[part].copy())
         except Exception as error:
+            text = str(error).replace("`", "'")  # not arguments of setpoint
             raise InputError(
-                f"surrogates: {self.names[0]} raised {type(error).__name__}: {error}"
+                f"`surrogates`: {self.names[0]} raised {type(error).__name__}: {text}"
             ) from error
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise InputTypeError(
-                f"surrogates: {self.names[0]} returns (value, gradient), got a "
+                f"`surrogates`: {self.names[0]} returns (value, gradient), got a "
                 f"{type(answer).__name__}"
             )
         gradient = np.asarray(answer[1], np.float64)
         if gradient.shape != f.shape:
             raise InputError(
-                f"surrogates: {self.names[0]} was given {len(f)} scores and returned a gradient of "
-                f"shape {gradient.shape}"
+                f"`surrogates`: {self.names[0]} was given {len(f)} scores and returned a gradient "
+                f"of shape {gradient.shape}"
             )
         value = float(answer[0])
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            raise InputError(f"surrogates: {self.names[0]} returned {value} or a gradient with NaN")
+            raise InputError(
+                f"`surrogates`: {self.names[0]} returned {value} or a gradient with NaN"
+            )
         full = np.zeros(len(scores))
         full[part] = gradient
         return np.array([value]), lambda c: np.asarray(c[0] * full)
@@ -216,7 +219,7 @@ class Own:
         found = (up - down) / 2e-4
         if abs(found - given) > 0.1 * max(abs(found), abs(given)) + 1e-6 * (1.0 + abs(value[0])):
             raise InputError(
-                f"surrogates: {self.names[0]} changes by {found:.4g} along a direction in which "
+                f"`surrogates`: {self.names[0]} changes by {found:.4g} along a direction in which "
                 f"its gradient says {given:.4g}; it returns (value, gradient by each score)"
             )
 

@@ -197,7 +197,7 @@ def _ready(module: torch.nn.Module, n_features: int) -> torch.nn.Module:
 
     if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
         raise InputError(
-            "module has lazy layers that have not seen any rows, so it is not trained: give a "
+            "`module` has lazy layers that have not seen any rows, so it is not trained: give a "
             "trained module, or a function that makes one to be trained here"
         )
     own = copy.deepcopy(module).cpu().eval()

@@ -180,7 +180,7 @@ def _notes(found: Selected, status: str, metered: BudgetedMetric, *, certified: 
         )
     if found.accepted:
         notes.append(
-            "The metric chose among many models on these rows, which flatters it; evaluate the "
-            "model on rows held out."
+            "The metric chose among many models on these rows, which flatters it; rows held out "
+            "judge it."
         )
     return [*notes, *metered.limits.notes]

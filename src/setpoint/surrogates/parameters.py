@@ -38,7 +38,7 @@ def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
     pointwise = len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in POINTWISE
     if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters and not pointwise:
         raise InputError(
-            f"gradient={solver.gradient!r} moves the scores of each surrogate's rows until it "
+            f"`gradient={solver.gradient!r}` moves the scores of each surrogate's rows until it "
             f"has a given value, which takes one of {list(POINTWISE)}; 'interpolation' takes any"
         )
     return kinds

@@ -57,7 +57,7 @@ class Plan:
             one = f"one gradient of {2 * m} evaluations"
             what = "models" if plan.over_weights else one
             raise InputError(
-                f"limits: evaluations={plan.budget} are too few: {what}, the cut-off of the "
+                f"`evaluations={plan.budget}` are too few: {what}, the cut-off of the "
                 f"baseline and what a gain is compared with need {least.budget}"
             )
         return plan

@@ -38,7 +38,7 @@ class PrecisionAtRecall:
 
     def __post_init__(self) -> None:
         if isinstance(self.recall, bool) or not 0 < self.recall < 1:
-            raise InputError(f"recall lies between 0 and 1, got {self.recall!r}")
+            raise InputError(f"`recall` lies between 0 and 1, got {self.recall!r}")
 
     def __str__(self) -> str:
         return f"precision at recall {self.recall:g}"
@@ -59,7 +59,7 @@ class PrecisionAtK:
     def __post_init__(self) -> None:
         whole = self.k >= 1 and not self.k % 1
         if isinstance(self.k, bool) or not (whole or 0 < self.k < 1):
-            raise InputError(f"k is a whole number of rows, or a share below 1, got {self.k!r}")
+            raise InputError(f"`k` is a whole number of rows, or a share below 1, got {self.k!r}")
 
     def __str__(self) -> str:
         return f"precision at {self.k:g}"

@@ -206,7 +206,7 @@ def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list
     folds = folds_of(cv, X, y, seed)
     out = [(_weighty(train, weight), _weighty(test, weight)) for train, test in folds]
     if not out or any(len(train) == 0 or len(test) == 0 for train, test in out):
-        raise InputError("cv: a fold has no rows of positive weight to train or to judge on")
+        raise InputError("`cv`: a fold has no rows of positive weight to train or to judge on")
     return out
 
 

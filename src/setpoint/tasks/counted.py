@@ -168,10 +168,10 @@ def check_sensitive(
     sensitive: Sequence[str], tables: CountedTables, goal: Goal, journal: Journal
 ) -> None:
     """Refuse columns that are not there, and say of which the goal has no use."""
-    for name in columns_named("sensitive_features", sensitive, tables.columns, tables.name):
+    for name in columns_named("sensitive", sensitive, tables.columns, tables.name):
         if name not in goal.needs.names:
             journal.note(
-                f"`sensitive_features={name}`: the goal does not refer to this column, so it "
+                f"`sensitive={name}`: the goal does not refer to this column, so it "
                 "is not looked "
                 "at; a goal names groups, as in recall.difference(COL) <= 0.1"
             )
@@ -217,7 +217,7 @@ def solve_tables(
     pos_label: Any = None,
     weight: str | None = None,
     baseline: str | None = None,
-    sensitive_features: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
     datasets: Mapping[str, str] | None = None,
     decide_on: Sequence[str] | None = None,
     randomized: bool = False,
@@ -239,7 +239,7 @@ def solve_tables(
         Columns.
     pos_label : object, optional
         The positive class, or its text.
-    sensitive_features : sequence of str
+    sensitive : sequence of str
         Columns with groups, checked to be there.
     datasets : mapping of str to str, optional
         Further tables that the goal refers to.
@@ -270,10 +270,10 @@ def solve_tables(
     journal = Journal() if journal is None else journal
     check_counted(goal)
     named = [name for name in (score, target, weight, baseline) if name is not None]
-    looked_at = [*named, *sensitive_features, *(decide_on or ())]
+    looked_at = [*named, *sensitive, *(decide_on or ())]
     tables = open_tables(paths, goal, datasets or {}, reading or Reading(), looked_at, journal)
     check_column("score", score, tables, number=True)
-    _check_columns(tables, goal, target, weight, baseline, sensitive_features, journal)
+    _check_columns(tables, goal, target, weight, baseline, sensitive, journal)
     decides: Any = "auto"
     if decide_on is not None:
         none = tuple(decide_on) == ("none",) and "none" not in tables.columns
@@ -310,7 +310,7 @@ def evaluate_tables(
     pos_label: Any = None,
     weight: str | None = None,
     baseline: str | None = None,
-    sensitive_features: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
     datasets: Mapping[str, str] | None = None,
     reading: Reading | None = None,
     journal: Journal | None = None,
@@ -339,10 +339,10 @@ def evaluate_tables(
     check_counted(goal)
     named = [name for name in (target, prediction, weight, baseline) if name is not None]
     tables = open_tables(
-        paths, goal, datasets or {}, reading or Reading(), [*named, *sensitive_features], journal
+        paths, goal, datasets or {}, reading or Reading(), [*named, *sensitive], journal
     )
     check_column("prediction", prediction, tables)
-    _check_columns(tables, goal, target, weight, baseline, sensitive_features, journal)
+    _check_columns(tables, goal, target, weight, baseline, sensitive, journal)
     positive = positive_in(tables, target, pos_label, journal)
     doing = journal.step("counting the rows")
     with journal.warnings_as_notes(), doing, engine_errors(journal):
@@ -365,7 +365,7 @@ def _check_columns(
     target: str,
     weight: str | None,
     baseline: str | None,
-    sensitive_features: Sequence[str],
+    sensitive: Sequence[str],
     journal: Journal,
 ) -> None:
     """Columns that solving and evaluating have in common."""
@@ -373,4 +373,4 @@ def _check_columns(
     if weight is not None:
         check_column("weight", weight, tables, number=True)
     check_baseline(baseline, tables, goal, journal)
-    check_sensitive(sensitive_features, tables, goal, journal)
+    check_sensitive(sensitive, tables, goal, journal)

@@ -96,7 +96,7 @@ def fit_table(
     skip_unlabelled : bool
         Whether rows without a label are left out; else they are an error.
     **settings
-        Fields of `FitSettings`, such as ``sensitive_features=("sex",)`` or ``test_size=0.2``.
+        Fields of `FitSettings`, such as ``sensitive=("sex",)`` or ``test_size=0.2``.
 
     Returns
     -------
@@ -490,7 +490,7 @@ def _time_enough() -> Iterator[None]:
     try:
         yield
     except StoppedError as error:
-        if not str(error).startswith("stopped after"):
+        if error.limit is None:
             raise
         raise InputError(
             f"{error}, before there was anything to keep; give more with `max_seconds`, or leave "

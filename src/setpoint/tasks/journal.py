@@ -88,7 +88,7 @@ class Journal:
             Those that are said to be few, where others judge: both have their numbers.
         """
         heard: list[str] = []
-        late: list[tuple[str, str]] = []
+        late: dict[str, str] = {}
 
         def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
             text = " ".join(str(message).split())
@@ -100,7 +100,7 @@ class Journal:
                 return
             heard.append(text)
             if category.__name__ == "StoppedWarning":  # an error after it keeps nothing
-                late.append((text, text.partition(": ")[0]))
+                late[text] = getattr(message, "why", text)
             else:
                 self.note(text)
 
@@ -110,8 +110,8 @@ class Journal:
             try:
                 yield heard
             except Exception:
-                for _, short in late:
-                    self.note(short)
+                for why in late.values():
+                    self.note(why)
                 raise
-            for text, _ in late:
+            for text in late:
                 self.note(text)

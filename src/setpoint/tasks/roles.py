@@ -104,7 +104,7 @@ def find_roles(
     if target not in there:
         raise InputError(f"`target`: {table.name} has no column {target!r} "
                            f"({nearest(target, there)})")  # fmt: skip
-    sensitive = columns_named("sensitive_features", settings.sensitive_features, there, table.name)
+    sensitive = columns_named("sensitive", settings.sensitive, there, table.name)
     dropped = columns_named("drop", settings.drop, there, table.name)
     for name in goal.needs.columns.get(None, {}):
         if name not in there:
@@ -122,7 +122,7 @@ def find_roles(
             scores = _scores(table, settings, {*dropped, *sensitive, *goal.needs.names})
     of_goal = [name for name in goal.needs.names if name in there]
     hidden |= {name: "sensitive" for name in (*sensitive, *of_goal) if name not in hidden}
-    for argument, names in (("drop", dropped), ("sensitive_features", sensitive)):
+    for argument, names in (("drop", dropped), ("sensitive", sensitive)):
         if target in names:
             raise InputError(f"`{argument}`: {target!r} is the target")
     for name in dropped:
@@ -231,7 +231,7 @@ def _scores(table: Table, settings: FitSettings, taken: Collection[str]) -> Colu
         raise InputError(
             f"`baseline_threshold`: the column {name!r} holds the deployed model's scores, and "
             "the model takes them as a feature; do not name it in the goal, `drop` or "
-            "`sensitive_features`"
+            "`sensitive`"
         )
     (column,) = kinds_of(table.frame[[name]])
     if column.kind != "number":

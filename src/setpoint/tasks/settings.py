@@ -26,7 +26,7 @@ class FitSettings:
         The positive class, or its text.
     choice : SolverChoice
         The solver and its model.
-    sensitive_features, drop : tuple of str
+    sensitive, drop : tuple of str
         Columns that the model may not look at, and that nobody needs.
     decide_on : tuple of str, optional
         Columns that the rule may look at; empty: none. None: those that the goal names.
@@ -53,7 +53,7 @@ class FitSettings:
     target: str
     pos_label: Any = None
     choice: SolverChoice = field(default_factory=SolverChoice)
-    sensitive_features: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     decide_on: tuple[str, ...] | None = None
     baseline: str | None = None

@@ -78,7 +78,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         raise ExportError(
             "rule_: it draws, and a graph has no draws of its own. Name an input with a uniform "
             "number in [0, 1) for each row, to_onnx(..., draws='u') or the option "
-            "{'draws': 'u'} of skl2onnx, or fit with randomized=False"
+            "{'draws': 'u'} of skl2onnx, or fit with `randomized=False`"
         )
     double = any(not isinstance(i.type, types.FloatTensorType) for i in inputs)
     method = _method(model)
@@ -139,7 +139,7 @@ def _without_draws(inputs: Any, draws: str | None) -> tuple[list[Any], Any]:
     found = [variable for variable in inputs if variable.raw_name == draws]
     if not found:
         raise ExportError(
-            f"draws: {draws!r} is not an input of the classifier, which has "
+            f"`draws`: {draws!r} is not an input of the classifier, which has "
             f"{[variable.raw_name for variable in inputs]}. The draws reach a classifier that is "
             "the whole graph: put the other steps into its estimator, as in "
             "PlugInClassifier(make_pipeline(scaler, model), goal)"
@@ -168,7 +168,7 @@ def _column(nodes: Nodes, model: PlugInClassifier, name: str, inputs: list[Any])
         f"the rule looks at {name!r}, which is not a column of X: fit saw "
         f"{names or 'an X without column names'}, and the graph has the inputs "
         f"{[variable.raw_name for variable in inputs]}. A graph gets its groups from X: pass the "
-        "column in X and name it in sensitive_features of the constructor"
+        "column in X and name it in `sensitive_features` of the constructor"
     )
 
 
@@ -177,8 +177,8 @@ def _distribution(rules: RuleNodes, rule: Rule, codes: str, order: list[int]) ->
     add = rules.nodes
     if rule.randomized and rule.n_classes > 2:
         raise ExportError(
-            "response: 'rule' asks for the probabilities of a rule over more than two classes "
-            "that draws, which have no form in ONNX; response='model' has one"
+            "`response`: 'rule' asks for the probabilities of a rule over more than two classes "
+            "that draws, which have no form in ONNX; `response='model'` has one"
         )
     if rule.randomized:
         positive = rules.positive(rule)

@@ -73,12 +73,12 @@ def to_onnx(
     if draws is not None:
         if model is not last:
             raise ExportError(
-                f"draws: the input {draws!r} reaches a classifier that is the whole graph: put "
+                f"`draws`: the input {draws!r} reaches a classifier that is the whole graph: put "
                 "the other steps into its estimator, as in "
                 "PlugInClassifier(make_pipeline(scaler, model), goal)"
             )
         if draws in dict(inputs):
-            raise InputError(f"draws: {draws!r} is a column of X; give another name")
+            raise InputError(f"`draws`: {draws!r} is a column of X; give another name")
         types = needed_by(WHAT, "onnx", "skl2onnx.common.data_types")
         inputs.append((draws, types.DoubleTensorType([None, 1])))
         options[id(last)]["draws"] = draws
@@ -91,7 +91,7 @@ def to_onnx(
     except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0][:_LONGEST]
         raise ExportError(
-            f"estimator: skl2onnx could not convert {_described(last.estimator_)}: {reason}"
+            f"`estimator`: skl2onnx could not convert {_described(last.estimator_)}: {reason}"
         ) from error
     _check_types(graph, last.estimator_)
     return graph
@@ -156,7 +156,7 @@ def draws_for(model: PlugInClassifier, X: Any) -> Floats:
     """
     if model.draw == "random":
         raise InputError(
-            "draw: 'random' draws anew at each call of predict; 'row' and a column of X give "
+            "`draw`: 'random' draws anew at each call of predict; 'row' and a column of X give "
             "each row its own number"
         )
     return model._draws(X)[:, None]
@@ -169,7 +169,7 @@ def _check_types(graph: Any, model: Any) -> None:
         onnx.checker.check_model(graph, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
         raise ExportError(
-            f"estimator: the graph that skl2onnx makes of {_described(model)} mixes float32 and "
+            f"`estimator`: the graph that skl2onnx makes of {_described(model)} mixes float32 and "
             "float64; give X in float32, as X.astype('float32') does, and all of it is float32"
         ) from error
 

@@ -68,14 +68,14 @@ def inner_scores(
         return tree_scores(nodes, last, inputs[0].full_name, method), False
     if isinstance(last, CalibratedClassifierCV) and last.method == "isotonic":
         raise ExportError(
-            "estimator: isotonic calibration is a line between points in scikit-learn and steps in "
-            "skl2onnx, which decides otherwise; calibrate='sigmoid' is the same in both"
+            "`estimator`: isotonic calibration is a line between points in scikit-learn and steps "
+            "in skl2onnx, which decides otherwise; `calibrate='sigmoid'` is the same in both"
         )
     options = {"zipmap": False, "raw_scores": method == "decision_function"}
     allowed = [name for name in options if nodes.container.has_options(last, name)]
     if options["raw_scores"] and "raw_scores" not in allowed:
         raise ExportError(
-            f"estimator: skl2onnx has no decision_function of {type(last).__name__}; "
+            f"`estimator`: skl2onnx has no decision_function of {type(last).__name__}; "
             "response=ModelResponse(method='predict_proba') asks for probabilities"
         )
     for owner in (nodes.scope, nodes.container):
@@ -123,7 +123,7 @@ def _alias(model: Any) -> str:
     found = supported.sklearn_operator_name_map.get(type(model))
     if found is None:
         raise ExportError(
-            f"estimator: skl2onnx has no converter for {type(model).__name__}; what it does not "
+            f"`estimator`: skl2onnx has no converter for {type(model).__name__}; what it does not "
             "know can be registered with skl2onnx.update_registered_converter"
         )
     return str(found)

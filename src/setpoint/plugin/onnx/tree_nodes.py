@@ -124,7 +124,7 @@ def _leaf_values(nodes: Nodes, x: str, trees: Sequence[_Tree]) -> list[str]:
     helper = needed_by("ONNX graphs", "onnx", "onnx.helper")
     table = np.concatenate([tree.value[tree.leaf] for tree in trees])
     if len(table) > _MOST_LEAVES:
-        raise ExportError(f"estimator: {len(table)} leaves; {_MOST_LEAVES} are possible in ONNX")
+        raise ExportError(f"`estimator`: {len(table)} leaves; {_MOST_LEAVES} are possible in ONNX")
     own = [np.arange(len(tree.leaf)) for tree in trees]
     number = [np.full(len(tree.leaf), k) for k, tree in enumerate(trees)]
 
@@ -193,7 +193,7 @@ def _of_histogram(predictor: Any) -> _Tree:
     leaf = found["is_leaf"].astype(bool)
     if found["is_categorical"][~leaf].any():
         raise ExportError(
-            "estimator: a HistGradientBoostingClassifier that splits categories; encode them, as "
+            "`estimator`: a HistGradientBoostingClassifier that splits categories; encode them, as "
             "by OneHotEncoder"
         )
     return _Tree(

@@ -71,8 +71,8 @@ def _ratio(program: Program) -> Ratio:
         )
     if program.table.range(score.below)[0] <= _TINY:
         raise ShapeError(
-            f"{program.goal.objective}: solver='bisection' takes ratios whose denominator is above "
-            "0 whatever is decided, this one can vanish; 'auto' puts a floor under it"
+            f"{program.goal.objective}: `solver='bisection'` takes ratios whose denominator is "
+            "above 0 whatever is decided, this one can vanish; 'auto' puts a floor under it"
         )
     return score
 

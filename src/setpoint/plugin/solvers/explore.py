@@ -40,7 +40,7 @@ class Explorer:
         self, space: Achievable, program: Program, method: str, calls: int, gap: float
     ) -> None:
         if calls < 1:
-            raise InputError(f"calls is a whole number >= 1, got {calls!r}")
+            raise InputError(f"`calls` is a whole number >= 1, got {calls!r}")
         self.space = space
         self.program = program
         self.method = method

@@ -103,7 +103,7 @@ def cutting_planes(
         Of the random walk.
     """
     if chooser not in CHOOSERS:
-        raise InputError(f"chooser={chooser!r}: {nearest(chooser, CHOOSERS)}")
+        raise InputError(f"`chooser={chooser!r}`: {nearest(chooser, CHOOSERS)}")
     search = _Search(majorizer, min(cap, _FIRST_CAP))
     for w in known:
         search.cut(w)

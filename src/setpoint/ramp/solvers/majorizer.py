@@ -49,7 +49,7 @@ class Split:
             raise ShapeError(
                 f"{program.goal.objective}: solver={takes('cutting-plane')}, and this one is "
                 f"{program.objective.shape_name}; "
-                "solver='augmented-lagrangian' takes it"
+                "`solver='augmented-lagrangian'` takes it"
             )
         const, coefs = problem.loss(np.zeros(len(problem.totals)))
         signed = np.vstack([coefs, problem.coefs])

@@ -92,7 +92,7 @@ class SVM:
 
     def __init__(self, X: Any, lam: float, method: str = "sdca", seed: int = 0) -> None:
         if method not in METHODS:
-            raise InputError(f"svm={method!r}: {nearest(method, METHODS)}")
+            raise InputError(f"`svm={method!r}`: {nearest(method, METHODS)}")
         self.sparse = sp.issparse(X)
         self.X: Any = sp.csr_array(X) if self.sparse else np.ascontiguousarray(X, np.float64)
         self.lam, self.method, self.seed = lam, method, seed

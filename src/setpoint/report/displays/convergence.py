@@ -72,7 +72,7 @@ class ConvergenceDisplay:
         if not len(trace):
             raise InputError(_NO_TRACE)
         if any(len(t) < 4 for t in trace):
-            raise InputError("trace= holds records (call, objective, bound, violation)")
+            raise InputError("`trace` holds records (call, objective, bound, violation)")
         table = np.array([[float(x) for x in tuple(t)[:4]] for t in trace])
         self.calls, self.objective, bound, self.violation = table.T
         self.bound = np.where(np.isfinite(bound), bound, np.nan)

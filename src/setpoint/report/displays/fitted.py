@@ -34,7 +34,7 @@ def fitted(clf: Any) -> FittedClassifier:
     """
     if not has_method(clf, "_frontier"):
         raise InputTypeError(
-            f"clf= is a fitted classifier of this library, got {class_or_object(clf)}; "
+            f"`clf` is a fitted classifier of this library, got {class_or_object(clf)}; "
             "from_predictions takes scores of any model"
         )
     return cast(FittedClassifier, clf)

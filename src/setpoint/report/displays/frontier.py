@@ -184,7 +184,7 @@ class FrontierDisplay:
                 "from_predictions"
             )
         if not 0 <= i < len(found.items):
-            raise InputError(f"i= is a number from 0 to {len(found.items) - 1}, got {i}")
+            raise InputError(f"`i` is a number from 0 to {len(found.items) - 1}, got {i}")
         return cls(found.items[i]).plot(ax)
 
     @property

@@ -224,7 +224,7 @@ class GroupRatesDisplay:
             If `metric` is not one of them.
         """
         if metric is not None and metric not in self.metrics:
-            raise InputError(f"metric= is one of {list(self.metrics)}, got {metric!r}")
+            raise InputError(f"`metric` is one of {list(self.metrics)}, got {metric!r}")
         shown = self.metrics if metric is None else (metric,)
         sizes = [len(self._of(m)) for m in shown]
         n_bounds = [len(self.allowed(m)) for m in shown]

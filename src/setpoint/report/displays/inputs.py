@@ -50,8 +50,9 @@ def scored_rows(
     known = classes_of(y_true, None, pos_label, "y_true")
     if len(known.labels) > 2:
         raise InputError(
-            f"y_true holds {len(known.labels)} classes, and thresholds on one score decide between "
-            "two: make one class against the rest, or draw GroupRatesDisplay or ConvergenceDisplay"
+            f"`y_true` holds {len(known.labels)} classes, and thresholds on one score decide "
+            "between two: make one class against the rest, or draw GroupRatesDisplay or "
+            "ConvergenceDisplay"
         )
     values: dict[str | None, Any] = {None: one_score(scores, known)}
     rows: dict[str | None, GivenRows] = {

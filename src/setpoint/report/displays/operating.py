@@ -319,7 +319,7 @@ class OperatingPointDisplay:
 def _check(kind: str) -> None:
     style.require_matplotlib()
     if kind not in _KINDS:
-        raise InputError(f"kind= is one of {_KINDS}, got {kind!r}")
+        raise InputError(f"`kind` is one of {_KINDS}, got {kind!r}")
 
 
 def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
@@ -339,7 +339,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
         held = evidence.marginals.weights[[c.dataset is None for c in evidence.strata]]
         if not held[:, :2].sum(axis=0).all():
             raise InputError(
-                "y holds one class only: recall or the false positive rate has no rows"
+                "`y` holds one class only: recall or the false positive rate has no rows"
             )
         raise InputError(
             "the rule has no threshold for some group of these rows; draw it on rows of the groups "

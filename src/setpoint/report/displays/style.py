@@ -138,13 +138,13 @@ def axes(
         figure = plt.figure(figsize=size, layout="constrained")
     elif isinstance(ax, FigureBase):
         if ax.axes:
-            raise InputError("ax= is a figure that has axes already; give one of them")
+            raise InputError("`ax` is a figure that has axes already; give one of them")
         figure = ax
         if isinstance(figure, Figure):
             figure.set_size_inches(*size)
             figure.set_layout_engine("constrained")
     else:
-        raise InputTypeError(f"ax= is matplotlib axes or a figure, got {type(ax).__name__}")
+        raise InputTypeError(f"`ax` is matplotlib axes or a figure, got {type(ax).__name__}")
     grid = figure.add_gridspec(len(heights), 1, height_ratios=list(heights))
     panels = [figure.add_subplot(grid[i, 0]) for i in range(len(heights))]
     return figure, panels, "own"

@@ -102,7 +102,7 @@ def page_text(
     """
     if held_out is not None and not same_sides(Goal.parse(held_out.goal), Goal.parse(facts.goal)):
         raise InputError(
-            f"held_out is a report on another goal: {held_out.goal!r}, not {facts.goal!r}"
+            f"`held_out` is a report on another goal: {held_out.goal!r}, not {facts.goal!r}"
         )
     return rendered("page.html.j2", _values(facts, held_out, about, header or Header()))
 

@@ -191,7 +191,7 @@ def dialect_of(name: str) -> Dialect:
     """
     found = DIALECTS.get(name)
     if found is None:
-        raise InputError(f"dialect is one of {', '.join(map(repr, DIALECTS))}, got {name!r}")
+        raise InputError(f"`dialect` is one of {', '.join(map(repr, DIALECTS))}, got {name!r}")
     return found
 
 

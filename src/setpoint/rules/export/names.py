@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals.populations import Label, plain_label
 from setpoint.rules.export.questions import Questions
 
@@ -69,7 +69,7 @@ def labels_of(questions: Questions, classes: Any) -> tuple[Label, ...]:
     labels = tuple(plain_label(label, "classes: a label") for label in classes)
     if isinstance(classes, str) or len(labels) != questions.n_classes:
         raise InputError(
-            f"classes: the rule decides between {questions.n_classes} classes, got {classes!r}"
+            f"`classes`: the rule decides between {questions.n_classes} classes, got {classes!r}"
         )
     return labels
 
@@ -91,8 +91,8 @@ def kind_of(values: Sequence[Label], what: str) -> str:
     if text and len(text) < len(values):
         other = next(value for value in values if not isinstance(value, str))
         raise InputError(
-            f"{what} are of two kinds, text such as {text[0]!r} and {other!r}; a column of a table "
-            "holds one kind"
+            f"{quoted(what)} are of two kinds, text such as {text[0]!r} and {other!r}; a column of "
+            "a table holds one kind"
         )
     if text:
         return "text"
@@ -104,12 +104,12 @@ def _scores(questions: Questions, score: Any) -> tuple[str, ...]:
     if n is None:
         if not isinstance(score, str):
             raise InputTypeError(
-                f"score: the rule looks at one score, so name one column, got {score!r}"
+                f"`score`: the rule looks at one score, so name one column, got {score!r}"
             )
         return (_name(score, "score"),)
     if isinstance(score, str) or not isinstance(score, Sequence) or len(score) != n:
         raise InputError(
-            f"score: the rule looks at {n} score{'s' if n > 1 else ''}, so name as many columns, "
+            f"`score`: the rule looks at {n} score{'s' if n > 1 else ''}, so name as many columns, "
             f"in a list in their order, got {score!r}"
         )
     return tuple(_name(name, "score") for name in score)
@@ -119,13 +119,13 @@ def _columns(known: tuple[str, ...], columns: Any) -> dict[str, str]:
     given = {} if columns is None else columns
     if not isinstance(given, Mapping):
         raise InputTypeError(
-            "columns: a dict from the rule's columns to those of the table, got a "
+            "`columns`: a dict from the rule's columns to those of the table, got a "
             f"{type(columns).__name__}"
         )
     for column in given:
         if column not in known:
             looks = f"looks at {list(known)}" if known else "looks at no column beside the score"
-            raise InputError(f"columns: the rule does not look at {column!r}; it {looks}")
+            raise InputError(f"`columns`: the rule does not look at {column!r}; it {looks}")
     return {column: _name(given.get(column, column), "columns") for column in known}
 
 
@@ -134,14 +134,14 @@ def _draw(questions: Questions, hash_column: Any) -> str | None:
         return None
     if hash_column is None:
         raise InputError(
-            "hash_column is needed: this rule is randomised. Name a column that holds one uniform "
-            "number in [0, 1) for each row, such as a hash of its id divided by the number of "
-            "hashes; so the same row is decided the same way each time"
+            "`hash_column` is needed: this rule is randomised. Name a column that holds one "
+            "uniform number in [0, 1) for each row, such as a hash of its id divided by the number "
+            "of hashes; so the same row is decided the same way each time"
         )
     return _name(hash_column, "hash_column")
 
 
 def _name(value: Any, what: str) -> str:
     if not isinstance(value, str) or not value:
-        raise InputTypeError(f"{what}: a column is named by text, got {value!r}")
+        raise InputTypeError(f"{quoted(what)}: a column is named by text, got {value!r}")
     return value

@@ -42,7 +42,7 @@ def source(questions: Questions, name: str, classes: Sequence[Label] | None) -> 
     """
     # the function calls float and must not find itself
     if not name.isidentifier() or keyword.iskeyword(name) or name == "float":
-        raise InputError(f"name: a function of Python cannot be called {name!r}")
+        raise InputError(f"`name`: a function of Python cannot be called {name!r}")
     return "\n".join(_Writer(questions, labels_of(questions, classes)).lines(name))
 
 

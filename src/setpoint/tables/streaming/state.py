@@ -108,7 +108,5 @@ class StreamState:
         """
         found = load_model(path)
         if not isinstance(found, cls):
-            raise ModelFileError(
-                f"{path} holds a {type(found).__name__}, no state of setpoint stream"
-            )
+            raise ModelFileError(f"{path} is a model file, no state of setpoint stream", path=path)
         return found
