@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from setpoint.cli.compare import compare
 from setpoint.cli.completion import completion
 from setpoint.cli.demo import demo
 from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
@@ -23,9 +24,12 @@ from setpoint.cli.metrics import metrics
 from setpoint.cli.monitor import monitor
 from setpoint.cli.plan import plan
 from setpoint.cli.predict import predict
+from setpoint.cli.report import report
 from setpoint.cli.session import Session, StoppedByUser
+from setpoint.cli.show import show
 from setpoint.cli.solve import solve
 from setpoint.cli.stream import stream_command
+from setpoint.cli.take import take
 from setpoint.errors import SetpointError
 
 __all__ = ["App", "app"]
@@ -176,7 +180,7 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
 
 
 _COMMANDS = (
-    fit, train, predict, evaluate, solve, frontier, monitor, plan,
+    fit, train, predict, evaluate, show, report, compare, take, solve, frontier, monitor, plan,
     stream_command, export, goal, metrics, demo, completion,
 )  # fmt: skip
 for _command in _COMMANDS:

@@ -89,6 +89,8 @@ OPTIONS = {
     "on_uncertified": "--uncertified",
     "adapt": "--adapt",
     "at_most": "--at-most",
+    "bounds": "--bound",
+    "line": "--line",
     "prediction": "--prediction",
     "seconds": "--max-seconds",
     "sensitive": "--sensitive",

@@ -15,7 +15,7 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import Table
-from setpoint.plugin.parameters import BASELINES, Options
+from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.solving import solve_evidence
 from setpoint.report import GoalReport
 from setpoint.report.outcome import rule_facts
@@ -111,7 +111,9 @@ def _options(classifier: GoalClassifier) -> Options:
         options = own._options(solver)
         if options.solver in ("post-shift", *BASELINES):
             options = replace(options, solver="auto")
-    evidence = classifier.goal_report_.search.evidence
+    evidence: EvidenceKind = "label"
+    if classifier.goal_report_.search.evidence == "soft":
+        evidence = "soft"
     return replace(options, evidence=evidence, on_infeasible="raise")
 
 

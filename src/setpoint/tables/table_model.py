@@ -51,7 +51,7 @@ class TableModel:
     held_out : GoalReport or None
         How the rule did then on rows that took no part.
     fitted_rows : int or None
-        Rows that model and rule come from, those that certify apart.
+        Rows of the table that took part, those that certify among them where they are its own.
 
     Examples
     --------

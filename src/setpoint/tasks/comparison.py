@@ -191,7 +191,7 @@ def compare_tables(
         }
         today = first.model.classifier.evaluate(**_rows(first, decided, of_sets), goal=goal)
         candidate = second.model.classifier.evaluate(**_rows(second, decided, of_sets), goal=goal)
-        seen, shares = _decided(second, goal, decided)
+        seen, shares = _decided(second, goal, _rows(second, decided, of_sets))
         parts = _parts(goal, today, candidate, seen, shares)
         groups = _groups(goal, second.part.groups, seen, shares)
     verdict, why = which_is_better(today, candidate, parts)
@@ -256,11 +256,10 @@ def _rows(loaded: LoadedModel, decided: Any, of_sets: Mapping[str, Any]) -> dict
     return rows
 
 
-def _decided(loaded: LoadedModel, goal: Goal, decided: Any) -> tuple[CheckedData, Any]:
+def _decided(loaded: LoadedModel, goal: Goal, rows: Mapping[str, Any]) -> tuple[CheckedData, Any]:
     """The rows as checked, and the probability of each decision of the candidate."""
-    clf, rows = loaded.model.classifier, loaded.rows()
-    X, sides = rows["X"], rows["sensitive_features"]
-    _, seen = clf._seen(goal, X, rows["y"], None, sides, decided, rows["datasets"])
+    clf, X, sides = loaded.model.classifier, rows["X"], rows["sensitive_features"]
+    _, seen = clf._seen(goal, X, rows["y"], None, sides, rows["baseline"], rows["datasets"])
     return seen, clf.rule_.distribution(clf._scores(X), clf._segments(X, sides))
 
 
@@ -295,7 +294,10 @@ def _groups(goal: Goal, groups: Any, seen: CheckedData, shares: Any) -> list[Cha
 
     from setpoint.report.deployed import compared
 
-    table, out = seen.tables[None], []
+    table = seen.tables[None]
+    assert table.true is not None
+    assert table.deployed is not None
+    out = []
     for name in sorted(goal.needs.columns.get(None, {})):
         values = groups[name].to_numpy()
         for value in sorted(set(values.tolist()), key=str)[:_MOST_GROUPS]:

@@ -238,9 +238,7 @@ def _constraint(goal: Goal, text: str) -> Constraint:
     return found[0]
 
 
-def _moved_note(
-    source: str, own: Goal, goal: Goal, line: float | None, loaded: LoadedModel
-) -> str:
+def _moved_note(source: str, own: Goal, goal: Goal, line: float | None, loaded: LoadedModel) -> str:
     """The sentence that stays with the model."""
     moved = f"moved to '{goal}'" if line is None else f"moved to the score {line:g} and measured"
     rows = f"{loaded.part.n_rows:,} rows of {loaded.table.name}"

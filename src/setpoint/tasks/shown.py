@@ -147,7 +147,7 @@ def show_model(
     Raises
     ------
     InputError, ModelFileError
-        If it is no model of a table.
+        If it is not a model of a table.
 
     Examples
     --------
