@@ -34,7 +34,7 @@ _CODES = {"shown to be better": SHOWN, "shown to be worse": FAILED}
 
 
 @click.command(
-    epilog="\b\nFor example:\n  setpoint compare todays.skops new.skops this-month.csv && echo better"
+    epilog="\b\nFor example:\n  setpoint compare old.skops new.skops this-month.csv && echo better"
 )
 @click.argument("model_a", metavar="MODEL_A")
 @click.argument("model_b", metavar="MODEL_B")
