@@ -166,7 +166,9 @@ def test_weights_are_honoured_or_refused():
     def plain(y_true, y_pred):
         return f1_score(y_true, y_pred)
 
-    with pytest.raises(ValueError, match=r"^sample_weight: the metric .*plain has no parameter"):
+    with pytest.raises(
+        ValueError, match=r"^`sample_weight`: the metric .*plain has no such parameter"
+    ):
         measured_on(BlackBox(plain), classes_of(y), GivenRows(len(y), y, weight))
     same = np.where(weight > 0, 2.0, 0.0)  # rows that are absent, and no more
     metric = measured_on(BlackBox(plain), classes_of(y), GivenRows(len(y), y, same))
@@ -187,18 +189,18 @@ def test_bad_input():
     rows, classes = GivenRows(len(y), y, **more), classes_of(y)
     with pytest.raises(GoalError, match=r"data sets \['new'\].*one sample"):
         measured_on("maximize recall - predicted_rate.on('new')", classes, rows)
-    with pytest.raises(GoalError, match="has constraints, which cost nothing without penalty="):
+    with pytest.raises(GoalError, match="has constraints, which cost nothing without `penalty`"):
         measured_on(BOUNDED[0], classes, rows)
-    with pytest.raises(ValueError, match="validation holds no row of the class 1"):
+    with pytest.raises(ValueError, match="`validation` holds no row of the class 1"):
         measured_on("f1", classes, GivenRows(5, np.zeros(5, int)), where="validation")
     alone = measured_on(BlackBox(f1_score), classes, GivenRows(5, np.ones(5, int)), where=None)
     assert alone(np.ones((1, 5))).tolist() == [1.0]
     weight = np.where(y == 1, 0.0, 1.0)
-    with pytest.raises(ValueError, match="y holds no row of the class 1 that counts"):
+    with pytest.raises(ValueError, match="`y` holds no row of the class 1 that counts"):
         measured_on(BlackBox(f1_score), classes, GivenRows(len(y), y, weight))
     with pytest.raises(ValueError, match=r"(?i)only binary.*validation holds 3 classes"):
         measured_on("f1", classes_of([0, 1, 2]), rows, where="validation")
-    with pytest.raises(ValueError, match="y is None"):
+    with pytest.raises(ValueError, match="`y` is None"):
         measured_on(BlackBox(f1_score), classes, GivenRows(5, None))
 
     def paid(y_true, y_pred, amount):

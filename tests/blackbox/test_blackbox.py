@@ -66,7 +66,7 @@ def test_parsing_imports_nothing():
         'maximize blackbox("a:b").min("sex")',
         'maximize blackbox("a:b").baseline()',
         'maximize blackbox("a:b").on(sex="f")',
-        'maximize blackbox("a:b")(label="f")',
+        'maximize blackbox("a:b")(`label`"f")',
     ],
 )
 def test_a_black_box_stands_alone(text):
@@ -150,15 +150,15 @@ def test_the_second_name_tells(second, takes):
         (("json.no_such:revenue",), {}, ImportError, "no module 'json.no_such'"),
         (("math:sqroot",), {}, ImportError, "no name 'sqroot'.*'sqrt'"),
         (("math:pi",), {}, TypeError, "is a float, which cannot be called"),
-        ((max,), {}, ValueError, "no signature: say takes="),
-        ((lambda a, b: 1,), {}, ValueError, "second parameter 'b': say takes="),
-        ((lambda *args: 1,), {}, ValueError, "say takes="),
+        ((max,), {}, ValueError, "no signature: say `takes="),
+        ((lambda a, b: 1,), {}, ValueError, "second parameter 'b': say `takes="),
+        ((lambda *args: 1,), {}, ValueError, "say `takes="),
         ((lambda: 1,), {}, ValueError, "takes 0 arguments by position"),
         ((dict,), {}, ValueError, "builtins:dict is a class, which makes an object"),
         ((np.random.RandomState,), {}, ValueError, "is a class"),
         ((lambda y_true: 1,), {}, ValueError, "takes 1 argument by position"),
-        ((revenue,), {"takes": "labels"}, ValueError, "takes is 'auto'.*got 'labels'"),
-        ((revenue, 1), {}, TypeError, "greater_is_better is True or False, got 1"),
+        ((revenue,), {"takes": "labels"}, ValueError, "`takes` is 'auto'.*got 'labels'"),
+        ((revenue, 1), {}, TypeError, "`greater_is_better` is True or False, got 1"),
         ((revenue,), {"columns": ["amount"]}, ValueError, r"needs \['region'\] too"),
         ((revenue,), {"columns": ["amont"]}, ValueError, "no parameter 'amont'.*'amount'"),
         ((revenue,), {"columns": ["amount", "amount"]}, ValueError, "different names"),
@@ -269,7 +269,7 @@ def test_columns_and_weights():
     with pytest.raises(ValueError, match="needs the column 'region'"):
         metric([0, 1], [0, 1], {"amount": [1, 2]})
     assert metric([0], [0], {"amount": [1], "region": ["a"]}, [1.0]) == 0.0
-    with pytest.raises(ValueError, match="sample_weight is given"):
+    with pytest.raises(ValueError, match="`sample_weight` is given"):
         metric([0], [0], {"amount": [1], "region": ["a"]}, [2.0])
     weighted = BlackBox(f1_score)
     assert weighted.takes_weight

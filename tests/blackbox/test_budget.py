@@ -183,7 +183,7 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
     BudgetedMetric(metric(), checkpoint=path)(vectors(2))
     held = path.read_bytes()
     with pytest.raises(
-        CheckpointError, match=r"of another search: metric was .*hits and is .*gap now"
+        CheckpointError, match=r"of another search: `metric` was .*hits and is .*gap now"
     ):
         BudgetedMetric(metric(gap), checkpoint=path)
     with pytest.raises(CheckpointError, match="another search: rows was 8 and is 7 now"):

@@ -150,7 +150,7 @@ def test_most_spreads_cut_offs_in_rank():
     assert np.diff(found.curve.ranks) == pytest.approx(20.0, abs=3)
     every = smoothed_threshold(f1(y), scores)
     assert found.value == pytest.approx(every.value, abs=0.02)
-    with pytest.raises(ValueError, match="most is a whole number >= 2"):
+    with pytest.raises(ValueError, match="`most` is a whole number >= 2"):
         smoothed_threshold(f1(y), scores, most=1)
 
 
@@ -221,7 +221,7 @@ def test_infinite_gains_have_no_mean():
         tp, fp, _, _ = counts(F, y)
         return np.where(fp > 0, tp / np.maximum(fp, 1), np.inf)
 
-    with pytest.raises(ValueError, match=r"infinite or undefined at .* smooth=None"):
+    with pytest.raises(ValueError, match=r"infinite or undefined at .* `smooth=None`"):
         smoothed_threshold(odds, scores)
     assert smoothed_threshold(odds, scores, smooth=None).value == np.inf
 

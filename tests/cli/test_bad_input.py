@@ -115,7 +115,7 @@ def test_goals_and_options(run, refused, tmp_path):
         None, "--group", "g"
     )
     assert "--dataset is NAME=FILE, got 'x'" in refused(table(), "--dataset", "x")
-    assert "give it as --dataset old=FILE" in refused(
+    assert "give its table, --dataset old=FILE" in refused(
         table(), goal="maximize recall s.t. accuracy.on('old') >= 0.5"
     )
     assert "there is no folder" in refused(table(), "--report", tmp_path / "no" / "r.html")
@@ -164,13 +164,13 @@ def test_model_files(run, folder, model, tmp_path):
 
     X, y = np.arange(40.0)[:, None], np.arange(40) > 20
     save_model(PlugInClassifier(LogisticRegression(), "f1").fit(X, y), cut)
-    assert "holds a PlugInClassifier, no model of setpoint fit" in error(cut)
+    assert "holds a PlugInClassifier, no model of a table" in error(cut)
 
 
 def test_an_accident_below_is_unexpected_and_debug_shows_where(run, folder, monkeypatch):
     from setpoint.tables import TableModel
 
-    monkeypatch.setattr(TableModel, "predict", lambda *_: np.zeros(2).reshape(3))
+    monkeypatch.setattr(TableModel, "decided", lambda *_: np.zeros(2).reshape(3))
     args = ("predict", folder / "model.skops", folder / "new.csv")
     done = run(*args)
     assert done.exit_code == 1

@@ -130,7 +130,9 @@ def test_rows_of_the_fit_do_not_certify(fit, folder, tmp_path):
 def test_a_file_of_another_shape(fit, folder, tmp_path, change, message):
     text = (folder / "new.csv").read_text("utf-8").replace(*change, 1)
     (tmp_path / "new.csv").write_text(text, "utf-8")
-    assert error_of(fit(EASY, *SURE, "--set", f"certify-on={tmp_path / 'new.csv'}")).startswith(message)
+    assert error_of(fit(EASY, *SURE, "--set", f"certify-on={tmp_path / 'new.csv'}")).startswith(
+        message
+    )
 
 
 def test_a_label_that_is_not_a_class(fit, tmp_path):
@@ -217,7 +219,9 @@ def test_the_safest_rule_of_a_refusal(fit, folder, run, tmp_path):
     assert judged.stdout.split("\n")[1] == (
         "In the fit NOT certified at 95 % confidence, on 240 rows: precision >= 0.92."
     )
-    assert found(fit(EASY, *SURE, "--set", "uncertified=nearest", "--json"))["status"] == "certified"
+    assert (
+        found(fit(EASY, *SURE, "--set", "uncertified=nearest", "--json"))["status"] == "certified"
+    )
 
 
 def test_a_goal_that_no_rule_meets_is_infeasible_as_ever(fit):
@@ -237,9 +241,18 @@ def test_a_goal_that_no_rule_meets_is_infeasible_as_ever(fit):
         ((*SURE, "--set", "certification-size=1"), "1.0 is not in the range 0<x<1"),
         ((*SURE, "--set", "uncertified=raise"), "'raise' is not one of 'error', 'nearest'"),
         (("--set", "certify-on=x.csv"), "--set certify-on: there is nothing to certify"),
-        (("--set", "certification-size=0.3"), "--set certification-size: there is nothing to certify"),
+        (
+            ("--set", "certification-size=0.3"),
+            "--set certification-size: there is nothing to certify",
+        ),
         (("--set", "uncertified=nearest"), "--set uncertified: there is nothing to certify"),
-        (("--set", "strict",), "--set strict: there is nothing to certify"),
+        (
+            (
+                "--set",
+                "strict",
+            ),
+            "--set strict: there is nothing to certify",
+        ),
         ((*SURE, "--judge-by", HARD), "--judge-by is for a margin that is put into --goal"),
         (
             (*SURE, "--set", "certify-on=x.csv", "--set", "certification-size=0.3"),

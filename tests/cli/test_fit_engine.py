@@ -69,7 +69,11 @@ def fit(run, tmp_path):
     def invoke(data, *args, goal=GOAL, **more):
         given = {"--target": "y", "--goal": goal, "--model": tmp_path / "m.skops"}
         given |= {"--set rows-for-fit": FOR_FIT, "--set engine": "dask", **more}
-        words = [w for k, v in given.items() if v is not None for w in (k, v)]
+        words = []
+        for name, value in given.items():
+            if value is not None:
+                option, _, setting = name.partition(" ")
+                words += [option, f"{setting}={value}" if setting else value]
         return run("fit", data, *words, *args)
 
     return invoke
@@ -207,15 +211,17 @@ def test_no_scheduler_answers(fit, files, monkeypatch):
 
 
 @pytest.mark.parametrize("args", [
-    ("--test-size", "0.2"), ("--set", "validation=v.csv"), ("--confidence", "0.95"), ("--set", "strict",),
-    ("--solver", "portfolio"), ("--set", "checkpoint=c.skops"), ("--dataset", "a=b.csv"),
-    ("--judge-by", GOAL), ("--set", "baseline-threshold=0.5"), ("--set", "max-seconds=3"),
-    ("--set", "separator=;"), ("--set", "jobs=2"), ("--set", "budget=9"),
+    ("--test-size", "0.2"), ("--confidence", "0.95"), ("--set", "strict"), ("--test-by", "y"),
+    ("--skip-unlabelled",),
+    ("--set", "solver=exact"), ("--dataset", "a=b.csv"),
+    ("--judge-by", GOAL), ("--set", "max-seconds=3"),
+    ("--set", "separator=;"), ("--set", "jobs=2"),
 ])  # fmt: skip
 def test_options_for_tables_in_memory(fit, files, args):
     done = fit(files, *args)
     assert done.exit_code == 1
-    assert f"{args[0]} is for tables in memory" in done.stderr
+    option = f"--set {args[1].partition('=')[0]}" if args[0] == "--set" else args[0]
+    assert f"{option} is for tables in memory" in done.stderr
     assert "beside it go --target, --goal" in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""``setpoint fit --solver``: the families, what goes with each, and models trained for the goal."""
+"""``setpoint train``: the families, what goes with each, and models trained for the goal."""
 
 import contextlib
 import json
@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from setpoint import load_model
-from setpoint.cli import errors
-from setpoint.cli.solvers import SOLVERS, SURROGATES
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
+from setpoint.solvers import SOLVERS
 from setpoint.surrogates.groups import _BY_NAME
+from setpoint.tasks import solver_choice
+from setpoint.tasks.solver_choice import SURROGATES
 
 GOAL = "maximize recall subject to precision >= 0.4"
 
@@ -37,8 +38,9 @@ def there(tmp_path_factory):
 def fit(run, there, tmp_path):
     def invoke(*more, goal=GOAL):
         model = tmp_path / "m.skops"
+        command = "fit" if any(str(word).startswith("solver=") for word in more) else "train"
         return run(
-            "train", there / "rare.csv", "--target", "y", "--goal", goal, "--model", model, *more
+            command, there / "rare.csv", "--target", "y", "--goal", goal, "--model", model, *more
         )
 
     return invoke
@@ -56,9 +58,15 @@ def test_the_shell_knows_all_surrogates():
     assert set(SURROGATES) == set(_BY_NAME)
 
 
-def test_help_and_completion_know_the_solvers(run):
+def test_help_and_completion_know_the_solvers(run, there):
     text = " ".join(run("train", "--help").stdout.split())
-    assert all(name in text for name in SOLVERS)
+    trainers = {name for name, solver in SOLVERS.items() if solver.family != "plugin"}
+    assert all(name in text for name in trainers)
+    listed = run("fit", "--set", "help").stdout
+    assert "solver=NAME" in listed
+    wrong = run("fit", there / "rare.csv", "--target", "y", "--goal", GOAL, "--model", "m",
+                "--set", "solver=ero").stderr  # fmt: skip
+    assert all(f"'{name}'" in wrong for name in SOLVERS if name not in trainers)
     env = {"COMP_WORDS": "setpoint train --solver pr", "COMP_CWORD": "3"}
     done = run(env={**env, "_SETPOINT_COMPLETE": "bash_complete"}, prog_name="setpoint")
     assert done.stdout.split() == ["plain,profiled"]
@@ -68,18 +76,33 @@ def test_help_and_completion_know_the_solvers(run):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--solver", "eros"), "Invalid value for '--solver': 'eros' is not one of 'auto'"),
-        (("--solver", "ero", "--estimator", "logistic"), "trains the model itself: leave out"),
-        (("--module", "mlp"), "--module is for solvers that train the model for the goal"),
+        (("--solver", "eros"), "Invalid value for '--solver': 'eros' is not one of 'portfolio'"),
         (
-            ("--solver", "exact", "--module", "linear"),
-            "--solver exact looks at every cut-off of one score",
+            ("--solver", "ero", "--set", "estimator=logistic"),
+            "trains the model itself: leave out --set estimator (--module says which model), or",
         ),
-        (("--set", "checkpoint=c"), "--set checkpoint is for solvers that train"),
-        (("--set", "min-positives=9"), "--set min-positives is for solvers that train"),
-        (("--set", "validation-fraction=0"), "--set validation-fraction is for solvers that train"),
-        (("--solver", "ero", "--set", "min-positives=-1"), "--set min-positives"),
-        (("--solver", "ero", "--set", "validation-fraction=1"), "--set validation-fraction"),
+        (("--solver", "cutting-plane", "--module", "mlp"), "--module is for solvers that train"),
+        (
+            ("--solver", "post-shift", "--module", "linear"),
+            "--solver post-shift moves the cut-off",
+        ),
+        (
+            ("--solver", "cutting-plane", "--set", "checkpoint=c"),
+            "--set checkpoint is for solvers that train",
+        ),
+        (
+            ("--solver", "surrogate-weights", "--set", "min-positives=9"),
+            "--set min-positives is for solvers that train",
+        ),
+        (
+            ("--solver", "cutting-plane", "--set", "validation-fraction=0"),
+            "--set validation-fraction is for solvers that train",
+        ),
+        (("--set", "min-positives"), "write min-positives=N, got 'min-positives'"),
+        (("--set", "positives=9"), "there is no 'positives' here (did you mean 'min-positives'?)"),
+        (("--set", "seed=1", "--set", "seed=2"), "seed is set twice"),
+        (("--solver", "ero", "--set", "min-positives=-1"), "min-positives: -1 is not in the range"),
+        (("--solver", "ero", "--set", "validation-fraction=1"), "validation-fraction: 1.0 is not"),
         (
             ("--solver", "ero", "--set", "validation-fraction=nan"),
             "--set validation-fraction is a number in [0, 1), got nan",
@@ -96,9 +119,9 @@ def test_help_and_completion_know_the_solvers(run):
             ("--solver", "ero", "--set", "max-seconds=nan"),
             "--set max-seconds is a number above 0, got nan",
         ),
-        (("--solver", "ero", "--draws"), "decides nothing by chance"),
-        (("--solver", "ero", "--decide-on", "sex"), "looks at the score alone"),
-        (("--set", "max-seconds=0"), "--set max-seconds"),
+        (("--solver", "ero", "--set", "draws"), "decides nothing by chance"),
+        (("--decide-on", "sex"), "No such option '--decide-on'"),
+        (("--set", "max-seconds=0"), "max-seconds: 0.0 is not in the range x>0"),
     ],
 )
 def test_options_of_another_family(fit, tmp_path, more, words):
@@ -137,25 +160,27 @@ def test_more_than_two_classes(run, there, tmp_path):
     )  # fmt: skip
     assert "column 'kind' holds 3 classes, and --solver ero trains models for two" in error_of(done)
     done = run(
-        "train", there / "rare.csv", "--target", "kind", "--goal", "macro_f1", "--solver", "exact",
-        "--model", tmp_path / "m.skops",
+        "fit", there / "rare.csv", "--target", "kind", "--goal", "macro_f1",
+        "--set", "solver=exact", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert (
-        "--solver exact takes every shape that can be solved, for two classes, and y holds 3"
+        "--set solver=exact takes every shape that can be solved, for two classes, and y holds 3"
         in error_of(done)
     )
 
 
 def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monkeypatch):
-    real = errors.find_spec
-    monkeypatch.setattr(errors, "find_spec", lambda name: None if name == "torch" else real(name))
+    real = solver_choice.find_spec
+    monkeypatch.setattr(
+        solver_choice, "find_spec", lambda name: None if name == "torch" else real(name)
+    )
     done = run(
         "train", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
         "--module", "mlp", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert error_of(done) == "--module mlp needs torch: pip install 'setpoint[torch]'"
     monkeypatch.setattr(
-        errors, "find_spec", lambda name: None if name == "safetensors" else real(name)
+        solver_choice, "find_spec", lambda name: None if name == "safetensors" else real(name)
     )
     done = run(
         "train", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
@@ -166,7 +191,7 @@ def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monk
 
 # ---------------------------------------------------------------------- rules after training
 def test_solvers_of_the_plug_in_family(fit, tmp_path):
-    done = fit("--solver", "frank-wolfe", "--json", goal="maximize g_mean")
+    done = fit("--set", "solver=frank-wolfe", "--json", goal="maximize g_mean")
     out = json.loads(done.stdout)
     assert done.exit_code == 0, done.stderr
     assert (out["solver"], out["family"]) == ("frank-wolfe", "plugin")
@@ -174,7 +199,7 @@ def test_solvers_of_the_plug_in_family(fit, tmp_path):
     assert out["fitted"]["search"]["solver"] == "frank-wolfe"
     assert load_model(tmp_path / "m.skops").classifier.solver == "frank-wolfe"
     same = json.loads(fit("--json").stdout)
-    named = json.loads(fit("--solver", "auto", "--estimator", "logistic", "--json").stdout)
+    named = json.loads(fit("--set", "solver=auto", "--estimator", "logistic", "--json").stdout)
     del same["run"], named["run"]
     assert same == named
 
@@ -295,8 +320,11 @@ def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_p
     head, *lines = (there / "rare.csv").read_text().splitlines()
     lines = [f"{line},{'yes' if float(line.split(',')[0]) > 1 else 'no'}" for line in lines]
     (tmp_path / "t.csv").write_text("\n".join([f"{head},old", *lines]) + "\n")
+    command, way = "train", ("--solver", solver)
+    if solver == "auto":
+        command, way = "fit", ("--set", "solver=auto")
     done = run(
-        "train", tmp_path / "t.csv", "--target", "y", "--goal", GOAL, "--solver", solver,
+        command, tmp_path / "t.csv", "--target", "y", "--goal", GOAL, *way,
         "--baseline", "old", "--model", tmp_path / "m.skops", "--json",
     )  # fmt: skip
     assert done.exit_code in (0, 3, 4), done.stderr
@@ -312,7 +340,7 @@ def test_a_deployed_model_that_the_goal_does_not_refer_to(run, fit, there, tmp_p
     fitted = out["fitted"]["deployed"]
     assert fitted is None if solver == "cross-entropy" else fitted["rows"] == 450
     # A value that is not a decision of a model is refused before anything is fitted.
-    text = error_of(fit("--solver", solver, "--baseline", "kind"))
+    text = error_of(fit(*way, "--baseline", "kind"))
     assert "rare.csv, line 2: the decision of the deployed model" in text
     assert "in column 'kind' is not a class" in text
 

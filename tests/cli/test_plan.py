@@ -68,7 +68,7 @@ def test_a_further_table(run, folder):
     )
     assert same(plan_of(done), found)
     missing = run("plan", goal, folder / "new.csv", *options)
-    assert "give it as --dataset checked=FILE" in missing.stderr
+    assert "give its table, --dataset checked=FILE" in missing.stderr
 
 
 def test_a_model_decides(run, folder, model):
@@ -118,7 +118,7 @@ def test_wrong_options_are_named(run, options, words):
 def test_groups_that_are_missing_are_asked_for_in_options(run):
     done = run("plan", GAP, *RATES)
     assert "--rate: the goal names the column 'sex', so each group has its own" in done.stderr
-    assert "as in sex=a:recall=0.9" in done.stderr
+    assert "under 'sex=a', 'sex=b' and so on" in done.stderr
 
 
 def test_columns_that_are_missing_are_named(run, folder):

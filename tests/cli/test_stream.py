@@ -263,7 +263,9 @@ def test_a_wrong_separator(stream, table):
         "--set separator"
     )
     json_of(stream(table))
-    assert last(stream(table, "--set", "separator=|")).endswith("another separator with --set separator")
+    assert last(stream(table, "--set", "separator=|")).endswith(
+        "another separator with --set separator"
+    )
 
 
 # ------------------------------------------------------------------------------------- decisions

@@ -137,7 +137,7 @@ def test_later_months_are_judged_by_what_is_meant(fit, run, folder, tmp_path):
         ("maximize recall subject to accuracy >= 0.5", (), "differs from '"),
         ("maximize recall subject to precision <= 0.5", (), "differs from '"),
         ("maximize precision subject to precision >= 0.5", (), "differs from '"),
-        ("maximize recall", (), "judge by another goal with setpoint evaluate --goal"),
+        ("maximize recall", (), "evaluate the model by another goal afterwards"),
         (goal(0.5), ("--test-size", "0"), "and --test-size 0 leaves none"),
         ("maximize recal", (), "unknown word 'recal'"),
     ],
@@ -305,7 +305,7 @@ def test_an_error_is_an_object_for_who_asked_for_json(run, args, words):
     assert done.stdout.count("\n") == 1
     out = json.loads(done.stdout)
     assert json.dumps(out, sort_keys=True) == done.stdout.strip()
-    assert set(out) == {"command", "status", "error"}
+    assert set(out) == {"command", "status", "error", "kind", "arguments"}
     assert (out["command"], out["status"]) == (args[0], "error")
     assert words in out["error"]
     assert done.stderr.splitlines()[-1] == f"error: {out['error']}"

@@ -157,7 +157,7 @@ def test_confidence_is_a_parameter_with_parameters(name):
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("wrong", [95, 0, 1.0, -0.5, True, "high"])
 def test_what_is_not_a_confidence_is_an_error_before_any_work(name, wrong):
-    with pytest.raises(ValueError, match=r"^confidence is a number above 0 and below 1"):
+    with pytest.raises(ValueError, match=r"^`confidence` is a number above 0 and below 1"):
         fit_without_work(new(name).set_params(confidence=wrong))
 
 
@@ -165,7 +165,7 @@ def test_what_is_not_a_confidence_is_an_error_before_any_work(name, wrong):
 @pytest.mark.parametrize("asked", [{"guarantee": "approximate"}, {"for_next": 100}])
 def test_promises_that_no_training_can_give_are_refused_before_any_work(name, asked):
     text = next(iter(asked))
-    with pytest.raises(ValueError, match=f"^confidence: {text}=.*leave it out"):
+    with pytest.raises(ValueError, match=f"^`confidence`: {text}=.*leave it out"):
         fit_without_work(new(name, confidence=Confidence(**asked)))
 
 
@@ -180,9 +180,9 @@ def test_rows_that_certify_nothing_or_took_part_are_refused(name):
     with pytest.raises(ValueError, match="nothing is to be certified"):
         fit_without_work(new(name, confidence=None), certify_on=NEW)
     both = np.concatenate([NEW[0], X[:100]]), np.concatenate([NEW[1], Y[:100]])
-    with pytest.raises(ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"):
+    with pytest.raises(ValueError, match=r"^`certify_on`: 16\.7 % of its rows are among those"):
         fit_without_work(new(name), certify_on=both)
-    with pytest.raises((GoalError, ValueError), match=r"y is None|labels"):
+    with pytest.raises((GoalError, ValueError), match=r"`y` is None|labels"):
         fit_without_work(new(name), certify_on={None: (NEW[0], None)})
 
 

@@ -52,7 +52,7 @@ GIVEN = {
     ),
     "text, and a remedy": (
         lambda s: {"X": np.full(s.X.shape, "a")}, OWN_ROWS, ValueError,
-        "X holds text; preprocessor= takes a transformer that makes numbers of it",
+        "`X` holds text; `preprocessor` takes a transformer that makes numbers of it",
     ),
     "objects": (
         lambda s: {"X": np.full(s.X.shape, "a", dtype=object)}, ALL, ValueError,
@@ -62,7 +62,7 @@ GIVEN = {
     "one dimension": (lambda s: {"X": s.X[:, 0]}, ALL, ValueError, "Expected 2D array, got 1D"),
     "no rows": (lambda s: {"X": s.X[:0], "y": s.y[:0]}, BUILT_IN, ValueError, "with 0 sample(s)"),
     "no rows to fold": (
-        lambda s: {"X": s.X[:0], "y": s.y[:0]}, ["plug-in"], ValueError, "y is empty",
+        lambda s: {"X": s.X[:0], "y": s.y[:0]}, ["plug-in"], ValueError, "`y` is empty",
     ),
     "no features": (lambda s: {"X": s.X[:, :0]}, ALL, ValueError, "with 0 feature(s)"),
     # y
@@ -70,18 +70,18 @@ GIVEN = {
     "no labels of a stream": (
         lambda s: {"y": None}, STREAMS, ValueError, "y should be a 1d array, got None",
     ),
-    "too few labels": (lambda s: {"y": s.y[1:]}, ALL, ValueError, "y has {less} rows, {n} are exp"),
+    "too few labels": (lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are"),
     "too many labels": (
-        lambda s: {"X": s.X[1:]}, ALL, ValueError, "y has {n} rows, {less} are expected",
+        lambda s: {"X": s.X[1:]}, ALL, ValueError, "`y` has {n} rows, {less} are expected",
     ),
     "one class": (
-        lambda s: {"y": s.y * 0}, ALL, ValueError, "y holds one class only, 0; at least two are",
+        lambda s: {"y": s.y * 0}, ALL, ValueError, "`y` holds one class only, 0; at least two are",
     ),
     "one class in a stream": (
-        lambda s: {"y": s.y * 0}, STREAMS, ValueError, "A stream may begin so: declare classes=",
+        lambda s: {"y": s.y * 0}, STREAMS, ValueError, "A stream may begin so: declare `classes`",
     ),
     "one class, of other features": (
-        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError, "y holds one class only, 0; at",
+        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError, "`y` holds one class only, 0",
     ),
     "three classes": (
         lambda s: {"y": np.arange(s.n) % 3}, ALL, ValueError,
@@ -93,7 +93,7 @@ GIVEN = {
     ),
     "missing labels": (
         lambda s: {"y": put(s.y, [4, 9], np.nan)}, ALL, ValueError,
-        "y has 2 missing values, the first at row 4; drop these rows or label them",
+        "`y` has 2 missing values, the first at row 4; drop these rows or label them",
     ),
     "a table of labels": (
         lambda s: {"y": np.column_stack([s.y, s.y])}, ALL, ValueError, "y should be a 1d array",
@@ -101,42 +101,42 @@ GIVEN = {
     # weights
     "weights' length": (
         lambda s: {"sample_weight": np.ones(s.n - 1)}, ALL, ValueError,
-        "sample_weight has {less} rows, {n} are expected",
+        "`sample_weight` has {less} rows, {n} are expected",
     ),
     "negative weights": (
         lambda s: {"sample_weight": put(np.ones(s.n), 3, -1)}, ALL, ValueError,
-        "sample_weight has 1 negative value, the first at row 3; weights are finite and not neg",
+        "`sample_weight` has 1 negative value, the first at row 3; weights are finite and not neg",
     ),
     "NaN weights": (
         lambda s: {"sample_weight": put(np.ones(s.n), 3, np.nan)}, ALL, ValueError,
-        "sample_weight has 1 NaN value, the first at row 3; weights are finite and not negative",
+        "`sample_weight` has 1 NaN value, the first at row 3; weights are finite and not negative",
     ),
     "infinite weights": (
         lambda s: {"sample_weight": put(np.ones(s.n), 3, np.inf)}, ALL, ValueError,
-        "sample_weight has 1 infinite value, the first at row 3; weights are finite and not neg",
+        "`sample_weight` has 1 infinite value, the first at row 3; weights are finite and not neg",
     ),
     "weights of zero": (
         lambda s: {"sample_weight": np.zeros(s.n)}, ALL, ValueError,
-        "sample_weight is zero everywhere; at least one weight must be positive",
+        "`sample_weight` is zero everywhere; at least one weight must be positive",
     ),
     "weights of one class": (
         lambda s: {"sample_weight": (s.y == 1) * 1.0}, OWN_ROWS, ValueError,
-        "y holds one class only, 1; at least two are needed",
+        "`y` holds one class only, 1; at least two are needed",
     ),
     "weights of text": (
         lambda s: {"sample_weight": ["a"] * s.n}, ALL, TypeError,
-        "sample_weight must hold numbers, found",
+        "`sample_weight` must hold numbers, found",
     ),
     "weights of text in a column": (
         lambda s: {"sample_weight": pd.Series(["a"] * s.n)}, ALL, TypeError,
-        "sample_weight must hold numbers, found",
+        "`sample_weight` must hold numbers, found",
     ),
     "a table of weights": (
         lambda s: {"sample_weight": np.ones((s.n, 2))}, ALL, ValueError,
-        "sample_weight should be a 1d array",
+        "`sample_weight` should be a 1d array",
     ),
     "a number as weights": (
-        lambda s: {"sample_weight": 2.0}, ALL, ValueError, "sample_weight should be a 1d array",
+        lambda s: {"sample_weight": 2.0}, ALL, ValueError, "`sample_weight` should be a 1d array",
     ),
 }  # fmt: skip
 
@@ -222,7 +222,7 @@ OPTIONS = {
         "did you mean 'precision'",
     ),
     "which way": ({"goal": "error_rate"}, ALL, GoalError, "say which way: maximize(error_rate) or"),
-    "no goal": ({"goal": 3}, ALL, TypeError, "goal is a Goal, its text, a metric, or a function"),
+    "no goal": ({"goal": 3}, ALL, TypeError, "`goal` is a Goal, its text, a metric, or a function"),
     "unknown label": (
         {"goal": "maximize recall(label=2)"}, ALL, GoalError, "unknown label 2 (known: 0, 1)",
     ),
@@ -232,7 +232,7 @@ OPTIONS = {
     ),
     "column not given": (
         {"goal": FAIR}, COLUMNS, GoalError,
-        "the goal refers to the column 'g', but sensitive_features is not given",
+        "the goal refers to the column 'g', but `sensitive_features` is not given",
     ),
     "column of a stream": (
         {"goal": FAIR}, STREAMS, GoalError, f"the goal refers to 'g', and {STREAMED}",
@@ -242,7 +242,7 @@ OPTIONS = {
     ),
     "no data set": (
         {"goal": NEW}, ["plug-in", "ramp"], GoalError,
-        "the goal refers to the data set 'new', which datasets= does not hold (there are none)",
+        "the goal refers to the data set 'new', which `datasets` does not hold (there are none)",
     ),
     "data set of a stream": (
         {"goal": NEW}, STREAMS, GoalError, f"the goal refers to 'new', and {STREAMED}",
@@ -255,55 +255,56 @@ OPTIONS = {
         {"goal": "maximize recall subject to churn <= 0.1"}, COLUMNS, GoalError,
         "the goal refers to the deployed model",
     ),
-    "solver": ({"solver": "exat"}, ALL, ValueError, "solver is one of "),
-    "pos_label": ({"pos_label": 2}, ALL, ValueError, "pos_label 2 is not a class (known: 0, 1)"),
+    "solver": ({"solver": "exat"}, ALL, ValueError, "`solver` is one of "),
+    "pos_label": ({"pos_label": 2}, ALL, ValueError, "`pos_label` 2 is not a class (known: 0, 1)"),
     "random_state": (
         {"random_state": "x"}, TRAINED, ValueError,
-        "random_state is None, an int or a generator, got 'x'",
+        "`random_state` is None, an int or a generator, got 'x'",
     ),
     "on_infeasible": (
         {"on_infeasible": "warn"}, SEARCHED, ValueError,
-        "on_infeasible is one of ['raise', 'nearest'], got 'warn'",
+        "`on_infeasible` is one of ['raise', 'nearest'], got 'warn'",
     ),
     "limits": (
-        {"limits": 5.0}, TIMED, ValueError, "limits is SearchLimits(...) or None, got 5.0",
+        {"limits": 5.0}, TIMED, ValueError, "`limits` is SearchLimits(...) or None, got 5.0",
     ),
     "limits as a dict": (
         {"limits": {"seconds": 5}}, TIMED, ValueError,
-        "limits is SearchLimits(...) or None, got {{'seconds': 5}}",
+        "`limits` is SearchLimits(...) or None, got {{'seconds': 5}}",
     ),
     "limits of another search": (
-        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError, "evaluations=9",
+        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError, "`evaluations=9`",
     ),
     "limits of another family": (
         {"limits": SearchLimits(calls=9)}, ["penalty", "ramp", "adaptive"], ValueError,
-        "limits: solver='",
+        "`limits`: solver='",
     ),
     "randomized": (
-        {"randomized": "no"}, ["plug-in", "ramp"], ValueError, "randomized is one of [",
+        {"randomized": "no"}, ["plug-in", "ramp"], ValueError, "`randomized` is one of [",
     ),
     "draw": (
         {"draw": "rows"}, ["plug-in", "ramp"], ValueError,
-        "draw is 'row', 'random' or a column of X, got 'rows' (did you mean 'row'?)",
+        "`draw` is 'row', 'random' or a column of X, got 'rows' (did you mean 'row'?)",
     ),
     "preprocessor": (
         {"preprocessor": "minmax"}, OWN_ROWS, ValueError,
-        "preprocessor is 'standardize', None or a transformer with fit and transform, got 'minmax'",
+        "`preprocessor` is 'standardize', None or a transformer with fit and transform, got "
+        "'minmax'",
     ),
     "preprocessor of another kind": (
-        {"preprocessor": 3}, OWN_ROWS, ValueError, "preprocessor is 'standardize', None or a trans",
+        {"preprocessor": 3}, OWN_ROWS, ValueError, "`preprocessor` is 'standardize', None or",
     ),
     "columns in the constructor": (
         {"sensitive_features": np.array(["a", "b"])}, COLUMNS, ValueError,
-        "sensitive_features in the constructor names columns of X, one or a list, got a ndarray",
+        "`sensitive_features` in the constructor names columns of X, one or a list, got a ndarray",
     ),
     "predictions in the constructor": (
         {"baseline": np.array([0, 1])}, COLUMNS, ValueError,
-        "baseline in the constructor is a column of X or a classifier, got a ndarray",
+        "`baseline` in the constructor is a column of X or a classifier, got a ndarray",
     ),
     "names without a frame": (
         {"sensitive_features": "g"}, COLUMNS, ValueError,
-        "sensitive_features names columns of X ('g'), but X is a ndarray, which has no column",
+        "`sensitive_features` names columns of X ('g'), but X is a ndarray, which has no column",
     ),
 }  # fmt: skip
 
@@ -328,24 +329,24 @@ CHURN = "accuracy subject to churn <= 0.9"
 BESIDE = {
     "columns' length": (
         lambda s: {"sensitive_features": {"g": s.g[1:]}}, COLUMNS, ValueError,
-        "sensitive_features['g'] has {less} rows, {n} are expected", GROUPED,
+        "`sensitive_features['g']` has {less} rows, {n} are expected", GROUPED,
     ),
     "unknown column": (
         lambda s: {"sensitive_features": {"gg": s.g, "age": s.g}}, COLUMNS, GoalError,
-        "column 'g', but sensitive_features has no column of that name (did you mean 'gg'?)",
+        "column 'g', but `sensitive_features` has no column of that name (did you mean 'gg'?)",
         GROUPED,
     ),
     "missing group": (
         lambda s: {"sensitive_features": {"g": [None, *s.g[1:]]}}, COLUMNS, ValueError,
-        "sensitive_features['g'] has 1 missing value, the first at row 0", GROUPED,
+        "`sensitive_features['g']` has 1 missing value, the first at row 0", GROUPED,
     ),
     "too many values": (
         lambda s: {"sensitive_features": {"g": np.arange(s.n) % 60}}, COLUMNS, ValueError,
-        "sensitive_features['g'] has 60 distinct values, at most 50 are allowed", GROUPED,
+        "`sensitive_features['g']` has 60 distinct values, at most 50 are allowed", GROUPED,
     ),
     "one unnamed column for two": (
         lambda s: {"sensitive_features": s.g}, COLUMNS, ValueError,
-        "sensitive_features is one column without a name, but the goal refers to 'g', 'h'",
+        "`sensitive_features` is one column without a name, but the goal refers to 'g', 'h'",
         "accuracy subject to predicted_rate.difference(g, h) <= 0.9",
     ),
     "unknown group": (
@@ -355,11 +356,11 @@ BESIDE = {
     ),
     "baseline's length": (
         lambda s: {"baseline": s.old[1:]}, COLUMNS, ValueError,
-        "baseline has {less} rows, {n} are expected", CHURN,
+        "`baseline` has {less} rows, {n} are expected", CHURN,
     ),
     "baseline's labels": (
         lambda s: {"baseline": s.old * 2}, COLUMNS, ValueError,
-        "baseline holds the label 2, which is not a class (known: 0, 1)", CHURN,
+        "`baseline` holds the label 2, which is not a class (known: 0, 1)", CHURN,
     ),
     "unknown argument": (
         lambda s: {"group": s.g}, [n for n in ALL if n != "plug-in"], TypeError,
@@ -408,9 +409,9 @@ def test_later_rows(name, case):
 @pytest.mark.parametrize("name", ALL)
 def test_labels_to_evaluate_by(name):
     model = fitted(name)
-    with pytest.raises(ValueError, match="y has 99 rows, 100 are expected"):
+    with pytest.raises(ValueError, match="`y` has 99 rows, 100 are expected"):
         model.evaluate(LATER.X, LATER.y[1:])
-    with pytest.raises(ValueError, match="y holds the label 7, which is not a class"):
+    with pytest.raises(ValueError, match="`y` holds the label 7, which is not a class"):
         model.evaluate(LATER.X, LATER.y * 7)
-    with pytest.raises(ValueError, match="sample_weight has 99 rows, 100 are expected"):
+    with pytest.raises(ValueError, match="`sample_weight` has 99 rows, 100 are expected"):
         model.evaluate(LATER.X, LATER.y, sample_weight=np.ones(99))

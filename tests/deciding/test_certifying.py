@@ -198,7 +198,9 @@ def test_the_next_rows_in_place_of_the_population(rows):
     found = plug(RECALL, confidence=how).fit(X, y).goal_report_.guarantee
     assert found.next_rows == 100
     assert found.reached < plug(RECALL, confidence=0.95).fit(X, y).goal_report_.guarantee.reached
-    with pytest.raises(GoalError, match=r"^for_next promises the next rows for thresholds of one"):
+    with pytest.raises(
+        GoalError, match=r"^`for_next` promises the next rows for thresholds of one"
+    ):
         plug(PRECISION, confidence=how).fit(X, y)
 
 
@@ -218,7 +220,7 @@ def test_a_refusal_says_what_could_be_certified():
     assert error.rows_needed > 450
     assert f"{best_limit(error.limit, error.constraint):.4g}" in str(error)
     assert f"{error.rows_needed:,}" in str(error)
-    assert "on_uncertified='nearest'" in str(error)
+    assert "`on_uncertified='nearest'`" in str(error)
 
 
 def test_nearest_returns_the_safest_rule_and_says_that_nothing_is_certified():
@@ -266,7 +268,7 @@ def test_another_try_on_the_same_rows_is_tested_more_strictly(rows):
 @pytest.mark.parametrize("level", [0.0, 1.0, 95, -0.5, True, "0.95", np.nan])
 def test_a_confidence_lies_between_0_and_1(rows, level):
     X, y, _ = rows
-    with pytest.raises(ValueError, match=r"^confidence is a number above 0 and below 1, Conf"):
+    with pytest.raises(ValueError, match=r"^`confidence` is a number above 0 and below 1, Conf"):
         plug(PRECISION, confidence=level).fit(X, y)
 
 
@@ -274,7 +276,9 @@ def test_there_has_to_be_something_to_promise(rows):
     X, y, _ = rows
     with pytest.raises(ValueError, match=r"^confidence promises constraints, and 'maximize f1'"):
         plug("maximize f1", confidence=0.95).fit(X, y)
-    with pytest.raises(ValueError, match=r"^certify_on holds rows that certify, and nothing is to"):
+    with pytest.raises(
+        ValueError, match=r"^`certify_on` holds rows that certify, and nothing is to"
+    ):
         plug(PRECISION).fit(X, y, certify_on=(X, y))
 
 
@@ -282,7 +286,7 @@ def test_rows_of_the_fit_do_not_certify(rows):
     X, y, _ = rows
     both = np.vstack([drawn(500, seed=3)[0], X[:100]])
     labels = np.concatenate([drawn(500, seed=3)[1], y[:100]])
-    with pytest.raises(ValueError, match=r"^certify_on: 16\.7 % of its rows are among those"):
+    with pytest.raises(ValueError, match=r"^`certify_on`: 16\.7 % of its rows are among those"):
         plug(PRECISION, confidence=0.95).fit(X, y, certify_on=(both, labels))
 
 
@@ -390,10 +394,10 @@ def test_a_list_is_tested_in_its_order_or_in_none(rows):
     [
         ({"X": None}, "certify needs X and y"),
         ({"model": []}, "model: the list is empty"),
-        ({"goal": None}, "goal is missing"),
-        ({"confidence": 2}, "confidence is a number"),
+        ({"goal": None}, "`goal` is missing"),
+        ({"confidence": 2}, "`confidence` is a number"),
         ({"confidence": Confidence(0.9, guarantee="approximate")}, "certify fits none"),
-        ({"new_rule": "yes"}, "new_rule is 'auto', True or False"),
+        ({"new_rule": "yes"}, "`new_rule` is 'auto', True or False"),
     ],
 )
 def test_wrong_arguments_are_named(rows, model, change, message):

@@ -58,7 +58,7 @@ def test_rows_of_a_few_categories_may_be_divided_and_copies_are_refused():
     rng = np.random.default_rng(0)
     X, kinds = rng.integers(0, 4, (500, 2)).astype(float), rng.integers(0, 2, 500)
     assert alike(content_of(X), kinds) is None
-    with pytest.raises(ValueError, match=r"^X: 100 % of the rows equal others, labels included"):
+    with pytest.raises(ValueError, match=r"^`X`: 100 % of the rows equal others, labels included"):
         alike(np.repeat(content_of(rng.normal(size=(100, 2))), 5), np.repeat(kinds[:100], 5))
 
 

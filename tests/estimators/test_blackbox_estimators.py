@@ -76,13 +76,13 @@ def test_evaluate_on_scores():
     metric = BlackBox(roc_auc_score, limits=(0, 1))
     report = evaluate(metric, y, np.roll(y, 1), scores=amount)
     assert report.objective.value == roc_auc_score(y, amount)
-    with pytest.raises(ValueError, match="scores= is missing"):
+    with pytest.raises(ValueError, match="`scores` is missing"):
         evaluate(metric, y, y)
-    with pytest.raises(ValueError, match="scores= is for a BlackBox that takes scores"):
+    with pytest.raises(ValueError, match="`scores` is for a BlackBox that takes scores"):
         evaluate(BlackBox(revenue), y, y, scores=amount)
-    with pytest.raises(ValueError, match="scores= is for a BlackBox"):
+    with pytest.raises(ValueError, match="`scores` is for a BlackBox"):
         evaluate("f1", y, y, scores=amount)
-    with pytest.raises(ValueError, match="scores has 5 rows, y_pred has 200"):
+    with pytest.raises(ValueError, match="`scores` has 5 rows, `y_pred` has 200"):
         evaluate(metric, y, y, scores=amount[:5])
     with pytest.raises(ValueError, match="finite"):
         evaluate(metric, y, y, scores=np.full(200, np.nan))
@@ -114,7 +114,7 @@ def test_evaluate_measures_the_deployed_model():
 
 def test_evaluate_says_what_is_wrong():
     y = [0, 1, 1, 0]
-    with pytest.raises(ValueError, match=r"takes the column 'amount'.*sensitive_features"):
+    with pytest.raises(ValueError, match=r"takes the column 'amount'.*`sensitive_features`"):
         evaluate(BlackBox(revenue), y, y)
     with pytest.raises(MetricError, match="returned nan"):
         evaluate(BlackBox(lambda y_true, y_pred: np.nan), y, y)
@@ -314,5 +314,5 @@ def test_a_metric_that_no_reader_could_find_is_refused(tmp_path):
     for function in (local, lambda y_true, y_pred: 1):
         for name in (None, "revenue"):
             clf = PlugInClassifier(LogisticRegression(), BlackBox(function, name=name))
-            with pytest.raises(TypeError, match=r"goal is .*<.*no reader of a file can find"):
+            with pytest.raises(TypeError, match=r"`goal` is .*<.*no reader of a file can find"):
                 save_model(clf, tmp_path / "model.skops")

@@ -196,9 +196,9 @@ def test_the_deployed_model_is_compared_with_whatever_the_goal(goal):
     for metric, name in rates.items():
         report = evaluate(f"minimize {metric}", y, pred, baseline=deployed, sample_weight=weight)
         assert getattr(found, name) == pytest.approx(report.objective.value, abs=1e-12)
-    with pytest.raises(ValueError, match="baseline has 299 rows, 300 are expected"):
+    with pytest.raises(ValueError, match="`baseline` has 299 rows, 300 are expected"):
         evaluate(goal, y, pred, baseline=deployed[1:])
-    with pytest.raises(ValueError, match="baseline holds the label 2, which is not a class"):
+    with pytest.raises(ValueError, match="`baseline` holds the label 2, which is not a class"):
         evaluate(goal, y, pred, baseline=2 * deployed)
 
 
@@ -224,7 +224,7 @@ def test_a_classifier_compares_with_the_deployed_model():
         for name in ("rows", "changed", "wins", "losses"):
             assert getattr(found, name) == pytest.approx(getattr(plain, name), abs=1e-12)
         assert model.evaluate(X, s.y, baseline=s.deployed, **given).deployed == found
-        with pytest.raises(ValueError, match="baseline has 199 rows, 200 are expected"):
+        with pytest.raises(ValueError, match="`baseline` has 199 rows, 200 are expected"):
             model.evaluate(X, s.y, baseline=s.deployed[1:])
     # A goal that is silent on the deployed model goes without the column, and asks a model once.
     model = PlugInClassifier(LogisticRegression(), "f1", baseline="old").fit(X[["x"]], s.y)
@@ -255,7 +255,7 @@ def test_the_level_is_that_of_each_limit(level, verdict):
 
 @pytest.mark.parametrize("level", [0.5, 1.0, float("nan")])
 def test_levels_that_are_none(level):
-    with pytest.raises(ValueError, match=r"level is above 0.5 and below 1, got"):
+    with pytest.raises(ValueError, match=r"`level` is above 0.5 and below 1, got"):
         evaluate("maximize recall", [0, 1], [0, 1], level=level)
 
 
@@ -264,12 +264,12 @@ def test_status():
 
 
 REFUSED = {
-    "lengths": (([0, 1, 1], [0, 1]), {}, ValueError, "y_true has 3 rows, 2 are expected"),
+    "lengths": (([0, 1, 1], [0, 1]), {}, ValueError, "`y_true` has 3 rows, 2 are expected"),
     "weights": (
         ([0, 1], [0, 1]),
         {"sample_weight": [1.0]},
         ValueError,
-        "sample_weight has 1 rows, 2 are expected",
+        "`sample_weight` has 1 rows, 2 are expected",
     ),
     "kinds": (([0, 1], ["0", "1"]), {}, TypeError, "labels are of different kinds"),
     "one class": (([1, 1], [1, 1]), {}, ValueError, "one class only, 1; pass all classes"),
@@ -277,32 +277,32 @@ REFUSED = {
         ([0, 1], [0, 2]),
         {"classes": [0, 1]},
         ValueError,
-        "y_pred holds the label 2, which is not a class",
+        "`y_pred` holds the label 2, which is not a class",
     ),
-    "missing": (([0, 1], [0, np.nan]), {}, ValueError, "y_pred has 1 missing value"),
+    "missing": (([0, 1], [0, np.nan]), {}, ValueError, "`y_pred` has 1 missing value"),
     "data set": (
         ([0, 1], [0, 1]),
         {"datasets": {"new": [0, 1]}},
         TypeError,
-        "datasets['new'] is (y_true or None, y_pred) or a Dataset, got [0, 1]",
+        "`datasets['new']` is (`y_true` or None, `y_pred`) or a Dataset, got [0, 1]",
     ),
     "model as baseline": (
         ([0, 1], [0, 1]),
         {"goal": "maximize recall subject to churn <= 0.5", "baseline": sklearn},
         ValueError,
-        "baseline should be a 1d array",
+        "`baseline` should be a 1d array",
     ),
     "pos_label": (
         ([0, 1], [0, 1]),
         {"pos_label": 2},
         ValueError,
-        "pos_label 2 is not a class (known: 0, 1)",
+        "`pos_label` 2 is not a class (known: 0, 1)",
     ),
-    "pos_label of three": (
+    "`pos_label` of three": (
         ([0, 1, 2], [0, 1, 2]),
         {"pos_label": 2},
         ValueError,
-        "pos_label is for two classes, y_true holds 3",
+        "`pos_label` is for two classes, y_true holds 3",
     ),
 }
 
@@ -326,7 +326,7 @@ def test_a_data_set_that_nobody_refers_to_warns():
 
 
 def test_one_class_is_blamed_on_the_labels_that_were_passed():
-    message = "y_true and y_pred hold one class only, 1; pass all classes as classes="
+    message = "`y_true` and `y_pred` hold one class only, 1; pass all classes as `classes`"
     with pytest.raises(ValueError, match=message):
         evaluate("f1", [1, 1, 1], [1, 1, 1])
     assert evaluate("f1", [1, 1, 1], [1, 1, 1], classes=[0, 1]).objective.value == 1.0

@@ -69,9 +69,9 @@ def test_a_state_of_something_else_is_refused(clf):
     other.fit(*drawn(3_000, 9))
     with pytest.raises(ValueError, match="of another model"):
         Monitor(other).resume(stored)
-    with pytest.raises(ValueError, match="of another goal"):
+    with pytest.raises(ValueError, match="of another `goal`"):
         Monitor(clf, "maximize f1 subject to precision >= 0.5").resume(stored)
-    with pytest.raises(ValueError, match="of another alpha"):
+    with pytest.raises(ValueError, match="of another `alpha`"):
         Monitor(clf, alpha=0.01).resume(stored)
     with pytest.raises(ValueError, match="of format 1 is read here"):
         Monitor(clf).resume({"format": 2})
@@ -91,7 +91,7 @@ def test_a_report_can_carry_it(clf):
         ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "classes is missing"),
         ({}, TypeError, "goal is missing"),
         ({"goal": "maximize f1 s.t. recall >= 0.5", "classes": [0, 1], "alpha": 1}, ValueError,
-         "alpha is a number above 0 and below 1, got 1"),
+         "`alpha` is a number above 0 and below 1, got 1"),
         ({"goal": "maximize f1 s.t. g_mean >= 0.5", "classes": [0, 1]}, GoalError,
          "cannot be watched row by row"),
         ({"goal": "maximize f1 s.t. recall.max() >= 0.5", "classes": [0, 1]}, GoalError,
@@ -99,7 +99,7 @@ def test_a_report_can_carry_it(clf):
         ({"goal": "maximize f1 s.t. recall.min() + recall.max() >= 1", "classes": [0, 1]},
          GoalError, "holds where one of several statements does"),
         ({"goal": "maximize f1 s.t. recall.min(sex) >= 0.5", "classes": [0, 1]}, ValueError,
-         "groups: the goal compares the values of 'sex'"),
+         "`groups`: the goal compares the values of 'sex'"),
         ({"goal": "maximize f1 s.t. recall.on('audit') >= 0.5", "classes": [0, 1]}, GoalError,
          "watches the rows of X"),
     ],

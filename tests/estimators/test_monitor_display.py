@@ -52,5 +52,5 @@ def test_of_many_statements_those_nearest_to_the_alarm():
 def test_before_any_row_and_of_something_else():
     monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
     assert len(plotted(monitor).get_lines()) == 2
-    with pytest.raises(TypeError, match="monitor= is a Monitor, got int"):
+    with pytest.raises(TypeError, match="`monitor` is a Monitor, got int"):
         MonitorDisplay(3)

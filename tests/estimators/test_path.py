@@ -131,20 +131,20 @@ def test_other_families(rows):
 @pytest.mark.parametrize(
     ("goal", "values", "more", "error", "words"),
     [
-        (GOAL, None, {}, ValueError, "values= is a list of bounds, got None"),
+        (GOAL, None, {}, ValueError, "`values` is a list of bounds, got None"),
         (GOAL, [], {}, ValueError, "values"),
-        (GOAL, ["a"], {}, TypeError, "values= is a list of numbers"),
+        (GOAL, ["a"], {}, TypeError, "`values` is a list of numbers"),
         (GOAL, [np.nan], {}, ValueError, "values"),
-        (f"{GOAL} and recall >= 0.1", [0.2], {}, GoalError, "vary= says which bound moves"),
+        (f"{GOAL} and recall >= 0.1", [0.2], {}, GoalError, "`vary` says which bound moves"),
         (GOAL, [0.2], {"vary": 3}, GoalError, "vary"),
         (
             "minimize error_rate s.t. recall >= recall.baseline()",
             [0.2],
             {},
             GoalError,
-            "vary= is a constraint with a number on its right side",
+            "`vary` is a constraint with a number on its right side",
         ),
-        (GOAL, [0.2], {"held_out": (1,)}, ValueError, r"held_out= is \(X, y\), or a mapping"),
+        (GOAL, [0.2], {"held_out": (1,)}, ValueError, r"`held_out` is \(X, y\), or a mapping"),
         (GOAL, [0.2], {"held_out": {"X": 1}}, ValueError, "'y' is missing, found: 'X'"),
         (
             GOAL,

@@ -130,13 +130,13 @@ def test_from_estimator():
 
 
 def test_errors(monkeypatch):
-    with pytest.raises(ValueError, match="kind= is 'bound' or 'tradeoff', got 'roc'"):
+    with pytest.raises(ValueError, match="`kind` is 'bound' or 'tradeoff', got 'roc'"):
         BoundPathDisplay(path()).plot(kind="roc")
-    with pytest.raises(ValueError, match="kind= is"):  # before anything is trained
+    with pytest.raises(ValueError, match="`kind` is"):  # before anything is trained
         BoundPathDisplay.from_estimator(None, None, None, [], kind="roc")
-    with pytest.raises(TypeError, match="path= is what bound_path returns, got int"):
+    with pytest.raises(TypeError, match="`path` is what bound_path returns, got int"):
         BoundPathDisplay(3)
-    with pytest.raises(TypeError, match="ax= is matplotlib axes or a figure, got int"):
+    with pytest.raises(TypeError, match="`ax` is matplotlib axes or a figure, got int"):
         BoundPathDisplay(path()).plot(3)
     for name in [*(m for m in sys.modules if m.startswith("matplotlib")), "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)

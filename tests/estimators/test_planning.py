@@ -127,15 +127,15 @@ def test_in_words():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"rates": RATES, "confidence": 1.0}, ValueError, "confidence is a number above 0"),
-        ({"rates": RATES, "power": 0}, ValueError, "power is a number above 0"),
+        ({"rates": RATES, "confidence": 1.0}, ValueError, "`confidence` is a number above 0"),
+        ({"rates": RATES, "power": 0}, ValueError, "`power` is a number above 0"),
         ({"rates": {"prior": 0.1}}, ValueError, "takes 'prior' and two of"),
         ({"rates": {"prior": 0.1, "recall": 0.7}}, ValueError, "does not settle precision >= 0.9"),
         ({"rates": {**RATES, "predicted_rate": 0.1}}, ValueError, "takes 'prior' and two of"),
         ({"rates": {**RATES, "recal": 0.1}}, ValueError, "'recal' is not a rate .*'recall'"),
         ({"rates": {"sex=f": RATES}}, ValueError, "names no column"),
-        ({"rates": [0.1]}, TypeError, "rates is a mapping"),
-        ({"rates": RATES, "pos_label": 1}, TypeError, "pos_label= belongs to the rows of a pilot"),
+        ({"rates": [0.1]}, TypeError, "`rates` is a mapping"),
+        ({"rates": RATES, "pos_label": 1}, TypeError, "`pos_label` belongs to the rows of a pilot"),
         (
             {"rates": {"prior": 0.1, "recall": 0.9, "precision": 0.01}},
             ValueError,
@@ -156,8 +156,8 @@ def test_in_words():
         ),
         ({"rates": {**RATES, "recall": 1.7}}, ValueError, "recall is a share between 0 and 1"),
         ({"rates": {"prior": 0.1, "recall": 0.9, "predicted_rate": 0.05}}, ValueError, "no table"),
-        ({}, TypeError, "takes y_true and y_pred of a pilot, or rates"),
-        ({"y_true": [0, 1]}, TypeError, "takes y_true and y_pred of a pilot, or rates"),
+        ({}, TypeError, "takes `y_true` and `y_pred` of a pilot, or rates"),
+        ({"y_true": [0, 1]}, TypeError, "takes `y_true` and `y_pred` of a pilot, or rates"),
         ({"goal": "maximize f1", "rates": RATES}, GoalError, "has no constraint"),
     ],
 )

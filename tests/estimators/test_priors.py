@@ -44,24 +44,28 @@ def test_a_sum_of_almost_one_is_scaled():
 @pytest.mark.parametrize(
     ("prior", "error", "message"),
     [
-        ([0.5, 0.5], TypeError, "prior must be a dict from labels to shares, found [0.5, 0.5]"),
+        ([0.5, 0.5], TypeError, "`prior` must be a dict from labels to shares, found [0.5, 0.5]"),
         (
             {"Fraud": 0.5, "fine": 0.5},
             ValueError,
-            "prior names the label 'Fraud', which y does not hold (did you mean 'fraud'?)",
+            "`prior` names the label 'Fraud', which y does not hold (did you mean 'fraud'?)",
         ),
         (
             {"x": 0.5, "fine": 0.5},
             ValueError,
-            "prior names the label 'x', which y does not hold (known: 'fine', 'fraud')",
+            "`prior` names the label 'x', which y does not hold (known: 'fine', 'fraud')",
         ),
-        ({"fine": 0.5}, ValueError, "prior lacks 'fraud', which y holds; it needs a share for"),
-        ({"fine": 1, "fraud": 0.5}, ValueError, "prior['fine'] must be in (0, 1), found 1.0"),
-        ({"fine": 0.5, "fraud": 0}, ValueError, "prior['fraud'] must be in (0, 1), found 0.0"),
-        ({"fine": np.nan, "fraud": 0.5}, ValueError, "prior['fine'] must be in (0, 1), found nan"),
-        ({"fine": "0.5", "fraud": 0.5}, TypeError, "prior['fine'] must be a number, found '0.5'"),
-        ({"fine": True, "fraud": 0.5}, TypeError, "prior['fine'] must be a number, found True"),
-        ({"fine": 0.5, "fraud": 0.4}, ValueError, "prior sums to 0.9; the shares of all labels"),
+        ({"fine": 0.5}, ValueError, "`prior` lacks 'fraud', which y holds; it needs a share for"),
+        ({"fine": 1, "fraud": 0.5}, ValueError, "`prior['fine']` must be in (0, 1), found 1.0"),
+        ({"fine": 0.5, "fraud": 0}, ValueError, "`prior['fraud']` must be in (0, 1), found 0.0"),
+        (
+            {"fine": np.nan, "fraud": 0.5},
+            ValueError,
+            "`prior['fine']` must be in (0, 1), found nan",
+        ),
+        ({"fine": "0.5", "fraud": 0.5}, TypeError, "`prior['fine']` must be a number, found '0.5'"),
+        ({"fine": True, "fraud": 0.5}, TypeError, "`prior['fine']` must be a number, found True"),
+        ({"fine": 0.5, "fraud": 0.4}, ValueError, "`prior` sums to 0.9; the shares of all labels"),
     ],
 )
 def test_refusals(prior, error, message):
@@ -70,5 +74,5 @@ def test_refusals(prior, error, message):
 
 
 def test_bad_labels_are_refused_as_everywhere():
-    with pytest.raises(ValueError, match="y has 1 missing value"):
+    with pytest.raises(ValueError, match="`y` has 1 missing value"):
         weights_for_prior([0, np.nan], {0: 1.0})

@@ -101,7 +101,7 @@ def test_the_deployed_model_of_the_estimator():
         assert found == goal_scorer(goal)(clf, rows, y, baseline=said)
         scores = cross_val_score(clf, rows, y, scoring=goal_scorer(goal), cv=2)
         assert np.isfinite(scores).all()
-    with pytest.raises(GoalError, match="pass its predictions as baseline="):
+    with pytest.raises(GoalError, match="pass its predictions as `baseline`"):
         goal_scorer(goal)(LogisticRegression().fit(X, y), X, y)
 
 
@@ -113,13 +113,15 @@ def test_deployed_models_that_do_not_decide():
     X, y = table()
     model = DummyClassifier().fit(X, y)
     scorer = goal_scorer("maximize accuracy subject to churn <= 1", baseline=LogisticRegression())
-    with pytest.raises(NotFittedError, match=r"^baseline is a LogisticRegression that is not fitt"):
+    with pytest.raises(
+        NotFittedError, match=r"^`baseline` is a LogisticRegression that is not fitt"
+    ):
         scorer(model, X, y)
-    with pytest.raises(ValueError, match=r"baseline holds decisions .*got continuous numbers"):
+    with pytest.raises(ValueError, match=r"`baseline` holds decisions .*got continuous numbers"):
         scorer(model, X, y, baseline=np.linspace(-1, 1, len(y)))
     # The same words in fit, whatever the goal.
     for baseline, error, words in (
-        (LogisticRegression(), NotFittedError, "baseline is a LogisticRegression that is not"),
+        (LogisticRegression(), NotFittedError, "`baseline` is a LogisticRegression that is not"),
         (
             np.append(np.nan, np.linspace(-1, 1, len(y) - 1)),
             ValueError,

@@ -211,7 +211,7 @@ def test_what_does_not_fit_is_refused():
     for scores in (rows.scores[:, 0], rows.scores[:5], 2 * rows.scores, rows.scores * np.nan):
         with pytest.raises(ValueError, match="needs posteriors"):
             rows.with_posteriors(scores)
-    with pytest.raises(ValueError, match="need joint_columns"):
+    with pytest.raises(ValueError, match="need `joint_columns`"):
         rows.with_posteriors(np.full((rows.n_rows, 4), 0.25))
     pairs = np.zeros((3, 3, 2), np.int64)
     with pytest.raises(ValueError, match="its own strata"):

@@ -244,13 +244,13 @@ def test_the_constraint_may_be_named_in_many_ways():
 @pytest.mark.parametrize(
     ("vary", "error", "message"),
     [
-        (None, GoalError, "the goal has 2; pass vary= one of '.*' or '"),
+        (None, GoalError, "the goal has 2; pass `vary` one of '.*' or '"),
         (2, GoalError, "a number from 0 to 1, got 2"),
         ("recal", GoalError, "the left side of no constraint"),
         ("precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),
         ("0.2 <= precision <= 0.3", GoalError, "one constraint, got 2"),
-        (True, TypeError, "vary= is a constraint"),
-        (2.0, TypeError, "vary= is a constraint"),
+        (True, TypeError, "`vary` is a constraint"),
+        (2.0, TypeError, "`vary` is a constraint"),
     ],
 )
 def test_unclear_constraints_are_refused(vary, error, message):
@@ -262,7 +262,7 @@ def test_unclear_constraints_are_refused(vary, error, message):
 
 @pytest.mark.parametrize("values", [[], [np.nan], [[0.1, 0.2]], 0.3, [np.inf]])
 def test_bounds_are_a_list_of_finite_numbers(values):
-    with pytest.raises(ValueError, match="values= is a list of finite numbers"):
+    with pytest.raises(ValueError, match="`values` is a list of finite numbers"):
         frontier_exact(*rows(), values=values)
 
 

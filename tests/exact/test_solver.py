@@ -287,7 +287,7 @@ def test_one_hopeless_constraint_is_named_with_what_is_reachable():
     error = caught.value
     message = str(error)
     assert "precision >= 0.95 cannot be met: the highest reachable is 0.6667, at recall" in message
-    assert "on_infeasible='nearest'" in message
+    assert "`on_infeasible='nearest'`" in message
     assert list(error.blame) == ["precision >= 0.95"]
     assert error.reachable == {"precision >= 0.95": pytest.approx(2 / 3)}
     assert error.violation == pytest.approx(0.95 - 2 / 3, abs=1e-6)
@@ -352,11 +352,11 @@ def test_the_nearest_rule_where_constants_are_infinitely_far():
 
 def test_shapes_without_a_method_are_refused_with_a_way_out():
     scores, true, group, _ = data(0, n=1200, groups=4, digits=4)
-    with pytest.raises(ShapeError, match=r"randomized=True.*tries every cut-off"):
+    with pytest.raises(ShapeError, match=r"`randomized=True`.*tries every cut-off"):
         solve("maximize mcc", scores, true, randomized=True)
-    with pytest.raises(ShapeError, match="decide_on=None"):
+    with pytest.raises(ShapeError, match="`decide_on=None`"):
         solve("maximize mcc", scores, true, group)
-    with pytest.raises(ShapeError, match="decide_on=None"):
+    with pytest.raises(ShapeError, match="`decide_on=None`"):
         solve("maximize accuracy subject to mcc >= 0.2", scores, true, group)
     outcome = solve("maximize mcc", scores, true)[0]
     assert outcome.status == "optimal"

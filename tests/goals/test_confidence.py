@@ -54,13 +54,13 @@ def test_it_is_part_of_the_value():
 
 @pytest.mark.parametrize("value", [0, 1, 1.5, -0.1, float("nan"), float("inf"), 10**400])
 def test_it_lies_between_0_and_1(value):
-    with pytest.raises(GoalError, match=r"^confidence is a number above 0 and below 1, such as"):
+    with pytest.raises(GoalError, match=r"^`confidence` is a number above 0 and below 1, such as"):
         (precision >= 0.9).with_confidence(value)
 
 
 @pytest.mark.parametrize("value", ["0.9", True, [0.9], None])
 def test_it_is_a_number(value):
-    with pytest.raises(TypeError, match=r"^confidence is a number above 0 and below 1, such as"):
+    with pytest.raises(TypeError, match=r"^`confidence` is a number above 0 and below 1, such as"):
         (precision >= 0.9).with_confidence(value)
 
 

@@ -83,12 +83,12 @@ def test_no_gain_cannot_be_shown(shares):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"wins": -0.1, "losses": 0.0}, "wins is a share of the rows, from 0 to 1, got -0.1"),
-        ({"wins": 0.1, "losses": float("nan")}, "losses is a share"),
-        ({"wins": 0.8, "losses": 0.4}, "changed is a share"),
+        ({"wins": -0.1, "losses": 0.0}, "`wins` is a share of the rows, from 0 to 1, got -0.1"),
+        ({"wins": 0.1, "losses": float("nan")}, "`losses` is a share"),
+        ({"wins": 0.8, "losses": 0.4}, "`changed` is a share"),
         ({"wins": 0.2, "losses": 0.1, "changed": 0.2}, "exceed the share of changes, 0.2"),
-        ({"wins": 0.2, "losses": 0.1, "power": 1.0}, "power lies between 0 and 1"),
-        ({"wins": 0.2, "losses": 0.1, "confidence": 95}, "confidence lies between 0 and 1"),
+        ({"wins": 0.2, "losses": 0.1, "power": 1.0}, "`power` lies between 0 and 1"),
+        ({"wins": 0.2, "losses": 0.1, "confidence": 95}, "`confidence` lies between 0 and 1"),
     ],
 )
 def test_what_is_not_a_share(given, words):
@@ -99,9 +99,9 @@ def test_what_is_not_a_share(given, words):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"wins": "a", "losses": 0}, "wins is a share of the rows, from 0 to 1, got 'a'"),
-        ({"wins": 0.1, "losses": None}, "losses is a share of the rows, from 0 to 1, got None"),
-        ({"wins": 0.1, "losses": 0.0, "power": "80 %"}, "power lies between 0 and 1, got '80 %'"),
+        ({"wins": "a", "losses": 0}, "`wins` is a share of the rows, from 0 to 1, got 'a'"),
+        ({"wins": 0.1, "losses": None}, "`losses` is a share of the rows, from 0 to 1, got None"),
+        ({"wins": 0.1, "losses": 0.0, "power": "80 %"}, "`power` lies between 0 and 1, got '80 %'"),
     ],
 )
 def test_what_is_not_a_number(given, words):

@@ -98,14 +98,26 @@ def test_a_tuple_of_two_is_X_and_y():
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ([X], TypeError, "datasets must be a dict from names to Dataset, (X, y) or X, found list"),
-        (X, TypeError, "datasets must be a dict from names to Dataset, (X, y) or X, found ndarray"),
-        ({1: X}, TypeError, "datasets: names must be text, found 1"),
-        ({"": X}, ValueError, "datasets: a name is empty"),
-        ({"  ": X}, ValueError, "datasets: a name is empty"),
-        ({"a": None}, TypeError, "datasets['a'] is None; pass a Dataset, (X, y) or X"),
-        ({"a": (X, Y, Y)}, ValueError, "datasets['a'] is a tuple of 3; pass (X, y), or a Dataset"),
-        ({"a": (X,)}, ValueError, "datasets['a'] is a tuple of 1; pass (X, y), or a Dataset"),
+        (
+            [X],
+            TypeError,
+            "`datasets` must be a dict from names to Dataset, (X, y) or X, found list",
+        ),
+        (
+            X,
+            TypeError,
+            "`datasets` must be a dict from names to Dataset, (X, y) or X, found ndarray",
+        ),
+        ({1: X}, TypeError, "`datasets`: names must be text, found 1"),
+        ({"": X}, ValueError, "`datasets`: a name is empty"),
+        ({"  ": X}, ValueError, "`datasets`: a name is empty"),
+        ({"a": None}, TypeError, "`datasets['a']` is None; pass a Dataset, (X, y) or X"),
+        (
+            {"a": (X, Y, Y)},
+            ValueError,
+            "`datasets['a']` is a tuple of 3; pass (X, y), or a Dataset",
+        ),
+        ({"a": (X,)}, ValueError, "`datasets['a']` is a tuple of 1; pass (X, y), or a Dataset"),
     ],
 )
 def test_refusals(given, error, message):

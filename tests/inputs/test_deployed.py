@@ -69,7 +69,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="decides by itself; threshold is for scores"):
         Deployed(MODEL, threshold=0.5)
     classes = classes_of(Y)
-    with pytest.raises(TypeError, match="baseline is a model, and there is no X"):
+    with pytest.raises(TypeError, match="`baseline` is a model, and there is no X"):
         Deployed(MODEL).codes(classes, None, 240)
     with pytest.raises(ValueError, match=r"got continuous numbers: .* Deployed\(scores"):
         Deployed(SCORES).codes(classes, None, 240)
@@ -107,7 +107,9 @@ FAMILIES = {
 def test_a_baseline_is_given_once(family):
     """It was mixed up in silence: churn was bounded against one and measured against the other."""
     make, rows = FAMILIES[family], FRAME[["a", "b", "c"]]
-    with pytest.raises(ValueError, match="baseline is given twice, to the constructor and to fit"):
+    with pytest.raises(
+        ValueError, match="`baseline` is given twice, to the constructor and to fit"
+    ):
         make(baseline="old").fit(FRAME, Y, baseline=FRAME["old"])
     by_fit = make().fit(rows, Y, baseline=Deployed(SCORES, threshold=0.3))
     by_column = make(baseline=Deployed("score", threshold=0.3))

@@ -290,17 +290,17 @@ def test_columns_by_name(kind):
         (
             pd.DataFrame({"age": [1]}),
             ["agee"],
-            "X has no column 'agee', seen in fit (did you mean 'age'?)",
+            "`X` has no column 'agee', seen in fit (did you mean 'age'?)",
         ),
         (pl.DataFrame({"age": [1]}), ["age", "age"], "feature_names holds a name twice"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "X has duplicate column names"),
-        (pa.table([[1], [2]], names=["a", "a"]), None, "X has duplicate column names"),
-        (np.zeros((2, 3)), ["a", "b"], "X has 3 columns, fit saw 2"),
-        (np.zeros((0, 3)), ["a", "b"], "X has 3 columns, fit saw 2"),
-        (sparse.eye_array(3), ["a", "b"], "X has 3 columns, fit saw 2"),
-        ([[1, 2], [3]], None, "X is a ragged list: its rows differ in length"),
-        (3.0, None, "X must have rows; found a float"),
-        (sparse.coo_array([1, 2]), None, "X is sparse of shape (2,); rows and columns are"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "`X` has duplicate column names"),
+        (pa.table([[1], [2]], names=["a", "a"]), None, "`X` has duplicate column names"),
+        (np.zeros((2, 3)), ["a", "b"], "`X` has 3 columns, fit saw 2"),
+        (np.zeros((0, 3)), ["a", "b"], "`X` has 3 columns, fit saw 2"),
+        (sparse.eye_array(3), ["a", "b"], "`X` has 3 columns, fit saw 2"),
+        ([[1, 2], [3]], None, "`X` is a ragged list: its rows differ in length"),
+        (3.0, None, "`X` must have rows; found a float"),
+        (sparse.coo_array([1, 2]), None, "`X` is sparse of shape (2,); rows and columns are"),
         ([[10**400, 1.0]], None, "column 0 of X holds an integer beyond the range of float64"),
         ([[10**400, "a"]], None, "column 0 of X holds an integer beyond the range of float64"),
     ],
@@ -314,7 +314,7 @@ def test_refused_values(X, names, message):
     ("X", "message"),
     [
         (np.array([[1j]]), "column 0 of X holds complex128; text, numbers, booleans or dates are"),
-        (sparse.csr_array([[1j]]), "X holds complex128; text"),
+        (sparse.csr_array([[1j]]), "`X` holds complex128; text"),
         ([{"a": 1}], "column 0 of X holds values of type dict; text"),
         (pd.DataFrame({"a": [(1, 2)]}), "column 'a' of X holds values of type tuple; text"),
         (pl.DataFrame({"a": [[1], [2, 3]]}), "column 'a' of X holds values of type ndarray; text"),
@@ -378,10 +378,10 @@ def test_identifiers_beyond_2_53_stay_apart():
 
 def test_identifier_refusals():
     with pytest.raises(
-        ValueError, match=r"values should be a 1d array, got an array of shape \(1, 2\)"
+        ValueError, match=r"`values` should be a 1d array, got an array of shape \(1, 2\)"
     ):
         column_draws([[1, 2]], key=0)
-    with pytest.raises(TypeError, match="values holds values of type dict"):
+    with pytest.raises(TypeError, match="`values` holds values of type dict"):
         column_draws([{}], key=0)
 
 

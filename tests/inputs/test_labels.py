@@ -90,47 +90,47 @@ def test_column_vector_warns_as_scikit_learn_does():
 
 
 BAD_LABELS = {
-    "none": (None, ValueError, "y should be a 1d array, got None instead."),
-    "scalar": ("yes", ValueError, "y should be a 1d array, got 'yes' instead."),
-    "2-D": (np.zeros((3, 2)), ValueError, "y should be a 1d array, got an array of shape (3, 2)"),
-    "sparse": (sparse.eye_array(3), ValueError, "y should be a 1d array, got a dia_array"),
-    "ragged": ([[1], [1, 2]], ValueError, "y should be a 1d array, got a ragged list"),
-    "empty": ([], ValueError, "y is empty"),
-    "nan": ([0, np.nan, np.nan], ValueError, "y has 2 missing values, the first at row 1; drop"),
-    "none inside": (["a", None], ValueError, "y has 1 missing value, the first at row 1; drop"),
-    "nan in text": (["a", np.nan], ValueError, "y has 1 missing value, the first at row 1; drop"),
-    "null": (pl.Series([None, 1]), ValueError, "y has 1 missing value, the first at row 0; drop"),
+    "none": (None, ValueError, "`y` should be a 1d array, got None instead."),
+    "scalar": ("yes", ValueError, "`y` should be a 1d array, got 'yes' instead."),
+    "2-D": (np.zeros((3, 2)), ValueError, "`y` should be a 1d array, got an array of shape (3, 2)"),
+    "sparse": (sparse.eye_array(3), ValueError, "`y` should be a 1d array, got a dia_array"),
+    "ragged": ([[1], [1, 2]], ValueError, "`y` should be a 1d array, got a ragged list"),
+    "empty": ([], ValueError, "`y` is empty"),
+    "nan": ([0, np.nan, np.nan], ValueError, "`y` has 2 missing values, the first at row 1; drop"),
+    "none inside": (["a", None], ValueError, "`y` has 1 missing value, the first at row 1; drop"),
+    "nan in text": (["a", np.nan], ValueError, "`y` has 1 missing value, the first at row 1; drop"),
+    "null": (pl.Series([None, 1]), ValueError, "`y` has 1 missing value, the first at row 0; drop"),
     "NA": (
         pd.Series([True, None], dtype="boolean"),
         ValueError,
-        "y has 1 missing value, the first at row 1",
+        "`y` has 1 missing value, the first at row 1",
     ),
-    "inf": ([0, np.inf], ValueError, "y has 1 infinite value, the first at row 1"),
+    "inf": ([0, np.inf], ValueError, "`y` has 1 infinite value, the first at row 1"),
     "continuous": (
         [0.0, 0.5, 0.7],
         ValueError,
         "Unknown label type: continuous. y holds numbers that are not whole, the first 0.5 at row",
     ),
-    "text and numbers": (["a", 1], TypeError, "y mixes number (1) and text ('a'); labels are of"),
+    "text and numbers": (["a", 1], TypeError, "`y` mixes number (1) and text ('a'); labels are of"),
     "numbers and booleans": (
         np.array([True, 2], dtype=object),
         TypeError,
-        "y mixes boolean (True) and number (2)",
+        "`y` mixes boolean (True) and number (2)",
     ),
     "tuples": (
         pd.Series([(1, 2), (3, 4)]),
         TypeError,
-        "y holds labels of type tuple; labels are text, integers or booleans",
+        "`y` holds labels of type tuple; labels are text, integers or booleans",
     ),
-    "dicts": ([{}, {}], TypeError, "y holds values of type dict; text, numbers or booleans are"),
+    "dicts": ([{}, {}], TypeError, "`y` holds values of type dict; text, numbers or booleans are"),
     "dates": (
         np.array(["2020-01-01"], dtype="M8[D]"),
         TypeError,
-        "y holds datetime64[D]; labels are text, integers or booleans",
+        "`y` holds datetime64[D]; labels are text, integers or booleans",
     ),
-    "bytes": (np.array([b"a"]), TypeError, "y holds |S1; labels are text"),
+    "bytes": (np.array([b"a"]), TypeError, "`y` holds |S1; labels are text"),
     "complex": ([1j], ValueError, "Complex data not supported: y holds complex128"),
-    "huge": ([2**70, 1], ValueError, "y holds integers beyond 64 bits; use text labels"),
+    "huge": ([2**70, 1], ValueError, "`y` holds integers beyond 64 bits; use text labels"),
 }
 
 
@@ -142,17 +142,17 @@ def test_label_refusals(case):
 
 
 def test_messages_call_y_by_its_name():
-    with pytest.raises(ValueError, match="baseline is empty"):
+    with pytest.raises(ValueError, match="`baseline` is empty"):
         check_labels([], "baseline")
 
 
 @pytest.mark.parametrize(
     ("y", "classes", "message"),
     [
-        (["a", "x", "z"], ["a", "b"], "y holds 'x', 'z'; the classes are 'a', 'b'"),
-        (["1"], [0, 1], "y holds '1'; the classes are 0, 1"),
-        (range(30), [0], "y holds 1, 2, 3, 4, 5, 6, 7, 8 and 21 more; the classes are 0"),
-        (["a"], ["a", "b", "a"], "classes holds 'a' more than once"),
+        (["a", "x", "z"], ["a", "b"], "`y` holds 'x', 'z'; the classes are 'a', 'b'"),
+        (["1"], [0, 1], "`y` holds '1'; the classes are 0, 1"),
+        (range(30), [0], "`y` holds 1, 2, 3, 4, 5, 6, 7, 8 and 21 more; the classes are 0"),
+        (["a"], ["a", "b", "a"], "`classes` holds 'a' more than once"),
     ],
 )
 def test_refusals_of_classes(y, classes, message):
@@ -191,22 +191,22 @@ def test_no_weights():
 
 
 BAD_WEIGHTS = {
-    "scalar": (2.0, ValueError, "sample_weight should be a 1d array, got 2.0 instead."),
+    "scalar": (2.0, ValueError, "`sample_weight` should be a 1d array, got 2.0 instead."),
     "2-D": (np.ones((3, 2)), ValueError, "should be a 1d array, got an array of shape (3, 2)"),
-    "length": ([1, 2], ValueError, "sample_weight has 2 rows, 3 are expected"),
+    "length": ([1, 2], ValueError, "`sample_weight` has 2 rows, 3 are expected"),
     "nan": (
         [1, np.nan, np.nan],
         ValueError,
-        "sample_weight has 2 NaN values, the first at row 1; weights are finite and not negative",
+        "`sample_weight` has 2 NaN values, the first at row 1; weights are finite and not negative",
     ),
     "null": (pl.Series([1, None, 2]), ValueError, "has 1 NaN value, the first at row 1"),
     "none": ([None, 1, 2], ValueError, "has 1 NaN value, the first at row 0"),
     "inf": ([1, 2, np.inf], ValueError, "has 1 infinite value, the first at row 2"),
     "negative": ([1, -2, -1], ValueError, "has 2 negative values, the first at row 1"),
-    "zero": ([0, 0, 0], ValueError, "sample_weight is zero everywhere; at least one weight must"),
-    "text": (["1", "2", "3"], TypeError, "sample_weight must hold numbers, found <U1"),
-    "some text": ([1, "2", 3], TypeError, "sample_weight must hold numbers, found text"),
-    "complex": ([1j, 2, 3], TypeError, "sample_weight must hold numbers, found complex128"),
+    "zero": ([0, 0, 0], ValueError, "`sample_weight` is zero everywhere; at least one weight must"),
+    "text": (["1", "2", "3"], TypeError, "`sample_weight` must hold numbers, found <U1"),
+    "some text": ([1, "2", 3], TypeError, "`sample_weight` must hold numbers, found text"),
+    "complex": ([1j, 2, 3], TypeError, "`sample_weight` must hold numbers, found complex128"),
 }
 
 

@@ -30,7 +30,7 @@ TEXT = np.array(["fraud", "legit"])
 GOAL = "maximize recall subject to precision >= 0.2"
 ASKED = re.escape(
     "holds the text labels 'fraud' and 'legit', and which of them is the positive class is not "
-    "known: pass pos_label='fraud' or pos_label='legit'"
+    "known: pass `pos_label='fraud'` or `pos_label='legit'`"
 )
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::setpoint.{name}")
@@ -83,7 +83,7 @@ def test_of_numbers_the_larger_is_positive(labels, positive):
 )
 def test_other_text_is_asked_for(labels):
     assert settled_positive(sorted(labels)) is None
-    with pytest.raises(ValueError, match="pass pos_label="):
+    with pytest.raises(ValueError, match="pass `pos_label="):
         classes_of(labels)
     for positive in labels:
         assert classes_of(labels, pos_label=positive).labels[1] == positive
@@ -146,7 +146,7 @@ def test_both_choices_give_the_same_value_where_it_is_not_asked_for(goal):
 @pytest.mark.parametrize("name", FIVE)
 def test_every_family_asks(name):
     clf = FIVE[name]
-    with pytest.raises(ValueError, match=f"^y {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y` {ASKED}"):
         clf.fit(X, Y)
     for positive in TEXT:
         fitted = type(clf)(**{**clf.get_params(deep=False), "pos_label": positive}).fit(X, Y)
@@ -163,7 +163,7 @@ def test_no_family_asks_where_the_goal_names_the_class(name):
 
 
 def test_a_stream_that_declares_its_classes_is_asked_too():
-    with pytest.raises(ValueError, match=f"^classes {ASKED}|^y {ASKED}"):
+    with pytest.raises(ValueError, match=f"^classes {ASKED}|^`y` {ASKED}"):
         OnlineFClassifier("f1", classes=TEXT).partial_fit(X, Y)
     with pytest.raises(ValueError, match=ASKED):
         OnlineF("f1", classes=TEXT.tolist())
@@ -173,23 +173,23 @@ def test_a_stream_that_declares_its_classes_is_asked_too():
 
 
 def test_solve_asks_for_the_class_that_scores_are_higher_for():
-    with pytest.raises(ValueError, match=f"^y {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y` {ASKED}"):
         solve(GOAL, SCORES, Y)
-    with pytest.raises(ValueError, match=f"^y {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y` {ASKED}"):
         solve("accuracy", SCORES, Y)  # a score has a direction, whatever the goal
     assert solve("accuracy", SCORES, Y, pos_label="fraud").report.objective.value > 0.8
     p = 1.0 / (1.0 + np.exp(2.0 - SCORES))
     both = solve("accuracy", np.column_stack([p, 1.0 - p]), Y)
     assert both.report.objective.value > 0.8
-    with pytest.raises(ValueError, match=f"^y {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y` {ASKED}"):
         solve("f1", np.column_stack([p, 1.0 - p]), Y)
 
 
 def test_evaluate_and_displays_ask():
     decided = np.where(SCORES > 1.0, *TEXT)
-    with pytest.raises(ValueError, match=f"^y_true {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y_true` {ASKED}"):
         evaluate(GOAL, Y, decided)
-    with pytest.raises(ValueError, match=f"^y_true {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y_true` {ASKED}"):
         OperatingPointDisplay.from_predictions(GOAL, Y, SCORES)
     of_fraud, of_legit = (evaluate(GOAL, Y, decided, pos_label=p) for p in TEXT)
     assert (of_fraud.counts.positive, of_legit.counts.positive) == ("fraud", "legit")

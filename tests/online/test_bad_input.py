@@ -94,18 +94,28 @@ def test_large_features_are_learnt_or_refused(learner, size, constant):
 
 
 BATCHES = {
-    "other labels": (ONE, [2], ValueError, "y holds 2; the classes are 0, 1"),
-    "a third label": (X[:3], [0, 1, 2], ValueError, "y holds 2; the classes are 0, 1"),
-    "a third label in an array": (X[:3], np.array([0, 1, 5]), ValueError, "y holds 5; the classes"),
-    "text": (X[:2], ["a", "b"], ValueError, "y holds 'a', 'b'; the classes are 0, 1"),
+    "other labels": (ONE, [2], ValueError, "`y` holds 2; the classes are 0, 1"),
+    "a third label": (X[:3], [0, 1, 2], ValueError, "`y` holds 2; the classes are 0, 1"),
+    "a third label in an array": (
+        X[:3],
+        np.array([0, 1, 5]),
+        ValueError,
+        "`y` holds 5; the classes",
+    ),
+    "text": (X[:2], ["a", "b"], ValueError, "`y` holds 'a', 'b'; the classes are 0, 1"),
     "no labels": (ONE, None, ValueError, "y"),
-    "missing labels": (X[:2], [0, np.nan], ValueError, "y has 1 missing value, the first at row 1"),
-    "too few labels": (X[:3], [0, 1], ValueError, "y has 2 rows, 3 are expected"),
-    "labels in an array": (X[:3], np.array([0, 1]), ValueError, "y has 2 rows, 3 are expected"),
+    "missing labels": (
+        X[:2],
+        [0, np.nan],
+        ValueError,
+        "`y` has 1 missing value, the first at row 1",
+    ),
+    "too few labels": (X[:3], [0, 1], ValueError, "`y` has 2 rows, 3 are expected"),
+    "labels in an array": (X[:3], np.array([0, 1]), ValueError, "`y` has 2 rows, 3 are expected"),
     "a table of labels": (X[:2], np.eye(2), ValueError, "y should be a 1d array"),
-    "fewer features": (X[:2, :3], [0, 1], ValueError, "X has 3 features, but OnlineFClassifier"),
-    "more features": (np.hstack([X, X])[:2], [0, 1], ValueError, "X has 10 features, but"),
-    "fewer features, sparse": (sparse.csr_matrix(X[:2, :3]), [0, 1], ValueError, "X has 3 feat"),
+    "fewer features": (X[:2, :3], [0, 1], ValueError, "`X` has 3 features, but OnlineFClassifier"),
+    "more features": (np.hstack([X, X])[:2], [0, 1], ValueError, "`X` has 10 features, but"),
+    "fewer features, sparse": (sparse.csr_matrix(X[:2, :3]), [0, 1], ValueError, "`X` has 3 feat"),
     "no rows": (X[:0], [], ValueError, "0 sample(s)"),
     "no rows, an array": (X[:0], Y[:0], ValueError, "0 sample(s)"),
     "no features": (X[:2, :0], [0, 1], ValueError, "0 feature(s)"),
@@ -131,11 +141,11 @@ def test_batches(case):
 
 
 WEIGHTS = {
-    "NaN": ([1.0, np.nan], "sample_weight has 1 NaN value, the first at row 1"),
-    "negative": ([1.0, -1.0], "sample_weight has 1 negative value"),
-    "infinite": ([np.inf, 1.0], "sample_weight has 1 infinite value"),
-    "too few": ([1.0], "sample_weight has 1 rows, 2 are expected"),
-    "a number": (2.0, "sample_weight should be a 1d array"),
+    "NaN": ([1.0, np.nan], "`sample_weight` has 1 NaN value, the first at row 1"),
+    "negative": ([1.0, -1.0], "`sample_weight` has 1 negative value"),
+    "infinite": ([np.inf, 1.0], "`sample_weight` has 1 infinite value"),
+    "too few": ([1.0], "`sample_weight` has 1 rows, 2 are expected"),
+    "a number": (2.0, "`sample_weight` should be a 1d array"),
 }
 
 
@@ -179,19 +189,19 @@ def test_columns_of_other_names():
 
 # ---------------------------------------------------------------------- classes
 def test_the_first_batch_has_to_hold_both_classes():
-    with pytest.raises(ValueError, match=r"y holds one class only, 0.*declare classes="):
+    with pytest.raises(ValueError, match=r"`y` holds one class only, 0.*declare `classes`"):
         online(classes=None).partial_fit(X[:3], [0, 0, 0])
-    with pytest.raises(ValueError, match=r"y holds 3 labels"):
+    with pytest.raises(ValueError, match=r"`y` holds 3 labels"):
         online(classes=None).partial_fit(X[:3], [0, 1, 2])
     clf = online().partial_fit(X[:3], [0, 0, 0])
     assert clf.n_rows_seen_ == 3
 
 
 CLASSES = {
-    "one": ([1], {}, "classes holds one class only, 1"),
-    "three": ([0, 1, 2], {}, "classes holds 3 labels"),
-    "missing": ([0, None], {}, "classes has 1 missing value"),
-    "no such positive": ([0, 1], {"pos_label": 2}, "pos_label 2 is not a class"),
+    "one": ([1], {}, "`classes` holds one class only, 1"),
+    "three": ([0, 1, 2], {}, "`classes` holds 3 labels"),
+    "missing": ([0, None], {}, "`classes` has 1 missing value"),
+    "no such positive": ([0, 1], {"pos_label": 2}, "`pos_label` 2 is not a class"),
 }
 
 
@@ -209,7 +219,7 @@ def test_classes(case):
 def test_other_classes_later():
     clf = online().partial_fit(X, Y)
     before = fingerprint(clf)
-    with pytest.raises(ValueError, match=r"classes are \[0, 2\], and were \[0, 1\] so far"):
+    with pytest.raises(ValueError, match=r"`classes` are \[0, 2\], and were \[0, 1\] so far"):
         clf.partial_fit(X, Y, classes=[0, 2])
     assert fingerprint(clf) == before
 
@@ -223,11 +233,11 @@ def waiting():
 
 
 IDS = {
-    "learnt twice": (["d", "c"], [0, 1], ValueError, "ids: 'c' were learnt already"),
-    "never predicted": (["d", "x"], [0, 1], ValueError, "ids: 'x' were never predicted"),
-    "twice in a call": (["d", "d"], [0, 1], ValueError, "ids holds 'd' more than once"),
-    "too few labels": (["d", "e"], [0], ValueError, "y has 1 rows, 2 are expected"),
-    "other labels": (["d", "e"], [0, 2], ValueError, "y holds 2; the classes are 0, 1"),
+    "learnt twice": (["d", "c"], [0, 1], ValueError, "`ids`: 'c' were learnt already"),
+    "never predicted": (["d", "x"], [0, 1], ValueError, "`ids`: 'x' were never predicted"),
+    "twice in a call": (["d", "d"], [0, 1], ValueError, "`ids` holds 'd' more than once"),
+    "too few labels": (["d", "e"], [0], ValueError, "`y` has 1 rows, 2 are expected"),
+    "other labels": (["d", "e"], [0, 2], ValueError, "`y` holds 2; the classes are 0, 1"),
     "one id": ("d", [0], ValueError, "ids should be a 1d array, got 'd'"),
 }
 
@@ -256,10 +266,10 @@ def test_ids_that_expired(waiting):
 
 
 PREDICTED = {
-    "wait already": (["x", "d"], "ids: 'd' were predicted already and wait for labels"),
-    "twice": (["x", "x"], "ids holds 'x' more than once"),
-    "too few": (["x"], "ids has 1 rows, 2 are expected"),
-    "too many": (["x", "y", "z"], "ids has 3 rows, 2 are expected"),
+    "wait already": (["x", "d"], "`ids`: 'd' were predicted already and wait for labels"),
+    "twice": (["x", "x"], "`ids` holds 'x' more than once"),
+    "too few": (["x"], "`ids` has 1 rows, 2 are expected"),
+    "too many": (["x", "y", "z"], "`ids` has 3 rows, 2 are expected"),
 }
 
 
@@ -279,10 +289,10 @@ def test_an_id_may_come_again_once_it_was_learnt(waiting):
 
 
 def test_a_stream_that_begins_with_predictions():
-    with pytest.raises(ValueError, match="needs classes= in the constructor"):
+    with pytest.raises(ValueError, match="needs `classes` in the constructor"):
         online(classes=None).predict(X, ids=range(300))
     clf = online()
-    with pytest.raises(ValueError, match="ids has 2 rows"):
+    with pytest.raises(ValueError, match="`ids` has 2 rows"):
         clf.predict(X, ids=[1, 2])
     assert not hasattr(clf, "classes_")
 

@@ -275,6 +275,6 @@ OTHER_IDS = {
 def test_ids_that_files_do_not_hold_are_refused(form):
     clf = online().partial_fit(X, Y)
     before = fingerprint(clf)
-    with pytest.raises(TypeError, match="ids are text or whole numbers, got"):
+    with pytest.raises(TypeError, match="`ids` are text or whole numbers, got"):
         clf.predict(X[:2], ids=OTHER_IDS[form])
     assert fingerprint(clf) == before

@@ -19,13 +19,13 @@ class NoScores:
 
 
 OPTIONS = {
-    "solver": ({"solver": "scetch"}, ValueError, "solver is one of ['sketch', 'fofo', 'ofo', "),
-    "no solver": ({"solver": None}, ValueError, "solver is one of"),
-    "solvers": ({"solver": ["sketch"]}, ValueError, "solver is one of"),
+    "solver": ({"solver": "scetch"}, ValueError, "`solver` is one of ['sketch', 'fofo', 'ofo', "),
+    "no solver": ({"solver": None}, ValueError, "`solver` is one of"),
+    "solvers": ({"solver": ["sketch"]}, ValueError, "`solver` is one of"),
     "learner": (
         {"learner": "nog"},
         ValueError,
-        "learner is one of ['nag', 'sgd', 'adagrad'], got 'nog'",
+        "`learner` is one of ['nag', 'sgd', 'adagrad'], got 'nog'",
     ),
     "no learner": ({"learner": None}, TypeError, "an object with partial_fit, got a NoneType"),
     "a class": ({"learner": SGDClassifier}, TypeError, "an object with partial_fit, got a class"),
@@ -34,61 +34,73 @@ OPTIONS = {
     "no posteriors": (
         {"learner": Perceptron(), "solver": "fofo"},
         ValueError,
-        "solver='fofo' needs posteriors, and Perceptron has no predict_proba",
+        "`solver='fofo'` needs posteriors, and Perceptron has no predict_proba",
     ),
-    "step": ({"step": "large"}, ValueError, "step is 'auto' or a number above 0, got 'large'"),
-    "step of 0": ({"step": 0}, ValueError, "step is 'auto' or a number above 0, got 0"),
-    "step of NaN": ({"step": np.nan}, ValueError, "step is 'auto' or a number above 0, got nan"),
-    "step is true": ({"step": True}, ValueError, "step is 'auto' or a number above 0, got True"),
-    "step of another": ({"step": 1.0, "learner": Known()}, ValueError, "step is for the learners"),
-    "window": ({"window": 0}, ValueError, "window is a whole number of at least 1, or None, got 0"),
+    "step": ({"step": "large"}, ValueError, "`step` is 'auto' or a number above 0, got 'large'"),
+    "step of 0": ({"step": 0}, ValueError, "`step` is 'auto' or a number above 0, got 0"),
+    "step of NaN": ({"step": np.nan}, ValueError, "`step` is 'auto' or a number above 0, got nan"),
+    "step is true": ({"step": True}, ValueError, "`step` is 'auto' or a number above 0, got True"),
+    "step of another": (
+        {"step": 1.0, "learner": Known()},
+        ValueError,
+        "`step` is for the learners",
+    ),
+    "window": (
+        {"window": 0},
+        ValueError,
+        "`window` is a whole number of at least 1, or None, got 0",
+    ),
     "window is true": (
         {"window": True},
         ValueError,
-        "window is a whole number of at least 1, or None, got True",
+        "`window` is a whole number of at least 1, or None, got True",
     ),
     "half a window": (
         {"window": 1.5},
         ValueError,
-        "window is a whole number of at least 1, or None, got 1.5",
+        "`window` is a whole number of at least 1, or None, got 1.5",
     ),
     "window of fofo": (
         {"window": 9, "solver": "fofo"},
         ValueError,
-        "window is for solver='sketch', got it with solver='fofo'",
+        "`window` is for `solver='sketch'`, got it with `solver='fofo'`",
     ),
     "n": (
         {"n": 43, "solver": "fofo"},
         ValueError,
-        "n is a whole number of at least 44, or None, got 43",
+        "`n` is a whole number of at least 44, or None, got 43",
     ),
-    "n is true": (
+    "`n` is true": (
         {"n": True, "solver": "fofo"},
         ValueError,
-        "n is a whole number of at least 44, or None, got Tr",
+        "`n` is a whole number of at least 44, or None, got Tr",
     ),
-    "n of sketch": ({"n": 500}, ValueError, "n is for solver='fofo', got it with solver='sketch'"),
+    "n of sketch": (
+        {"n": 500},
+        ValueError,
+        "`n` is for `solver='fofo'`, got it with `solver='sketch'`",
+    ),
     "constant step": (
         {"constant_step": 1},
         ValueError,
-        "constant_step is one of [False, True], got 1",
+        "`constant_step` is one of [False, True], got 1",
     ),
     "constant step of another": (
         {"constant_step": True, "learner": Known()},
         ValueError,
-        "constant_step is for the learn",
+        "`constant_step` is for the learn",
     ),
     "buffer": (
         {"buffer_size": 0},
         ValueError,
-        "buffer_size is a whole number of at least 1, got 0",
+        "`buffer_size` is a whole number of at least 1, got 0",
     ),
-    "no buffer": ({"buffer_size": None}, ValueError, "buffer_size is a whole number"),
+    "no buffer": ({"buffer_size": None}, ValueError, "`buffer_size` is a whole number"),
     "goal": ({"goal": "maximize recal"}, ValueError, "did you mean 'recall'"),
     "no goal": (
         {"goal": 3},
         TypeError,
-        "goal is a Goal, its text, a metric, or a function",
+        "`goal` is a Goal, its text, a metric, or a function",
     ),
     "groups": (
         {"goal": "maximize f1 subject to recall.difference(sex) <= 0.1"},
@@ -110,7 +122,7 @@ OPTIONS = {
         f"{solver}, {goal}": (
             {"goal": goal, "solver": solver, "pos_label": 1},
             ValueError,
-            f"solver='{solver}' maximises fbeta or jaccard of the positive class",
+            f"`solver=`'{solver}' maximises fbeta or jaccard of the positive class",
         )
         for solver in ("fofo", "ofo", "ofo-rb")
         for goal in (

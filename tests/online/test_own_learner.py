@@ -99,7 +99,7 @@ def test_seeds():
     assert online(learner=LOG).partial_fit(X, Y).learner_.random_state == 0
     generator = np.random.RandomState(5)
     assert online(learner=learner, random_state=generator).partial_fit(X, Y).n_rows_seen_ == 300
-    with pytest.raises(ValueError, match="random_state is None"):
+    with pytest.raises(ValueError, match="`random_state` is None"):
         online(learner=learner, random_state="x").partial_fit(X, Y)
 
 
@@ -147,7 +147,9 @@ def test_weights():
     assert clf.n_rows_seen_ == (weight > 0).sum()
     mine = online(learner=Perceived()).partial_fit(X, Y)
     before = numbers(mine)
-    with pytest.raises(ValueError, match=r"sample_weight: Perceived\.partial_fit takes no weights"):
+    with pytest.raises(
+        ValueError, match=r"`sample_weight`: Perceived\.partial_fit takes no weights"
+    ):
         mine.partial_fit(X, Y, sample_weight=weight)
     assert numbers(mine) == before
 
@@ -323,7 +325,7 @@ def test_the_old_stream_stays_where_fit_fails():
 
 @pytest.mark.parametrize("state", ["x", 1.5, [1]])
 def test_a_random_state_is_checked_with_every_learner(state):
-    with pytest.raises(ValueError, match="random_state is None, an int or a generator, got"):
+    with pytest.raises(ValueError, match="`random_state` is None, an int or a generator, got"):
         online(random_state=state).fit(X, Y)
 
 

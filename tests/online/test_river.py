@@ -291,13 +291,13 @@ def test_wrong_labels_and_weights_change_nothing():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"solver": "sketchy"}, ValueError, "solver is one of .'sketch', .*, got 'sketchy'"),
+        ({"solver": "sketchy"}, ValueError, "`solver` is one of .'sketch', .*, got 'sketchy'"),
         ({"goal": "f2"}, GoalError, "f2"),
         ({"learner": object()}, TypeError, "OnlineFClassifier takes one of your own, got object"),
         ({"classes": (1, 2, 3)}, ValueError, "3 labels"),
         ({"classes": ("a",)}, ValueError, "one class only"),
-        ({"pos_label": "spam"}, ValueError, "pos_label 'spam' is not a class"),
-        ({"window": 0}, ValueError, "window is a whole number of at least 1, or None, got 0"),
+        ({"pos_label": "spam"}, ValueError, "`pos_label` 'spam' is not a class"),
+        ({"window": 0}, ValueError, "`window` is a whole number of at least 1, or None, got 0"),
         ({"goal": "recall.difference(sex)"}, GoalError, "sex"),
     ],
 )

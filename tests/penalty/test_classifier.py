@@ -109,7 +109,7 @@ def test_weights_that_are_shares_ask_for_as_many_rows():
     assert shares.goal_report_.objective.value == pytest.approx(
         plain.goal_report_.objective.value, abs=0.01
     )
-    with pytest.raises(ValueError, match=r"min_positives is 5000, and the rows have a weight of"):
+    with pytest.raises(ValueError, match=r"`min_positives` is 5000, and the rows have a weight of"):
         penalty(FPOR, min_positives=5000).fit(X, Y)
 
 
@@ -209,19 +209,19 @@ def test_interrupted(monkeypatch, after):
         ({"goal": "maximize predicted_rate"}, ShapeError, "rises with accepted negatives"),
         ({"goal": "minimize churn"}, GoalError, "the deployed model"),
         ({"goal": "maximize macro_f1 subject to nonsense"}, GoalError, "nonsense"),
-        ({"solver": "exact"}, ValueError, r"solver is one of .*'portfolio'.*got 'exact'"),
-        ({"module": "tree"}, ValueError, "module is 'linear', 'mlp' or a function"),
-        ({"min_positives": -1}, ValueError, "min_positives is 'auto' or a number >= 0, got -1"),
-        ({"min_positives": True}, ValueError, "min_positives is"),
-        ({"validation_fraction": 1.0}, ValueError, r"validation_fraction is .* \[0, 1\), got 1.0"),
+        ({"solver": "exact"}, ValueError, r"`solver` is one of .*'portfolio'.*got 'exact'"),
+        ({"module": "tree"}, ValueError, "`module` is 'linear', 'mlp' or a function"),
+        ({"min_positives": -1}, ValueError, "`min_positives` is 'auto' or a number >= 0, got -1"),
+        ({"min_positives": True}, ValueError, "`min_positives` is"),
+        ({"validation_fraction": 1.0}, ValueError, r"`validation_fraction` is .* \[0, 1\), got 1"),
         ({"validation_fraction": 0.002}, ValueError, "the smaller class has"),
         ({"solver": CuttingPlane()}, ValueError, "which RampClassifier takes"),
-        ({"training": 5}, ValueError, r"training is Minibatches\(...\) or None, got 5"),
-        ({"checkpoint": 5}, ValueError, "checkpoint is a path or None, got 5"),
+        ({"training": 5}, ValueError, r"`training` is Minibatches\(...\) or None, got 5"),
+        ({"checkpoint": 5}, ValueError, "`checkpoint` is a path or None, got 5"),
         ({"checkpoint": "/nowhere/a.checkpoint"}, ValueError, "there is no folder"),
         ({"checkpoint": "/"}, ValueError, "is a folder"),
         ({"preprocessor": "standardize", "goal": "f1", "min_positives": 1e9}, ValueError,
-         "min_positives is 1e"),
+         "`min_positives` is 1e"),
     ],
 )  # fmt: skip
 def test_wrong_options(options, error, what):
@@ -232,14 +232,14 @@ def test_wrong_options(options, error, what):
 @pytest.mark.parametrize(
     ("make", "what"),
     [
-        (lambda: Sigmoid(temperature=0), "temperature is a number above 0"),
-        (lambda: Lagrangian(rates="ramp"), r"rates is one of \['hinge', 'sigmoid'\]"),
-        (lambda: Portfolio(polish=1), "polish is one of"),
-        (lambda: Portfolio(members=(CuttingPlane(),)), "members are solvers that train"),
+        (lambda: Sigmoid(temperature=0), "`temperature` is a number above 0"),
+        (lambda: Lagrangian(rates="ramp"), r"`rates` is one of \['hinge', 'sigmoid'\]"),
+        (lambda: Portfolio(polish=1), "`polish` is one of"),
+        (lambda: Portfolio(members=(CuttingPlane(),)), "`members` are solvers that train"),
         (lambda: Portfolio(members=(Sigmoid(balanced=True),)), "begins with both"),
-        (lambda: Minibatches(learning_rate=float("nan")), "learning_rate is 'auto' or .*got nan"),
-        (lambda: Minibatches(max_epochs=1.5), "max_epochs is 'auto' or a whole number"),
-        (lambda: Minibatches(batch_size=0), "batch_size is 'auto' or a whole number >= 1, got 0"),
+        (lambda: Minibatches(learning_rate=float("nan")), "`learning_rate` is 'auto' or .*got nan"),
+        (lambda: Minibatches(max_epochs=1.5), "`max_epochs` is 'auto' or a whole number"),
+        (lambda: Minibatches(batch_size=0), "`batch_size` is 'auto' or a whole number >= 1, got 0"),
         (lambda: penalty(solver="ero").set_params(solver__rates="hinge"), "takes balanced, got"),
     ],
 )
@@ -266,7 +266,7 @@ def test_a_name_stands_for_a_solver_with_its_defaults():
 def test_infeasible_goals_say_what_is_reachable():
     goal = "maximize recall subject to precision >= 0.97"
     with pytest.raises(
-        InfeasibleError, match=r"380 rows positive, as min_positives asks; with \d+ rows"
+        InfeasibleError, match=r"380 rows positive, as `min_positives` asks; with \d+ rows"
     ):
         penalty(goal, min_positives=380).fit(X, Y)
     with pytest.raises(
@@ -373,5 +373,5 @@ def test_a_wrong_module_is_named_before_training():
         penalty("f1", module=two_outputs).fit(X, Y)
     with pytest.raises(TypeError, match="int"):
         penalty("f1", module=lambda d: 3).fit(X, Y)
-    with pytest.raises(ValueError, match="device='nonsense'"):
+    with pytest.raises(ValueError, match="`device='nonsense'`"):
         penalty("f1", module="mlp", training=Minibatches(device="nonsense")).fit(X, Y)

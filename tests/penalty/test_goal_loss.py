@@ -389,7 +389,7 @@ def test_a_state_of_another_goal_or_solver_is_refused_and_changes_nothing():
 def test_it_is_part_of_a_model():
     model = torch.nn.ModuleDict({"net": torch.nn.Linear(4, 1), "loss": GoalLoss("f1")})
     assert len(list(model.parameters())) == 2
-    assert "solver='profiled'" in repr(model)
+    assert "`solver='profiled'`" in repr(model)
     if torch.cuda.is_available():
         x, y = (v.cuda() for v in data())
         model = model.cuda()
@@ -403,16 +403,16 @@ def test_it_is_part_of_a_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"solver": "portfolio"}, "solver is one of .*'profiled'.* got 'portfolio'"),
-        ({"solver": "ero-adam"}, "solver is one of .* got 'ero-adam'"),
-        ({"memory": 1}, "memory is 'auto' or a whole number of at least 2, got 1"),
-        ({"memory": 2.5}, "memory is .*, got 2.5"),
-        ({"refresh_every": 0}, "refresh_every is 'auto' or a whole number of at least 1, got 0"),
-        ({"warmup": -1}, "warmup is a whole number of at least 0, got -1"),
-        ({"steps": True}, "steps is None or a whole number of at least 1, got True"),
-        ({"min_positives": "some"}, "min_positives is 'auto' or a finite number .*got 'some'"),
+        ({"solver": "portfolio"}, "`solver` is one of .*'profiled'.* got 'portfolio'"),
+        ({"solver": "ero-adam"}, "`solver` is one of .* got 'ero-adam'"),
+        ({"memory": 1}, "`memory` is 'auto' or a whole number of at least 2, got 1"),
+        ({"memory": 2.5}, "`memory` is .*, got 2.5"),
+        ({"refresh_every": 0}, "`refresh_every` is 'auto' or a whole number of at least 1, got 0"),
+        ({"warmup": -1}, "`warmup` is a whole number of at least 0, got -1"),
+        ({"steps": True}, "`steps` is None or a whole number of at least 1, got True"),
+        ({"min_positives": "some"}, "`min_positives` is 'auto' or a finite number .*got 'some'"),
         ({"positives": 3}, "positives and negatives are given together"),
-        ({"positives": 3, "negatives": 0}, "negatives is a finite number above 0, got 0"),
+        ({"positives": 3, "negatives": 0}, "`negatives` is a finite number above 0, got 0"),
     ],
 )
 def test_arguments_are_checked(options, message):
@@ -438,22 +438,24 @@ def test_batches_are_checked_and_leave_nothing_behind():
     bad[3] = float("nan")
     loss = GoalLoss(FPOR, warmup=0)
     for match, arguments in [
-        ("logits are finite numbers, got nan in row 3 and 1 such", (bad, y)),
-        ("logits are finite numbers, got inf", (torch.full((6,), float("inf")), y)),
-        (r"logits have shape \(n,\) or \(n, 1\).*got \(6, 2\)", (torch.zeros(6, 2), y)),
-        (r"logits have shape .*got \(\)", (z[0], y)),
-        (r"y has shape \(6,\) or \(6, 1\).*got \(5,\)", (z, y[:5])),
-        ("y holds 0 and 1, got 2.0 in row 1", (z, torch.tensor([0, 2.0, 1, 0, 0, 0]))),
-        ("y holds 0 and 1, got nan in row 0", (z, y * float("nan"))),
-        ("weight has shape", (z, y, torch.ones(2))),
-        ("weight holds finite numbers that are at least 0, got -1.0 in row 0", (z, y, -y - 1)),
+        ("`logits` are finite numbers, got nan in row 3 and 1 such", (bad, y)),
+        ("`logits` are finite numbers, got inf", (torch.full((6,), float("inf")), y)),
+        (r"`logits` have shape \(n,\) or \(n, 1\).*got \(6, 2\)", (torch.zeros(6, 2), y)),
+        (r"`logits` have shape .*got \(\)", (z[0], y)),
+        (r"`y` has shape \(6,\) or \(6, 1\).*got \(5,\)", (z, y[:5])),
+        ("`y` holds 0 and 1, got 2.0 in row 1", (z, torch.tensor([0, 2.0, 1, 0, 0, 0]))),
+        ("`y` holds 0 and 1, got nan in row 0", (z, y * float("nan"))),
+        ("`weight` has shape", (z, y, torch.ones(2))),
+        ("`weight` holds finite numbers that are at least 0, got -1.0 in row 0", (z, y, -y - 1)),
     ]:
         with pytest.raises(ValueError, match=match):
             loss(*arguments)
-    with pytest.raises(TypeError, match="logits are floating-point numbers"):
+    with pytest.raises(TypeError, match="`logits` are floating-point numbers"):
         loss(y.long(), y)
     for ask in (loss.threshold, loss.cut):
-        with pytest.raises(ValueError, match="scores are finite numbers, got nan in row 3") as said:
+        with pytest.raises(
+            ValueError, match="`scores` are finite numbers, got nan in row 3"
+        ) as said:
             ask(bad, y)
         assert "remembered" not in str(said.value)
         with pytest.raises(ValueError, match="as there are 6 scores, got"):
@@ -461,13 +463,13 @@ def test_batches_are_checked_and_leave_nothing_behind():
     text = ["no", "yes"] * 3
     for names in (text, np.array(text), np.array(text, object)):
         for ask in (loss, loss.cut):
-            with pytest.raises(TypeError, match=r"y is .* of 0 and 1, .*got .*, such as 'no'"):
+            with pytest.raises(TypeError, match=r"`y` is .* of 0 and 1, .*got .*, such as 'no'"):
                 ask(z, names)
-    with pytest.raises(TypeError, match=r"y is .* got a list of parts of different shapes"):
+    with pytest.raises(TypeError, match=r"`y` is .* got a list of parts of different shapes"):
         loss(z, [[0], [0, 1]])
-    with pytest.raises(TypeError, match=r"weight is .* got list .* such as 'a'"):
+    with pytest.raises(TypeError, match=r"`weight` is .* got list .* such as 'a'"):
         loss(z, y, ["a"] * 6)
-    with pytest.raises(ValueError, match="y has no row of class 1"):
+    with pytest.raises(ValueError, match="`y` has no row of class 1"):
         loss.threshold(z, torch.zeros(6))
     assert (loss.rows_seen, loss.steps_seen, loss.refreshes) == (0, 0, 0)
 

@@ -188,7 +188,7 @@ def test_a_last_batch_of_one_row():
         train_network(plan, module)
         counts.append(len(calls))
     assert counts == [2, 3]
-    with pytest.raises(ValueError, match="batch_size=1 of 129 rows"):
+    with pytest.raises(ValueError, match="`batch_size=1` of 129 rows"):
         train_network(plan_of(X, y, batch_size=1), dropout)
 
 
@@ -271,10 +271,10 @@ def test_nothing_finite_at_all():
         (lambda d: nn.Linear(d, 1).requires_grad_(False), ValueError, "no parameters to train"),
         (lambda d: "mlp", TypeError, "returned a str"),
         (lambda d: None, TypeError, "a NoneType, which is not a torch.nn.Module"),
-        (lambda a, b: None, TypeError, r"module takes \(a, b\)"),
+        (lambda a, b: None, TypeError, r"`module` takes \(a, b\)"),
         (nn.Linear(4, 1), TypeError, "made already"),
         ("resnet", TypeError, "'linear', 'mlp' or a function"),
-        (3, TypeError, "module=3"),
+        (3, TypeError, "`module=3`"),
     ],
 )
 def test_refused_modules(module, error, message):
@@ -336,11 +336,11 @@ def test_bytes_that_are_not_weights():
 def test_devices():
     assert modules.device_for("cpu") == "cpu"
     assert modules.device_for("auto") in ("cpu", "cuda")
-    for name, message in (("warp", "device='warp' cannot be used"), ("meta", "holds no numbers")):
+    for name, message in (("warp", "`device='warp'` cannot be used"), ("meta", "holds no numbers")):
         with pytest.raises(ValueError, match=message):
             modules.device_for(name)
     if not torch.cuda.is_available():
-        with pytest.raises(ValueError, match="device='cuda' cannot be used"):
+        with pytest.raises(ValueError, match="`device='cuda'` cannot be used"):
             train_network(replace(plan_of(*ring(50)), device="cuda"), "mlp")
 
 

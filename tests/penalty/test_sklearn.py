@@ -36,13 +36,13 @@ def test_notebooks_look_at_everything():
     assert "coef_" in dir(clf)
     assert "module_" not in dir(clf)
     assert "ExactPenaltyClassifier" in clf._repr_html_()
-    with pytest.raises(AttributeError, match="module_ is not there for module='linear'"):
+    with pytest.raises(AttributeError, match="module_ is not there for `module='linear'`"):
         _ = clf.module_
 
 
 def test_what_cannot_be_found_again_is_not_saved(tmp_path):
     clf = penalty(FPOR).fit(X, Y).set_params(module=lambda d: None)
-    with pytest.raises(TypeError, match=r"module is .*<lambda>"):
+    with pytest.raises(TypeError, match=r"`module` is .*<lambda>"):
         save_model(clf, tmp_path / "a.skops")
     assert not list(tmp_path.iterdir())
 

@@ -70,19 +70,20 @@ BOTH = {
         3,
         {},
         TypeError,
-        "goal is a Goal, its text, a metric, or a function",
+        "`goal` is a Goal, its text, a metric, or a function",
     ),
     "column not given": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {},
         GoalError,
-        "the goal refers to the column 'g', but sensitive_features is not given",
+        "the goal refers to the column 'g', but `sensitive_features` is not given",
     ),
     "unknown column": (
         "maximize accuracy subject to recall.difference(groop) <= 0.1",
         {"sensitive_features": {"group": S.g, "age": S.g}},
         GoalError,
-        "column 'groop', but sensitive_features has no column of that name (did you mean 'group'?)",
+        "column 'groop', but `sensitive_features` has no column of that name (did you mean "
+        "'group'?)",
     ),
     "unknown group": (
         "maximize accuracy subject to recall.on(g='bb') >= 0.1",
@@ -106,43 +107,43 @@ BOTH = {
         "maximize recall subject to recall.on('chekced') >= 0.5",
         {"datasets": {"checked": (S.scores[:, None], S.y)}},
         GoalError,
-        "the data set 'chekced', which datasets= does not hold (did you mean 'checked'?)",
+        "the data set 'chekced', which `datasets` does not hold (did you mean 'checked'?)",
     ),
     "no data set": (
         "maximize recall subject to recall.on('checked') >= 0.5",
         {},
         GoalError,
-        "the data set 'checked', which datasets= does not hold (there are none)",
+        "the data set 'checked', which `datasets` does not hold (there are none)",
     ),
     "data set without labels": (
         "maximize recall subject to recall.on('new') >= 0.5",
         {"datasets": {"new": S.scores[:, None]}},
         GoalError,
-        "datasets['new']: the goal measures a rate there that needs labels, and y is None",
+        "`datasets['new']`: the goal measures a rate there that needs labels, and y is None",
     ),
     "data set of another kind": (
         FLOOR,
         {"datasets": [S.scores]},
         TypeError,
-        "datasets must be a dict from names to Dataset, (X, y) or X, found list",
+        "`datasets` must be a dict from names to Dataset, (X, y) or X, found list",
     ),
     "data set without the column": (
         "maximize recall subject to recall.on('new', g='b') >= 0.5",
         {"datasets": {"new": (S.scores[:, None], S.y)}, "sensitive_features": column()},
         GoalError,
-        "the goal refers to the column 'g', but sensitive_features is not given",
+        "the goal refers to the column 'g', but `sensitive_features` is not given",
     ),
     "data set's labels": (
         "maximize recall subject to recall.on('new') >= 0.5",
         {"datasets": {"new": (S.scores[:, None], S.y + 1)}},
         ValueError,
-        "datasets['new']: y holds the label 2, which is not a class (known: 0, 1)",
+        "`datasets['new']`: y holds the label 2, which is not a class (known: 0, 1)",
     ),
     "data set's weights": (
         "maximize recall subject to recall.on('new') >= 0.5",
         {"datasets": {"new": Dataset(S.scores[:, None], S.y, sample_weight=S.weight[1:])}},
         ValueError,
-        f"datasets['new']: sample_weight has {N - 1} rows, {N} are expected",
+        f"`datasets['new']`: `sample_weight` has {N - 1} rows, {N} are expected",
     ),
     "bound outside the range": (
         "maximize recall subject to precision >= 1.5",
@@ -154,128 +155,138 @@ BOTH = {
         "maximize recall subject to churn <= 0.1",
         {},
         GoalError,
-        "the goal refers to the deployed model: pass its predictions as baseline=",
+        "the goal refers to the deployed model: pass its predictions as `baseline`",
     ),
     "baseline's length": (
         "maximize recall subject to churn <= 0.1",
         {"baseline": S.y[1:]},
         ValueError,
-        f"baseline has {N - 1} rows, {N} are expected",
+        f"`baseline` has {N - 1} rows, {N} are expected",
     ),
     "baseline's labels": (
         "maximize recall subject to churn <= 0.1",
         {"baseline": S.y * 2},
         ValueError,
-        "baseline holds the label 2, which is not a class (known: 0, 1)",
+        "`baseline` holds the label 2, which is not a class (known: 0, 1)",
     ),
     "one unnamed column for two": (
         "maximize accuracy subject to recall.difference(sex, race) <= 0.1",
         {"sensitive_features": S.g},
         ValueError,
-        "sensitive_features is one column without a name, but the goal refers to 'race', 'sex'",
+        "`sensitive_features` is one column without a name, but the goal refers to 'race', 'sex'",
     ),
     "too many values": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {"sensitive_features": column(values=np.arange(N) % 60)},
         ValueError,
-        "sensitive_features['g'] has 60 distinct values, at most 50 are allowed since each is a "
+        "`sensitive_features['g']` has 60 distinct values, at most 50 are allowed since each is a "
         "group of its own; bin them first",
     ),
     "too many values to decide on": (
         FLOOR,
         {"sensitive_features": column(values=np.arange(N) % 60), "decide_on": "g"},
         ValueError,
-        "sensitive_features['g'] has 60 distinct values, at most 50",
+        "`sensitive_features['g']` has 60 distinct values, at most 50",
     ),
     "missing group": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {"sensitive_features": column(values=[None, *S.g[1:]])},
         ValueError,
-        "sensitive_features['g'] has 1 missing value, the first at row 0",
+        "`sensitive_features['g']` has 1 missing value, the first at row 0",
     ),
     "columns' length": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {"sensitive_features": column(values=S.g[1:])},
         ValueError,
-        f"sensitive_features['g'] has {N - 1} rows, {N} are expected",
+        f"`sensitive_features['g']` has {N - 1} rows, {N} are expected",
     ),
     "weights' length": (
         FLOOR,
         {"sample_weight": S.weight[1:]},
         ValueError,
-        f"sample_weight has {N - 1} rows, {N} are expected",
+        f"`sample_weight` has {N - 1} rows, {N} are expected",
     ),
     "negative weights": (
         FLOOR,
         {"sample_weight": S.weight - 2},
         ValueError,
-        "weights are finite and not negative",
+        "`weights` are finite and not negative",
     ),
     "weights of zero": (
         FLOOR,
         {"sample_weight": S.weight * 0},
         ValueError,
-        "sample_weight is zero everywhere; at least one weight must be positive",
+        "`sample_weight` is zero everywhere; at least one weight must be positive",
     ),
     "NaN in weights": (
         FLOOR,
         {"sample_weight": np.where(S.y == 1, np.nan, 1.0)},
         ValueError,
-        "weights are finite and not negative",
+        "`weights` are finite and not negative",
     ),
-    "labels' length": (FLOOR, {"y": S.y[1:]}, ValueError, f"y has {N - 1} rows, {N} are expected"),
-    "one class": (FLOOR, {"y": S.y * 0}, ValueError, "y holds one class only, 0; at least two"),
+    "labels' length": (
+        FLOOR,
+        {"y": S.y[1:]},
+        ValueError,
+        f"`y` has {N - 1} rows, {N} are expected",
+    ),
+    "one class": (FLOOR, {"y": S.y * 0}, ValueError, "`y` holds one class only, 0; at least two"),
     "no labels": (FLOOR, {"y": None}, ValueError, "y"),
     "missing labels": (
         FLOOR,
         {"y": np.where(S.y == 1, np.nan, 0.0)},
         ValueError,
-        "y has 143 missing values, the first at row",
+        "`y` has 143 missing values, the first at row",
     ),
     "fractions": (FLOOR, {"y": S.scores}, ValueError, "Unknown label type: continuous."),
     "pos_label": (
         FLOOR,
         {"pos_label": 2},
         ValueError,
-        "pos_label 2 is not a class (known: 0, 1)",
+        "`pos_label` 2 is not a class (known: 0, 1)",
     ),
     "solver": (
         FLOOR,
         {"solver": "exat"},
         ValueError,
-        "solver is one of ['auto', 'exact', 'column-generation', 'frank-wolfe', 'gda', ",
+        "`solver` is one of ['auto', 'exact', 'column-generation', 'frank-wolfe', 'gda', ",
     ),
     "randomized": (
         FLOOR,
         {"randomized": 1},
         ValueError,
-        "randomized is one of [False, 'auto', True], got 1",
+        "`randomized` is one of [False, 'auto', True], got 1",
     ),
     "on_infeasible": (
         FLOOR,
         {"on_infeasible": "warn"},
         ValueError,
-        "on_infeasible is one of ['raise', 'nearest'], got 'warn'",
+        "`on_infeasible` is one of ['raise', 'nearest'], got 'warn'",
     ),
-    "limits": (FLOOR, {"limits": 5.0}, ValueError, "limits is SearchLimits(...) or None, got 5.0"),
+    "limits": (
+        FLOOR,
+        {"limits": 5.0},
+        ValueError,
+        "`limits` is SearchLimits(...) or None, got 5.0",
+    ),
     "decide_on": (
         FLOOR,
         {"decide_on": "gg", "sensitive_features": {"g": S.g, "h": S.g}},
         GoalError,
-        "decide_on names the column 'gg', but sensitive_features has no column of that name "
+        "`decide_on` names the column 'gg', but `sensitive_features` has no column of that name "
         "(did you mean 'g'",
     ),
-    "decide_on beside the goal's columns": (
+    "`decide_on` beside the goal's columns": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {"decide_on": ["g", "age"], "sensitive_features": {"g": S.g}},
         GoalError,
-        "decide_on: X has no column 'age' (known: 'g'); columns come from sensitive_features",
+        "`decide_on`: X has no column 'age' (known: 'g'); columns come from `sensitive_features`",
     ),
-    "decide_on of another kind": (
+    "`decide_on` of another kind": (
         FLOOR,
         {"decide_on": 3},
         ValueError,
-        "decide_on is 'auto', None or names of columns, got 3",
+        "`decide_on` is 'auto', None or names of columns, got 3",
     ),
 }
 IN_CONSTRUCTOR = {"solver", "randomized", "on_infeasible", "limits", "decide_on", "pos_label"}
@@ -313,19 +324,23 @@ def test_fit_refuses_before_a_model_is_fitted(case):
 
 
 SCORES = {
-    "NaN": (np.where(S.y == 1, np.nan, 0.5), ValueError, "scores holds 143 NaN or infinite values"),
+    "NaN": (
+        np.where(S.y == 1, np.nan, 0.5),
+        ValueError,
+        "`scores` holds 143 NaN or infinite values",
+    ),
     "infinite": (
         np.where(np.arange(N) == 7, np.inf, 0.5),
         ValueError,
-        "scores holds 1 NaN or infinite values, the first in row 7; scores are finite",
+        "`scores` holds 1 NaN or infinite values, the first in row 7; scores are finite",
     ),
-    "text": (S.g, TypeError, "scores holds values of type str; scores are numbers"),
+    "text": (S.g, TypeError, "`scores` holds values of type str; scores are numbers"),
     "shape": (
         np.zeros((N, 3)),
         ValueError,
-        f"scores has shape ({N}, 3); allowed are (N,) and posteriors (N, 2), one column for each",
+        f"`scores` has shape ({N}, 3); allowed are (N,) and posteriors (N, 2), one column for each",
     ),
-    "length": (S.scores[1:], ValueError, f"y has {N} rows, {N - 1} are expected"),
+    "length": (S.scores[1:], ValueError, f"`y` has {N} rows, {N - 1} are expected"),
 }
 
 
@@ -341,22 +356,22 @@ FIT = {
     "no refit": (
         {"cv": HoldOut(3)},
         ValueError,
-        "cv: HoldOut needs a single split, and this gives 3",
+        "`cv`: HoldOut needs a single split, and this gives 3",
     ),
     "response": (
         {"response": "predict"},
         ValueError,
-        "response is one of ['model', 'rule', ModelResponse(...)], got 'predict'",
+        "`response` is one of ['model', 'rule', ModelResponse(...)], got 'predict'",
     ),
     "no scores": (
         {"estimator": SVR()},
         AttributeError,
-        "estimator: SVR has no predict_proba and no decision_function; a rule needs scores",
+        "`estimator`: SVR has no predict_proba and no decision_function; a rule needs scores",
     ),
     "no scores at the end of a pipeline": (
         {"estimator": make_pipeline(make_pipeline(SVR()))},
         AttributeError,
-        "estimator: Pipeline (its last step is Pipeline (its last step is SVR)) has no "
+        "`estimator`: Pipeline (its last step is Pipeline (its last step is SVR)) has no "
         "predict_proba and no decision_function; a rule needs scores",
     ),
 }
@@ -373,12 +388,12 @@ def test_options_that_fit_refuses(case):
 def test_frames_without_the_column():
     X, y = table()
     fair = "maximize accuracy subject to recall.difference(g) <= 0.1"
-    with pytest.raises(ValueError, match=r"X has no column 'gg' \(did you mean 'g'\?\)"):
+    with pytest.raises(ValueError, match=r"`X` has no column 'gg' \(did you mean 'g'\?\)"):
         PlugInClassifier(Untouched(), fair, sensitive_features="gg").fit(X, y)
-    with pytest.raises(GoalError, match="X has it: pass sensitive_features='g'"):
+    with pytest.raises(GoalError, match="`X` has it: pass `sensitive_features='g'`"):
         PlugInClassifier(Untouched(), fair).fit(X, y)
     churn = "maximize accuracy subject to churn <= 0.1"
-    with pytest.raises(ValueError, match=r"baseline: X has no column 'deploid' \(did you mean"):
+    with pytest.raises(ValueError, match=r"`baseline`: X has no column 'deploid' \(did you mean"):
         PlugInClassifier(Untouched(), churn, baseline="deploid").fit(X, y)
     with pytest.raises(ValueError, match=r"got 'idd' \(did you mean 'id'\?\)"):
         PlugInClassifier(Untouched(), "f1", draw="idd").fit(X, y)
@@ -391,9 +406,11 @@ def test_predict_says_what_it_needs():
     with pytest.raises(NotFittedError):
         model.predict(X[["score"]])
     model.fit(X[["score"]], y, sensitive_features=X["g"])
-    with pytest.raises(GoalError, match=r"the rule looks at \['g'\]: pass sensitive_features="):
+    with pytest.raises(GoalError, match=r"the rule looks at \['g'\]: pass `sensitive_features`"):
         model.predict(X[["score"]])
-    with pytest.raises(GoalError, match="the rule looks at the column 'g', but sensitive_features"):
+    with pytest.raises(
+        GoalError, match="the rule looks at the column 'g', but `sensitive_features`"
+    ):
         model.predict(X[["score"]], sensitive_features={"h": X["g"]})
     with pytest.raises(ValueError, match="has 599 rows, 600 are expected"):
         model.predict(X[["score"]], sensitive_features=X["g"][1:])
@@ -409,7 +426,7 @@ def test_a_fold_without_a_class():
 def test_what_splits_no_rows(cv):
     X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
     given = cv.cv if isinstance(cv, HoldOut) else cv
-    words = rf"^cv is a whole number >= 2, a share .* or its splits, got {given!r}$"
+    words = rf"^`cv` is a whole number >= 2, a share .* or its splits, got {given!r}$"
     with pytest.raises(ValueError, match=words):
         PlugInClassifier(Untouched(), "f1", cv=cv).fit(X, y)
 
@@ -417,13 +434,15 @@ def test_what_splits_no_rows(cv):
 def test_splits_of_other_rows():
     X, y = np.arange(40.0)[:, None], np.tile([0, 1], 20)
     for splits in ([(np.arange(20), [20, 40])], [([0, 1, -41], np.arange(20))]):
-        with pytest.raises(ValueError, match=r"^cv: a split names row (40|-41), and X has 40 rows"):
+        with pytest.raises(
+            ValueError, match=r"^`cv`: a split names row (40|-41), and X has 40 rows"
+        ):
             PlugInClassifier(Untouched(), "f1", cv=splits).fit(X, y)
 
 
 def test_the_exact_solver_counts_labels():
     P = np.column_stack([1.0 - S.scores, S.scores])
-    words = "^evidence: solver='exact' counts decisions against labels, got 'soft'; 'column-gen"
+    words = "^`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; 'column-gen"
     with pytest.raises(ValueError, match=words):
         solve("f1", P, S.y, solver="exact", evidence="soft")
 
@@ -433,7 +452,7 @@ def test_splits_that_were_used_up():
     model = PlugInClassifier(LogisticRegression(), "f1", cv=HoldOut(StratifiedKFold(2).split(X, y)))
     with pytest.raises(ValueError, match="HoldOut needs a single split, and this gives 2"):
         model.fit(X, y)
-    with pytest.raises(ValueError, match=r"^cv: there is no split \(what is iterated over once"):
+    with pytest.raises(ValueError, match=r"^`cv`: there is no split \(what is iterated over once"):
         model.fit(X, y)
 
 
@@ -499,7 +518,7 @@ def test_many_rows_behind_a_constraint_do_not_warn():
 
 
 def test_weights_of_a_frame_are_named():
-    with pytest.raises(TypeError, match="sample_weight must hold numbers"):
+    with pytest.raises(TypeError, match="`sample_weight` must hold numbers"):
         solve("f1", S.scores, S.y, sample_weight=pd.Series(["a"] * N))
 
 
@@ -519,7 +538,7 @@ def scored(n=600, seed=0):
 
 def test_integers_that_float64_merges_are_refused():
     s, y = scored()
-    with pytest.raises(ValueError, match=r"scores holds integers beyond 2\*\*53.*ranks"):
+    with pytest.raises(ValueError, match=r"`scores` holds integers beyond 2\*\*53.*ranks"):
         solve("f1", 2**62 + np.argsort(np.argsort(s)), y)
 
 
@@ -532,11 +551,11 @@ def test_weights_that_cannot_be_squared_are_refused():
 
 def test_scores_and_data_sets_of_a_wrong_type():
     s, y = scored()
-    with pytest.raises(TypeError, match="scores holds values of type NoneType"):
+    with pytest.raises(TypeError, match="`scores` holds values of type NoneType"):
         solve("f1", None, y)
-    with pytest.raises(TypeError, match=r"datasets must be a dict.*found list"):
+    with pytest.raises(TypeError, match=r"`datasets` must be a dict.*found list"):
         evaluate("f1", y, y, datasets=[1])
-    with pytest.raises(ValueError, match="classes holds one class only"):
+    with pytest.raises(ValueError, match="`classes` holds one class only"):
         solve("f1", s, y, classes=[0])
 
 
@@ -548,7 +567,7 @@ def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
         FunctionTransformer(lambda x: x[:, :1].astype(float)), LogisticRegression()
     )
     goal = "maximize recall subject to precision >= 0.7"
-    with pytest.raises(TypeError, match=r"draw='row' cannot hash.*list.*randomized=False"):
+    with pytest.raises(TypeError, match=r"`draw='row'` cannot hash.*list.*`randomized=False`"):
         PlugInClassifier(model, goal, randomized="auto").fit(X, y)
     assert PlugInClassifier(model, goal).fit(X, y).predict(X).shape == y.shape
 

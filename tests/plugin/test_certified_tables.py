@@ -286,12 +286,12 @@ def test_what_is_not_promised(tmp_path):
         solve(SPLIT, lazy, **NAMES, confidence=Confidence(0.95, for_next=10))
     with pytest.raises(ValueError, match="confidence promises constraints"):
         solve("maximize f1", lazy, **NAMES, confidence=0.95)
-    with pytest.raises(ValueError, match="checkpoint: where some rows find the rule"):
+    with pytest.raises(ValueError, match="`checkpoint`: where some rows find the rule"):
         solve(SPLIT, lazy, **NAMES, confidence=0.95, checkpoint=tmp_path / "counts.npz")
     kept = {"checkpoint": tmp_path / "nested.npz", "confidence": 0.95}
     first = solve(NESTED, lazy, **NAMES, **kept)
     assert solve(NESTED, lazy, **NAMES, **kept).rule == first.rule
-    with pytest.raises(ValueError, match="confidence: rules over several columns"):
+    with pytest.raises(ValueError, match="`confidence`: rules over several columns"):
         solve(SPLIT, lazy, y="label", scores=["score", "w"], confidence=0.95)
 
 

@@ -449,7 +449,7 @@ def test_random_states():
     X, y = numbers()
     for state in (np.random.default_rng(0), np.random.RandomState(0), 7):
         assert plug(FLOOR, random_state=state, randomized=True).fit(X, y).predict(X).size == 400
-    with pytest.raises(ValueError, match="random_state is None, an int or a generator, got 'x'"):
+    with pytest.raises(ValueError, match="`random_state` is None, an int or a generator, got 'x'"):
         plug(random_state="x").fit(X, y)
 
 

@@ -67,7 +67,7 @@ def test_another_index_is_refused():
     X, y, g = rows()
     with pytest.raises(ValueError, match=r"^y and X have different indexes.*to_numpy"):
         fair().fit(X, y.reset_index(drop=True), sensitive_features=g)
-    with pytest.raises(ValueError, match=r"^sensitive_features\['g'\] and X have different"):
+    with pytest.raises(ValueError, match=r"^`sensitive_features\['g'\]` and X have different"):
         fair().fit(X, y, sensitive_features={"g": g.reset_index(drop=True)})
     fair().fit(X, y.to_numpy(), sensitive_features=g.to_numpy())
 
@@ -120,7 +120,7 @@ def test_one_vs_rest_keeps_the_rule():
     one = rule.fit(X, Y[:, 0])
     assert (one.predict_proba(X) == one.decision_distribution(X)).all()
     with pytest.raises(
-        ValueError, match=r"response is one of \['model', 'rule', ModelResponse.*got 'proba'"
+        ValueError, match=r"`response` is one of \['model', 'rule', ModelResponse.*got 'proba'"
     ):
         PlugInClassifier(LogisticRegression(), "f1", response="proba").fit(X, Y[:, 0])
 

@@ -191,7 +191,7 @@ def test_weights_count_and_go_to_the_model(tmp_path):
     same_rule(clf.rule_, solution.rule)
     assert np.array_equal(clf.estimator_.coef_, fitted.coef_)
     clf = clone(clf).set_params(estimator=KNeighborsClassifier())
-    with pytest.raises(ValueError, match=r"sample_weight: KNeighborsClassifier.fit takes none"):
+    with pytest.raises(ValueError, match=r"`sample_weight`: KNeighborsClassifier.fit takes none"):
         clf.fit(X, "target", sample_weight="w")
 
 
@@ -205,7 +205,7 @@ def test_a_deployed_model():
     clf.fit(on_dask(frame), "target", baseline="today")
     same_rule(clf.rule_, solution.rule)
     assert list(clf.feature_names_in_) == ["a", "b"]
-    with pytest.raises(GoalError, match="baseline= names the column"):
+    with pytest.raises(GoalError, match="`baseline` names the column"):
         clone(clf).fit(on_dask(frame), "target")
 
 
@@ -283,7 +283,7 @@ def test_decisions_of_a_dask_frame(tmp_path):
     nothing = on_dask(frame[FEATURES])
     nothing = clf.predict(nothing[nothing["a"] > 100.0]).compute()
     assert len(nothing) == 0
-    with pytest.raises(TypeError, match="sensitive_features: of a dask DataFrame names"):
+    with pytest.raises(TypeError, match="`sensitive_features`: of a dask DataFrame names"):
         clf.predict(on_dask(frame[FEATURES]), sensitive_features=frame["region"])
 
 
@@ -340,34 +340,36 @@ def refused(match, X=None, y="target", error=ValueError, goal=F1, fit=None, **pa
 
 
 def test_names():
-    refused("y is the name of a column of the table, found ndarray", y=np.zeros(3), error=TypeError)
-    refused("y is the name of a column of the table, found NoneType", y=None, error=TypeError)
-    refused("y: the table has no column 'tarjet'.*'target'", y="tarjet")
-    refused("sample_weight: the table has no column 'w'", fit={"sample_weight": "w"})
     refused(
-        "sample_weight: the column 'target' holds text",
+        "`y` is the name of a column of the table, found ndarray", y=np.zeros(3), error=TypeError
+    )
+    refused("`y` is the name of a column of the table, found NoneType", y=None, error=TypeError)
+    refused("`y`: the table has no column 'tarjet'.*'target'", y="tarjet")
+    refused("`sample_weight`: the table has no column 'w'", fit={"sample_weight": "w"})
+    refused(
+        "`sample_weight`: the column 'target' holds text",
         error=TypeError,
         fit={"sample_weight": "target"},
     )
-    refused("sensitive_features: the table has no column", fit={"sensitive_features": ["c"]})
+    refused("`sensitive_features`: the table has no column", fit={"sensitive_features": ["c"]})
     refused("the goal refers to the column 'region'", error=GoalError, goal=GROUPS)
-    refused("X: the table has no column beside", X=on_dask(TABLE[["target"]]))
+    refused("`X`: the table has no column beside", X=on_dask(TABLE[["target"]]))
     refused("there is no such file", X="nowhere.parquet", error=FileNotFoundError)
     refused("no Parquet files", X="nowhere/*.parquet", error=FileNotFoundError)
 
 
 def test_rows_for_fit():
-    refused("rows_for_fit: .* 1,000,000 rows .the default.*has 3,000", cv=None)
+    refused("`rows_for_fit`: .* 1,000,000 rows .the default.*has 3,000", cv=None)
     refused(
-        "rows_for_fit: the model is fitted on 3,000 rows.*has 3,000",
+        "`rows_for_fit`: the model is fitted on 3,000 rows.*has 3,000",
         cv=HoldOut(rows_for_fit=3000),
     )
-    refused("rows_for_fit: the .* rows that were chosen", cv=HoldOut(rows_for_fit=1))
-    with pytest.raises(ValueError, match="rows_for_fit is a whole number >= 1 or None, got 0"):
+    refused("`rows_for_fit`: the .* rows that were chosen", cv=HoldOut(rows_for_fit=1))
+    with pytest.raises(ValueError, match="`rows_for_fit` is a whole number >= 1 or None, got 0"):
         HoldOut(rows_for_fit=0)
-    with pytest.raises(ValueError, match=r"cv, rows_for_fit: .*leave one of them out"):
+    with pytest.raises(ValueError, match=r"cv, `rows_for_fit`: .*leave one of them out"):
         HoldOut(0.2, rows_for_fit=10)
-    with pytest.raises(ValueError, match=r"rows_for_fit: it splits tables elsewhere.*found 600"):
+    with pytest.raises(ValueError, match=r"`rows_for_fit`: it splits tables elsewhere.*found 600"):
         PlugInClassifier(LogisticRegression(), F1, cv=SHARE).fit(
             TABLE[["a", "b"]], np.asarray(TABLE["target"])
         )
@@ -376,37 +378,37 @@ def test_rows_for_fit():
 
 
 def test_what_is_for_rows_in_memory():
-    refused("cv: on a table elsewhere", cv=5)
-    refused("cv: on a table elsewhere", cv=HoldOut(0.2))
+    refused("`cv`: on a table elsewhere", cv=5)
+    refused("`cv`: on a table elsewhere", cv=HoldOut(0.2))
     refused("solver, evidence: on a table elsewhere", solver="frank-wolfe")
     refused("solver, evidence: on a table elsewhere", evidence="soft")
-    refused("confidence: .*setpoint.certify", error=GoalError, goal=FLOOR, confidence=0.9)
+    refused("`confidence`: .*setpoint.certify", error=GoalError, goal=FLOOR, confidence=0.9)
     refused("datasets: ", error=GoalError, fit={"datasets": {"new": TABLE}})
     refused("fit got .'groups'.", fit={"groups": [1]})
-    refused("baseline: of a table elsewhere", error=TypeError, baseline=LogisticRegression())
-    refused("draw is 'row', 'random' or a column", draw="customer")
+    refused("`baseline`: of a table elsewhere", error=TypeError, baseline=LogisticRegression())
+    refused("`draw` is 'row', 'random' or a column", draw="customer")
 
 
 def test_labels():
     frame = TABLE[["a", "b", "target"]]
-    refused("y holds one class only", X=on_dask(frame[frame["target"] == "no"]))
+    refused("`y` holds one class only", X=on_dask(frame[frame["target"] == "no"]))
     three = frame.assign(target=np.where(frame["a"] > 1.0, "maybe", frame["target"]))
     refused(
-        "y holds 3 classes.*setpoint.solve",
+        "`y` holds 3 classes.*setpoint.solve",
         X=on_dask(three),
         error=GoalError,
         goal="maximize accuracy",
     )
     some = frame.assign(target=frame["target"].where(frame["b"] > -2.0))
     n = int(some["target"].isna().sum())
-    refused(f"y: {n} of 3,000 rows have no value in the column 'target'", X=on_dask(some))
+    refused(f"`y`: {n} of 3,000 rows have no value in the column 'target'", X=on_dask(some))
     rare = frame.assign(target=np.where(np.arange(3000) == 7, "yes", "no"))
-    refused("rows_for_fit: .* hold 'no' alone|rows_for_fit: .*'no'", X=on_dask(rare))
+    refused("`rows_for_fit`: .* hold 'no' alone|`rows_for_fit`: .*'no'", X=on_dask(rare))
 
 
 def test_rows_that_are_too_much_alike():
     few = pd.DataFrame({"a": np.arange(3000) % 7, "target": np.arange(3000) % 2})
-    refused("X: 100 % of the rows equal others", X=on_dask(few), cv=HoldOut(rows_for_fit=1000))
+    refused("`X`: 100 % of the rows equal others", X=on_dask(few), cv=HoldOut(rows_for_fit=1000))
 
 
 def test_engines_that_cannot_call_a_model():

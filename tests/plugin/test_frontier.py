@@ -77,14 +77,14 @@ def test_groups_of_a_constraint_that_is_added(data):
 def test_arguments_that_do_not_go_together(fitted, data):
     with pytest.raises(ValueError, match="X and y go together"):
         frontier(fitted, X=data[0])
-    with pytest.raises(ValueError, match="sample_weight belongs to rows"):
+    with pytest.raises(ValueError, match="`sample_weight` belongs to rows"):
         frontier(fitted, sample_weight=np.ones(4000))
     with pytest.raises(TypeError, match="takes a fitted classifier or Evidence, got list"):
         frontier([1, 2])
     evidence = fitted.evidence_
     with pytest.raises(TypeError, match="needs a goal"):
         frontier(evidence)
-    with pytest.raises(TypeError, match="evidence has its rows"):
+    with pytest.raises(TypeError, match="`evidence` has its rows"):
         frontier(evidence, GOAL, X=data[0], y=data[1])
 
 

@@ -408,27 +408,27 @@ def test_posteriors_off_one_a_little_are_renormalised_and_the_report_says_so():
 def test_bad_arguments_are_named():
     P, y, g = rows(3, 300)
     table = columns(P, y, g)
-    with pytest.raises(ValueError, match=r"scores names 2 columns .* 3 classes"):
+    with pytest.raises(ValueError, match=r"`scores` names 2 columns .* 3 classes"):
         elsewhere("g_mean", table, scores=["p0", "p1"])
-    with pytest.raises(ValueError, match="scores: y holds 3 classes, found one column"):
+    with pytest.raises(ValueError, match="`scores`: y holds 3 classes, found one column"):
         elsewhere("g_mean", table, scores="p0", randomized=False)
-    with pytest.raises(ValueError, match=r"scores names 3 columns .* 2 classes"):
+    with pytest.raises(ValueError, match=r"`scores` names 3 columns .* 2 classes"):
         elsewhere("g_mean", columns(P, np.minimum(y, 1), g))
-    with pytest.raises(ValueError, match="scores: the table has no column 'q'"):
+    with pytest.raises(ValueError, match="`scores`: the table has no column 'q'"):
         elsewhere("g_mean", table, scores=["p0", "p1", "q"])
-    with pytest.raises(ValueError, match="scores: the column 'p1' is named twice"):
+    with pytest.raises(ValueError, match="`scores`: the column 'p1' is named twice"):
         elsewhere("g_mean", table, scores=["p0", "p1", "p1"])
-    with pytest.raises(TypeError, match="scores: the column 'g' holds text"):
+    with pytest.raises(TypeError, match="`scores`: the column 'g' holds text"):
         elsewhere("g_mean", table, scores=["p0", "p1", "g"])
-    with pytest.raises(ValueError, match=r"evidence: .* found 'label'"):
+    with pytest.raises(ValueError, match=r"`evidence`: .* found 'label'"):
         elsewhere("g_mean", table, evidence="label")
-    with pytest.raises(ValueError, match=r"solver: .* found 'frank-wolfe'"):
+    with pytest.raises(ValueError, match=r"`solver`: .* found 'frank-wolfe'"):
         elsewhere("g_mean", table, solver="frank-wolfe")
-    with pytest.raises(ValueError, match=r"exact: .* certified gap"):
+    with pytest.raises(ValueError, match=r"`exact`: .* certified gap"):
         elsewhere("g_mean", table, exact=True)
     with pytest.raises(ValueError, match="checkpoint: "):
         elsewhere("g_mean", table, checkpoint="counts.json")
-    with pytest.raises(ValueError, match="classes are in sorted order"):
+    with pytest.raises(ValueError, match="`classes` are in sorted order"):
         elsewhere("g_mean", table, classes=[2, 1, 0])
     with pytest.raises(ValueError, match="tol"):
         elsewhere("g_mean", table, tol=2.0)

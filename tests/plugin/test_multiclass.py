@@ -510,7 +510,7 @@ def test_adapt_needs_constraints_without_labels():
     goal = "maximize accuracy subject to recall.min() >= 0.3"
     clf = plug(goal, on_numbers(LogisticRegression()), sensitive_features=None).fit(X, y)
     rule = clf.rule_
-    with pytest.raises(GoalError, match="recall needs labels"):
+    with pytest.raises(GoalError, match="`recall` needs labels"):
         clf.adapt(X)
     assert clf.rule_ == rule
 
@@ -518,7 +518,7 @@ def test_adapt_needs_constraints_without_labels():
 def test_a_decision_function_is_calibrated():
     X, y = load_wine(return_X_y=True)
     inner = make_pipeline(StandardScaler(), LinearSVC())
-    with pytest.raises(AttributeError, match="calibrate='sigmoid'"):
+    with pytest.raises(AttributeError, match="`calibrate='sigmoid'`"):
         PlugInClassifier(inner, "h_mean", cv=3).fit(X, y)
     clf = PlugInClassifier(inner, "h_mean", cv=3, response=ModelResponse(calibrate="sigmoid")).fit(
         X, y
@@ -566,7 +566,7 @@ def test_a_learner_without_weights_is_refused():
     clf = PlugInClassifier(
         LogisticRegression(), "h_mean", solver=ColumnGeneration(oracle=KNeighborsClassifier())
     )
-    with pytest.raises(ValueError, match="oracle: KNeighborsClassifier"):
+    with pytest.raises(ValueError, match="`oracle`: KNeighborsClassifier"):
         clf.fit(numeric(X), y)
 
 

@@ -330,7 +330,7 @@ def test_the_trace_never_gets_worse(solver):
 
 def test_a_budget_is_a_number_of_calls():
     for solver in (frank_wolfe, gda, ellipsoid):
-        with pytest.raises(ValueError, match="calls is a whole number >= 1"):
+        with pytest.raises(ValueError, match="`calls` is a whole number >= 1"):
             solver(*space_of("maximize h_mean"), calls=0)
 
 
@@ -342,7 +342,7 @@ def test_a_budget_is_a_number_of_calls():
         ("frank-wolfe", "maximize micro_f1(default=0)", "fractional; 'bisection' takes ratios"),
         ("gda", "maximize micro_f1(default=0)", "fractional; 'bisection' takes ratios"),
         ("ellipsoid", "maximize macro_f1", "'ellipsoid' takes scores that are concave.*'auto'"),
-        ("gda", "maximize h_mean subject to macro_f1 >= 0.1", "macro_f1 >= 0.1: solver='gda'"),
+        ("gda", "maximize h_mean subject to macro_f1 >= 0.1", "macro_f1 >= 0.1: `solver='gda'`"),
         ("bisection", "maximize h_mean", "'gda' takes scores that are concave"),
         ("bisection", "maximize macro_f1", "ratios of linear functions.*'auto'"),
         ("bisection", "maximize precision(label=1)", "can vanish; 'auto' puts a floor"),

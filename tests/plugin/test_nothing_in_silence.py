@@ -61,7 +61,7 @@ def test_a_group_that_the_folds_leave_out_is_known_but_not_decided():
     with pytest.warns(UserWarning, match="by the rule for g = b"):
         clf.predict(X, sensitive_features={"g": g})
     assert not fitted("maximize f1", evidence="soft").rule_.needs_segments  # one for everybody
-    with pytest.raises(EmptyPopulationError, match=r"cv: .* 200 of 400 rows, .* g = aa"):
+    with pytest.raises(EmptyPopulationError, match=r"`cv`: .* 200 of 400 rows, .* g = aa"):
         fitted(FAIR)
 
 
@@ -78,7 +78,7 @@ def test_an_unseen_group_is_not_silently_class_0():
 
 def test_weights_are_honoured_or_refused():
     s = sample()
-    with pytest.raises(ValueError, match="weights are never ignored"):
+    with pytest.raises(ValueError, match="`weights` are never ignored"):
         PlugInClassifier(KNeighborsClassifier(), FLOOR).fit(
             s.scores[:, None], s.y, sample_weight=s.weight
         )

@@ -322,23 +322,25 @@ def test_bad_input():
         classifier("maximize recall s.t. precision >= 0.5", solver="post-shift").fit(X, y)
     with pytest.raises(GoalError, match="only names a metric"):
         classifier('maximize blackbox("shop:revenue")').fit(X, y)
-    with pytest.raises(ValueError, match="evidence: post-shift measures against labels"):
+    with pytest.raises(ValueError, match="`evidence`: post-shift measures against labels"):
         classifier(box, evidence="soft").fit(X, y)
-    with pytest.raises(ValueError, match="randomized: post-shift finds rules without draws"):
+    with pytest.raises(ValueError, match="`randomized`: post-shift finds rules without draws"):
         classifier(box, randomized=True).fit(X, y)
     for smooth in (0, 2.5, "some", True, np.nan):
-        with pytest.raises(ValueError, match="smooth is 'auto', a whole number >= 1 or None, got"):
+        with pytest.raises(
+            ValueError, match="`smooth` is 'auto', a whole number >= 1 or None, got"
+        ):
             PostShift(smooth=smooth)
     with pytest.raises(GoalError, match=r"data sets|rows of X alone"):
         classifier("maximize recall - predicted_rate.on('new')", solver="post-shift").fit(
             X, y, datasets={"new": X}
         )
     learner = ColumnGeneration(oracle=LogisticRegression())
-    with pytest.raises(ValueError, match="solver='column-generation' needs a formula"):
+    with pytest.raises(ValueError, match="`solver='column-generation'` needs a formula"):
         classifier(box, solver=learner).fit(X, y)
     with pytest.raises(ValueError, match="an oracle is trained on features"):
         solve("f1", np.linspace(0, 1, len(y)), y, solver=learner)
-    with pytest.raises(ValueError, match="y holds one class only"):
+    with pytest.raises(ValueError, match="`y` holds one class only"):
         classifier(box).fit(X, np.zeros(len(y)))
     three = np.arange(len(y)) % 3
     with pytest.raises(ValueError, match="Only binary classification is supported"):

@@ -273,7 +273,7 @@ def test_a_learner_that_is_not_exact():
 def test_learners_without_weights_are_refused():
     nearest = KNeighborsClassifier()
     for learner in (nearest, make_pipeline(StandardScaler(), nearest)):
-        with pytest.raises(ValueError, match=r"oracle: KNeighborsClassifier\.fit takes no"):
+        with pytest.raises(ValueError, match=r"`oracle`: KNeighborsClassifier\.fit takes no"):
             space_of("maximize accuracy", rows_of(), learner)
     inner = make_pipeline(StandardScaler(), TREE)
     assert weight_parameter(make_pipeline(StandardScaler(), inner)) == (
@@ -292,7 +292,7 @@ def test_metadata_routing_asks_the_step():
 def test_what_predicts_no_class_is_refused():
     space, program = space_of("maximize accuracy", rows_of(), LinearRegression())
     with pytest.raises(
-        ValueError, match="oracle: LinearRegression predicts a value that is not a class"
+        ValueError, match="`oracle`: LinearRegression predicts a value that is not a class"
     ):
         best_mixture(space, program)
 

@@ -40,7 +40,7 @@ def test_weights_are_refused_where_the_model_takes_none():
     X, s = data()
     model = PlugInClassifier(KNeighborsClassifier(), GOAL)
     with pytest.raises(
-        ValueError, match=r"sample_weight: KNeighborsClassifier\.fit takes none, and"
+        ValueError, match=r"`sample_weight`: KNeighborsClassifier\.fit takes none, and"
     ):
         model.fit(X, s.y, sample_weight=s.weight)
 

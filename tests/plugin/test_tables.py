@@ -241,11 +241,11 @@ def test_rows_that_cannot_be_counted_are_numbered(engine):
     wrong = frame.copy()
     wrong.loc[:4, "w"] = -1.0
     cases = [
-        (missing, "scores: 3 of 1000 rows have a score that is NULL"),
-        (infinite, "scores: 4 of 1000 rows have a score that is infinite"),
-        (unlabelled, "y: 7 of 1000 rows have no value in the column 'label'"),
-        (homeless, "sensitive_features: 2 of 1000 rows have no value in the column 'region'"),
-        (wrong, "sample_weight: 5 of 1000 rows have a weight that is NULL, NaN"),
+        (missing, "`scores`: 3 of 1000 rows have a score that is NULL"),
+        (infinite, "`scores`: 4 of 1000 rows have a score that is infinite"),
+        (unlabelled, "`y`: 7 of 1000 rows have no value in the column 'label'"),
+        (homeless, "`sensitive_features`: 2 of 1000 rows have no value in the column 'region'"),
+        (wrong, "`sample_weight`: 5 of 1000 rows have a weight that is NULL, NaN"),
     ]
     goal = "maximize f1 subject to recall.min(region) >= 0.1"
     for bad, message in cases:
@@ -256,25 +256,25 @@ def test_rows_that_cannot_be_counted_are_numbered(engine):
 def test_names_are_checked_before_any_pass():
     make, frame = ENGINES["duckdb"], table(13, 200)
     lazy = make(frame)
-    with pytest.raises(ValueError, match=r"scores: the table has no column 'scor' .*'score'"):
+    with pytest.raises(ValueError, match=r"`scores`: the table has no column 'scor' .*'score'"):
         solve("maximize f1", lazy, y="label", scores="scor")
-    with pytest.raises(ValueError, match="y: the table has no column 'target'"):
+    with pytest.raises(ValueError, match="`y`: the table has no column 'target'"):
         solve("maximize f1", lazy, y="target", scores="score")
-    with pytest.raises(TypeError, match="scores: the column 'region' holds text"):
+    with pytest.raises(TypeError, match="`scores`: the column 'region' holds text"):
         solve("maximize f1", lazy, y="label", scores="region")
-    with pytest.raises(TypeError, match="scores: of a table"):
+    with pytest.raises(TypeError, match="`scores`: of a table"):
         solve("maximize f1", lazy, y="label")
     with pytest.raises(GoalError, match=r"refers to the column 'country'"):
         solve("maximize f1 subject to recall.min(country) >= 0.1", lazy, **NAMES)
     with pytest.raises(GoalError, match="region = 'west', and no row"):
         solve("maximize f1 subject to recall.on(region='west') >= 0.1", lazy, **NAMES)
-    with pytest.raises(ValueError, match="tol is a number from 0 to 1"):
+    with pytest.raises(ValueError, match="`tol` is a number from 0 to 1"):
         solve("maximize f1", lazy, **NAMES, tol=-1)
-    with pytest.raises(ValueError, match="exact=True is tol=0"):
+    with pytest.raises(ValueError, match="`exact=True` is `tol=0`"):
         solve("maximize f1", lazy, **NAMES, tol=0.1, exact=True)
     with pytest.raises(ValueError, match="rows in memory are always solved exactly"):
         solve("maximize f1", frame["score"], frame["label"], exact=True)
-    with pytest.raises(TypeError, match="y_pred is the name of a column"):
+    with pytest.raises(TypeError, match="`y_pred` is the name of a column"):
         evaluate("maximize f1", lazy, y_true="label", y_pred=frame["label"])
 
 

@@ -144,8 +144,8 @@ def test_what_labels_meet_is_not_refused_for_posteriors(seed):
         solve(FLOOR, P, y, evidence="soft")
     message = str(caught.value)
     assert "by the posteriors, which differ from the labels by up to" in message
-    assert "calibrate='sigmoid'" in message
-    assert "evidence='label'" in message
+    assert "`calibrate='sigmoid'`" in message
+    assert "`evidence='label'`" in message
     assert caught.value.reachable
 
 
@@ -170,7 +170,7 @@ def test_missed_bounds_are_said(monkeypatch):
     monkeypatch.setattr(weighing, "choose_evidence", lambda *_: ("soft", "because"))
     with pytest.warns(weighing.MissedBoundsWarning, match="by labels the rule misses"):
         report = solve(FLOOR.replace("0.9", "0.99"), P, y).report
-    assert any("evidence='label'" in w for w in report.warnings)
+    assert any("`evidence='label'`" in w for w in report.warnings)
 
 
 def test_a_limit_is_said_where_only_labels_lead_to_a_rule():
@@ -205,7 +205,7 @@ def test_what_ended_early_returns_the_best_rule_known():
         assert report.objective.value >= np.mean(P.argmax(axis=1) == y) - 1e-12
         assert any("stopped after" in w for w in report.warnings)
     with pytest.raises(
-        StoppedError, match=r"allow more \(limits=SearchLimits\(seconds=.*on_infeasible='nearest'"
+        StoppedError, match=r"allow more \(limits=SearchLimits\(seconds=.*`on_infeasible='nearest'`"
     ):
         solve(
             "maximize accuracy subject to recall.min() >= 0.999",

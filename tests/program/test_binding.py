@@ -69,9 +69,9 @@ def test_errors_of_names_and_bounds(text, message):
         ("precision.mean(sex)", r"Name it, as in precision\(label=\"a\"\).mean\(\"sex\"\)"),
         ("recall.min(sex)", r"over the classes first, as in recall.mean\(\).min\(\"sex\"\)$"),
         ("accuracy subject to f1 >= 0.5", r"is a metric of one class"),
-        ("recall.baseline().mean()", r"needs the deployed model's predictions: give baseline="),
-        ("churn", r"give baseline="),
-        ("win_loss_ratio", r"give baseline="),
+        ("recall.baseline().mean()", r"needs the deployed model's predictions: give `baseline`"),
+        ("churn", r"give `baseline`"),
+        ("win_loss_ratio", r"give `baseline`"),
         ("recall(label=A)", r"unknown label 'A' \(known: 'a', 'b', 'c', 'd', 'e'\)"),
     ],
 )

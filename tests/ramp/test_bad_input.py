@@ -45,14 +45,14 @@ TRAINS = pytest.mark.usefixtures("trains")
 def refused(error, what, goal=COVERAGE, X=S.X, y=S.y, options=None, **given):
     with pytest.raises(error) as caught:
         ramp(goal, **(options or {})).fit(X, y, **given)
-    assert type(caught.value) is error
+    assert isinstance(caught.value, error)
     assert re.search(what, str(caught.value)), str(caught.value)
 
 
 # ---------------------------------------------------------------------- options
 NUMBERS = {
-    "C": ("C is a number above 0", [0, -1, INF, NAN, "1", None, True]),
-    "min_positives": ("min_positives is 'auto' or a number >= 0", [-1, NAN, "many", None, True]),
+    "C": ("`C` is a number above 0", [0, -1, INF, NAN, "1", None, True]),
+    "min_positives": ("`min_positives` is 'auto' or a number >= 0", [-1, NAN, "many", None, True]),
 }
 
 
@@ -67,10 +67,13 @@ def test_numbers_out_of_range(name, what, value):
 @pytest.mark.parametrize(
     ("given", "what"),
     [
-        (SearchLimits(tol=0.0), r"tol is a number above 0, got 0.0"),
-        (SearchLimits(calls=5), r"limits: solver='augmented-lagrangian' takes tol, seconds, got c"),
-        (5.0, r"limits is SearchLimits\(...\) or None, got 5.0"),
-        ({"seconds": 5}, r"limits is SearchLimits\(...\) or None, got {'seconds': 5}"),
+        (SearchLimits(tol=0.0), r"`tol` is a number above 0, got 0.0"),
+        (
+            SearchLimits(calls=5),
+            r"`limits`: `solver='augmented-lagrangian'` takes tol, seconds, got c",
+        ),
+        (5.0, r"`limits` is SearchLimits\(...\) or None, got 5.0"),
+        ({"seconds": 5}, r"`limits` is SearchLimits\(...\) or None, got {'seconds': 5}"),
     ],
 )
 def test_limits_that_it_does_not_take(given, what):
@@ -95,8 +98,11 @@ def test_words_that_are_not_options(name, allowed, value):
 
 def test_solvers_refuse_wrong_parameters():
     for make, what in (
-        (lambda: CuttingPlane(chooser="min"), r"chooser is one of \['max', 'center'\], got 'min'"),
-        (lambda: CuttingPlane(svm=None), r"svm is one of \['sdca', 'liblinear'\], got None"),
+        (
+            lambda: CuttingPlane(chooser="min"),
+            r"`chooser` is one of \['max', 'center'\], got 'min'",
+        ),
+        (lambda: CuttingPlane(svm=None), r"`svm` is one of \['sdca', 'liblinear'\], got None"),
         (lambda: ramp().set_params(solver__svm="sdca"), "AugmentedLagrangian takes no parameters"),
     ):
         with pytest.raises(ValueError, match=what):
@@ -110,7 +116,7 @@ def test_solvers_refuse_wrong_parameters():
     ("options", "error", "what"),
     [
         ({"baseline_score_feature": True}, ValueError, "and there is no baseline"),
-        ({"start": "baseline"}, ValueError, "start='baseline'.*no baseline"),
+        ({"start": "baseline"}, ValueError, "`start='baseline'`.*no baseline"),
     ],
 )  # fmt: skip
 def test_other_options(options, error, what):
@@ -119,7 +125,7 @@ def test_other_options(options, error, what):
 
 
 def test_parameters_that_clash_with_rows():
-    refused(ValueError, "baseline is given twice, to the constructor and to fit",
+    refused(ValueError, "`baseline` is given twice, to the constructor and to fit",
             baseline=S.old, options={"baseline": "old"})  # fmt: skip
     refused(ValueError, "needs scores of the deployed model at prediction",
             baseline=S.old, options={"baseline_score_feature": True})  # fmt: skip
@@ -140,21 +146,21 @@ def hard(metric="recall"):
 @pytest.mark.parametrize(
     ("datasets", "error", "what"),
     [
-        ({"hard": (S.X[:0], S.y[:0])}, ValueError, r"datasets\['hard'\].*(no rows|0 sample)"),
+        ({"hard": (S.X[:0], S.y[:0])}, ValueError, r"`datasets\['hard'\]`.*(no rows|0 sample)"),
         ({"hard": (S.X, np.zeros(N, int))}, EmptyPopulationError, "recall.*hard"),
-        ({"hard": (S.X, S.y + 7)}, ValueError, r"datasets\['hard'\]: y .*7"),
-        ({"hard": (S.X, S.y[:-1])}, ValueError, r"datasets\['hard'\]: y has 399 .*400"),
-        ({"hard": S.X}, GoalError, r"datasets\['hard'\]: .*needs labels, and y is None"),
-        ({}, GoalError, "the data set 'hard', which datasets= does not hold"),
+        ({"hard": (S.X, S.y + 7)}, ValueError, r"`datasets\['hard'\]`: y .*7"),
+        ({"hard": (S.X, S.y[:-1])}, ValueError, r"`datasets\['hard'\]`: y has 399 .*400"),
+        ({"hard": S.X}, GoalError, r"`datasets\['hard'\]`: .*needs labels, and y is None"),
+        ({}, GoalError, "the data set 'hard', which `datasets` does not hold"),
         ({"haard": (S.X, S.y)}, GoalError, "did you mean 'haard'"),
-        ({"hard": None}, TypeError, r"datasets\['hard'\] is None"),
-        ([(S.X, S.y)], TypeError, "datasets must be a dict from names to Dataset"),
+        ({"hard": None}, TypeError, r"`datasets\['hard'\]` is None"),
+        ([(S.X, S.y)], TypeError, "`datasets` must be a dict from names to Dataset"),
         ({"hard": (S.X, S.y, S.g)}, ValueError, "is a tuple of 3; pass"),
-        ({"hard": (S.X[:, :3], S.y)}, ValueError, r"datasets\['hard'\].*3 features.*4"),
+        ({"hard": (S.X[:, :3], S.y)}, ValueError, r"`datasets\['hard'\]`.*3 features.*4"),
         ({"hard": (np.where(S.X > 2, NAN, S.X), S.y)}, ValueError, r"datasets\['hard'\].*NaN"),
         ({"hard": (FRAME, S.y)}, ValueError, "the data set has column names and X has none"),
         ({"hard": Dataset(S.X, S.y, sample_weight=-np.ones(N))}, ValueError,
-         r"datasets\['hard'\]: sample_weight has .* negative"),
+         r"`datasets\['hard'\]`: `sample_weight` has .* negative"),
         ({"hard": Dataset(S.X, S.y, sample_weight=1.0 - S.y)}, EmptyPopulationError, "hard"),
     ],
 )  # fmt: skip
@@ -165,9 +171,9 @@ def test_wrong_data_sets(datasets, error, what):
 @pytest.mark.parametrize(
     ("columns", "what"),
     [
-        (list("abc"), r"datasets\['hard'\] has no column 'd', which X has"),
-        (list("abce"), r"datasets\['hard'\] has no column 'd', which X has"),
-        (list("abcde"), r"datasets\['hard'\] has the column 'e', which X has not"),
+        (list("abc"), r"`datasets\['hard'\]` has no column 'd', which X has"),
+        (list("abce"), r"`datasets\['hard'\]` has no column 'd', which X has"),
+        (list("abcde"), r"`datasets\['hard'\]` has the column 'e', which X has not"),
     ],
 )
 def test_columns_of_a_data_set(columns, what):
@@ -176,7 +182,7 @@ def test_columns_of_a_data_set(columns, what):
 
 
 def test_arrays_beside_frames_are_refused():
-    refused(ValueError, r"datasets\['hard'\]: X has column names and the data set has none",
+    refused(ValueError, r"`datasets\['hard'\]`: X has column names and the data set has none",
             goal=hard(), X=FRAME, datasets={"hard": (S.X, S.y)})  # fmt: skip
 
 
@@ -187,7 +193,7 @@ def test_columns_in_another_order_at_evaluation():
         clf.fit(FRAME, S.y, datasets={"hard": (FRAME[list("dcba")], S.y)})
     with pytest.raises(ValueError, match="feature names"):
         clf.predict(FRAME[list("dcba")])
-    with pytest.raises(ValueError, match=r"datasets\['hard'\] has no column 'd'"):
+    with pytest.raises(ValueError, match=r"`datasets\['hard'\]` has no column 'd'"):
         clf.evaluate(FRAME, S.y, datasets={"hard": (FRAME[list("abc")], S.y)})
 
 
@@ -196,16 +202,16 @@ def test_columns_in_another_order_at_evaluation():
     ("goal", "given", "error", "what"),
     [
         (COVERAGE, {"baseline": S.old + 1}, ValueError, "baseline .*2"),
-        (COVERAGE, {"baseline": S.old[:-1]}, ValueError, "baseline has 399 .*400"),
+        (COVERAGE, {"baseline": S.old[:-1]}, ValueError, "`baseline` has 399 .*400"),
         (CHURN, {"baseline": "old"}, (TypeError, ValueError, GoalError), "baseline.*'?old"),
         (CHURN, {"X": FRAME, "baseline": "old"}, (ValueError, GoalError), "'old'"),
         (CHURN, {"baseline": np.column_stack([S.old, S.old])}, ValueError, "baseline"),
         (KEPT, {"datasets": {"new": S.X}}, GoalError,
-         r"datasets\['new'\]: the goal refers to the deployed model"),
+         r"`datasets\['new'\]`: the goal refers to the deployed model"),
         (KEPT, {"datasets": {"new": Dataset(S.X, baseline=S.old[1:])}}, ValueError,
-         r"datasets\['new'\]: baseline has 399 .*400"),
+         r"`datasets\['new'\]`: baseline has 399 .*400"),
         (ON.format("wins.on('new')"), {"datasets": {"new": Dataset(S.X, baseline=S.old)}},
-         GoalError, r"datasets\['new'\]: .*needs labels"),
+         GoalError, r"`datasets\['new'\]`: .*needs labels"),
     ],
 )  # fmt: skip
 def test_groups_and_deployed_models(goal, given, error, what):

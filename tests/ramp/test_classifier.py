@@ -549,7 +549,7 @@ def test_nearest_never_raises(randomized):
     y = (rng.random(400) < 0.2).astype(int)
     goal = "maximize recall subject to precision >= 0.7"
     with pytest.raises(
-        InfeasibleError, match=r"min_positives allows that|no linear model was found"
+        InfeasibleError, match=r"`min_positives` allows that|no linear model was found"
     ):
         ramp(goal, randomized=randomized).fit(noise, y)
     near = ramp(goal, randomized=randomized, on_infeasible="nearest").fit(noise, y)
@@ -663,7 +663,7 @@ def test_verbose_says_how_far_it_is(capsys):
 def test_a_failed_fit_keeps_the_old_model():
     clf = fitted(FAIR)
     before, report = clf.predict(S.X), clf.goal_report_
-    with pytest.raises(ValueError, match="solver is one of"):
+    with pytest.raises(ValueError, match="`solver` is one of"):
         clf.set_params(solver="wrong").fit(S.X, S.y)
     clf.set_params(solver="augmented-lagrangian", goal="maximize recall subject to precision >= 1")
     noise = np.random.default_rng(5).normal(size=(N, 4))

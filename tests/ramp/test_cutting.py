@@ -120,7 +120,7 @@ def test_a_score_at_a_kink_is_tight_from_both_sides():
 
 def test_an_objective_that_is_not_a_sum_of_rates_is_refused():
     problem = oracle.problem_of("maximize f1 subject to recall >= 0.5", ROWS)
-    with pytest.raises(ShapeError, match="solver='augmented-lagrangian' takes it"):
+    with pytest.raises(ShapeError, match="`solver='augmented-lagrangian'` takes it"):
         majorize_minimize(problem, np.zeros(X.shape[1] + 1))
 
 

@@ -147,7 +147,7 @@ def test_without_matplotlib(rows, monkeypatch):
 
 
 def test_axes_are_axes():
-    with pytest.raises(TypeError, match="ax= is matplotlib axes or a figure, got int"):
+    with pytest.raises(TypeError, match="`ax` is matplotlib axes or a figure, got int"):
         FrontierDisplay(frontier()).plot(3)
 
 

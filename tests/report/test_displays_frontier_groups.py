@@ -59,11 +59,11 @@ def test_the_bound_asked():
     (marker,) = (q for q in display.ax_.collections if q.get_label() == "the rule")
     assert marker.get_offsets().tolist() == [[0.6, 0.4]]
     assert display.value_asked == 0.4
-    assert display.ax_.texts[-2].get_text() == "asked: 60 %\nbest: 40 %"
+    assert display.ax_.texts[-2].get_text() == "`asked`: 60 %\nbest: 40 %"
     missed = FrontierDisplay(frontier(asked=0.9)).plot(Figure())
     assert not [q for q in missed.ax_.collections if q.get_label() == "the rule"]
     assert np.isnan(missed.value_asked)
-    assert "asked: 90 %" in [t.get_text() for t in missed.ax_.texts]
+    assert "`asked`: 90 %" in [t.get_text() for t in missed.ax_.texts]
 
 
 def test_points_say_only_what_is_known():
@@ -104,14 +104,14 @@ def test_frontier_of_predictions():
     )  # fmt: skip
     assert display.value_asked == pytest.approx(best)
     assert "With F1 at least 0.3." in display.ax_.texts[-1].get_text()
-    with pytest.raises(GoalError, match="vary= says which bound"):
+    with pytest.raises(GoalError, match="`vary` says which bound"):
         FrontierDisplay.from_predictions("f1", y, s)
     report = GoalReport(
         "maximize recall", Entry("recall", 0.8), sections=(Frontiers((display.frontier,)),)
     )
     again = FrontierDisplay.from_report(report, ax=Figure())
     assert again.frontier == display.frontier
-    with pytest.raises(ValueError, match="i= is a number from 0 to 0, got 1"):
+    with pytest.raises(ValueError, match="`i` is a number from 0 to 0, got 1"):
         FrontierDisplay.from_report(report, 1)
 
 
@@ -242,7 +242,7 @@ def test_rows_bounds_and_names():
     assert box.extents == pytest.approx([0.65, 4.5, 0.75, 6.5])
     only = GroupRatesDisplay(rows, goal).plot(Figure().add_subplot(), metric="precision")
     assert only.ax_.get_xlabel().startswith("precision")
-    with pytest.raises(ValueError, match=r"metric= is one of \['recall', 'precision'\], got 'f1'"):
+    with pytest.raises(ValueError, match=r"`metric` is one of \['recall', 'precision'\], got 'f1'"):
         display.plot(Figure(), metric="f1")
 
 

@@ -192,7 +192,7 @@ def test_one_curve_a_slot():
 
 def test_errors():
     y, s, _ = data(n=30)
-    with pytest.raises(ValueError, match=r"kind= is one of .*'roc'.*got 'pr'"):
+    with pytest.raises(ValueError, match=r"`kind` is one of .*'roc'.*got 'pr'"):
         draw("f1", y, s, kind="pr")
     with pytest.raises(ValueError, match="3 classes"):
         draw("f1", np.arange(30) % 3, s)
@@ -257,8 +257,8 @@ def test_bounds_are_said_with_their_direction(kind):
     y, s, _ = data()
     goal = "maximize f1 subject to specificity >= 0.75 and false_negative_rate <= 0.6"
     texts = [t.get_text() for t in draw(goal, y, s, kind=kind, ax=Figure()).ax_.texts]
-    assert "asked: at least 40 %" in texts
-    assert ("asked: at most 25 %" in texts) == (kind == "roc")
+    assert "`asked`: at least 40 %" in texts
+    assert ("`asked`: at most 25 %" in texts) == (kind == "roc")
 
 
 @pytest.mark.parametrize("seed", range(6))

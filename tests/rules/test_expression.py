@@ -111,7 +111,7 @@ def test_whole_numbers_stay_so_where_every_row_is_decided():
 
 
 def test_refused_as_in_sql():
-    with pytest.raises(ValueError, match="hash_column is needed"):
+    with pytest.raises(ValueError, match="`hash_column` is needed"):
         RULES["mixture"].expression("score")
     with pytest.raises(ValueError, match="3 scores"):
         RULES["argmax"].expression("score")

@@ -85,15 +85,15 @@ def test_decisions_do_not_depend_on_the_batch(n):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([1.0, 2.0],), ValueError, "G must have 2 dim"),
+        (([1.0, 2.0],), ValueError, "`G` must have 2 dim"),
         (([[1.0], [2.0]],), ValueError, "at least two columns"),
         ((np.zeros((0, 2)),), ValueError, "a row for each score"),
-        (([[1.0, np.nan]],), ValueError, "G must be finite"),
+        (([[1.0, np.nan]],), ValueError, "`G` must be finite"),
         (([[1.0, 2.0], [3.0]],), ValueError, "rows differ in length"),
-        (([[True, False]],), TypeError, "G must hold numbers"),
-        (([["1", "2"]],), TypeError, "G must hold numbers"),
+        (([[True, False]],), TypeError, "`G` must hold numbers"),
+        (([["1", "2"]],), TypeError, "`G` must hold numbers"),
         (([[1.0, 2.0]], [1.0]), ValueError, r"one entry a class \(2\), got 1"),
-        (([[1.0, 2.0]], [1.0, np.inf]), ValueError, "offset must be finite"),
+        (([[1.0, 2.0]], [1.0, np.inf]), ValueError, "`offset` must be finite"),
     ],
 )
 def test_refused(arguments, error, message):

@@ -130,7 +130,7 @@ def test_by_top():
         (([Threshold(0.1)], SEX), ValueError, "2 segments need as many rules, got 1"),
         (([], ()), ValueError, "at least one is needed"),
         (([0.1, 0.2], SEX), TypeError, "expected a Rule"),
-        (([Threshold(0.1)] * 2, SEX, "group"), ValueError, "by must be"),
+        (([Threshold(0.1)] * 2, SEX, "group"), ValueError, "`by` must be"),
         (([Threshold(0.1)] * 2, (SEX[0], SEX[0])), ValueError, "could be in both"),
         (
             ([Threshold(0.1)] * 2, (SEX[0], (("sex", Other(("M",))),))),
@@ -184,6 +184,6 @@ def test_words():
         "sex = F:\n"
         "  where the score of 'no' is largest: predict the class for which the score is largest\n"
         "  where the score of 'yes' is largest: predict the class for which the score times its "
-        "weight is largest (weights: 'no' 1, 'yes' 2)\n"
+        "`weight` is largest (weights: 'no' 1, 'yes' 2)\n"
         "sex = M: predict the class for which the score is largest"
     )

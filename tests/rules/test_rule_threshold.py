@@ -44,15 +44,15 @@ def test_plain_floats():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((float("nan"),), ValueError, "threshold must not be NaN"),
-        ((True,), TypeError, "threshold must be a number"),
-        ((np.True_,), TypeError, "threshold must be a number"),
-        (("0.5",), TypeError, "threshold must be a number"),
-        ((None,), TypeError, "threshold must be a number"),
-        ((10**400,), ValueError, "threshold is too large"),
-        ((0.5, -0.1), ValueError, "width must be at least 0"),
-        ((0.5, INF), ValueError, "width must be at least 0 and finite"),
-        ((0.5, float("nan")), ValueError, "width must not be NaN"),
+        ((float("nan"),), ValueError, "`threshold` must not be NaN"),
+        ((True,), TypeError, "`threshold` must be a number"),
+        ((np.True_,), TypeError, "`threshold` must be a number"),
+        (("0.5",), TypeError, "`threshold` must be a number"),
+        ((None,), TypeError, "`threshold` must be a number"),
+        ((10**400,), ValueError, "`threshold` is too large"),
+        ((0.5, -0.1), ValueError, "`width` must be at least 0"),
+        ((0.5, INF), ValueError, "`width` must be at least 0 and finite"),
+        ((0.5, float("nan")), ValueError, "`width` must not be NaN"),
     ],
 )
 def test_refused(arguments, error, message):

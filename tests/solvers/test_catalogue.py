@@ -125,7 +125,7 @@ def test_messages_say_what_the_catalogue_says():
 
 @pytest.mark.parametrize("given", ["ero-adm", 3, None, EroAdam])
 def test_what_is_not_a_solver_is_refused(given):
-    with pytest.raises(ValueError, match=r"solver is one of .*'portfolio', 'ero', .* got"):
+    with pytest.raises(ValueError, match=r"`solver` is one of .*'portfolio', 'ero', .* got"):
         solver_of(given, "penalty")
 
 

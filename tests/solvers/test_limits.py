@@ -71,10 +71,10 @@ def test_limits_are_a_value(tmp_path):
 
 
 def test_calibrated_models_have_no_decision_function():
-    words = r"^calibrate='sigmoid' makes probabilities, and method='decision_function' asks"
+    words = r"^`calibrate='sigmoid'` makes probabilities, and `method='decision_function'` asks"
     with pytest.raises(ValueError, match=words):
         ModelResponse("decision_function", "sigmoid")
-    with pytest.raises(ValueError, match=r"^unknown_group is one of .*, got 'ignore'$"):
+    with pytest.raises(ValueError, match=r"^`unknown_group` is one of .*, got 'ignore'$"):
         ModelResponse(unknown_group="ignore")
     clf = plug_in(response=ModelResponse("decision_function"))
     with pytest.raises(ValueError, match=words):
@@ -99,7 +99,7 @@ def test_a_solver_takes_its_limits_and_no_others(solver):
         if name in value.limits:
             assert value.limited(limits) is limits
         else:
-            words = rf"^limits: solver='{solver}' takes {', '.join(value.limits)}, got {name}="
+            words = rf"^`limits`: `solver=`'{solver}' takes {', '.join(value.limits)}, got {name}="
             with pytest.raises(ValueError, match=words):
                 value.limited(limits)
     assert value.limited(None) == SearchLimits()
@@ -108,7 +108,7 @@ def test_a_solver_takes_its_limits_and_no_others(solver):
 
 @pytest.mark.parametrize("given", [5.0, {"seconds": 5}, "60", FirstModel()])
 def test_what_is_not_a_limit(given):
-    words = r"^limits is SearchLimits\(\.\.\.\) or None, got "
+    words = r"^`limits` is SearchLimits\(\.\.\.\) or None, got "
     with pytest.raises(ValueError, match=words):
         solve("f1", X[:, 0], Y, limits=given)
     with pytest.raises(ValueError, match=words):
@@ -117,12 +117,16 @@ def test_what_is_not_a_limit(given):
 
 def test_limits_by_what_auto_means():
     evaluations, calls = SearchLimits(evaluations=50), SearchLimits(calls=50)
-    with pytest.raises(ValueError, match=r"^limits: evaluations are .* accuracy has one; leave o"):
+    with pytest.raises(
+        ValueError, match=r"^`limits`: evaluations are .* accuracy has one; leave o"
+    ):
         plug_in(limits=evaluations).fit(X, Y)
-    with pytest.raises(ValueError, match=r"^limits: evaluations are .* f1 has one; leave o"):
+    with pytest.raises(ValueError, match=r"^`limits`: evaluations are .* f1 has one; leave o"):
         solve("f1", X[:, 0], Y, solver="post-shift", limits=evaluations)
     measured = PlugInClassifier(LogisticRegression(), BlackBox(f1_score), limits=calls)
-    with pytest.raises(ValueError, match=r"solver='post-shift' takes seconds, evaluations, got c"):
+    with pytest.raises(
+        ValueError, match=r"`solver='post-shift'` takes seconds, evaluations, got c"
+    ):
         measured.fit(X, Y)
     assert measured.set_params(limits=evaluations).fit(X, Y).n_oracle_calls_ == 50
 
@@ -159,7 +163,7 @@ def test_set_params_reaches_into_every_value():
         clf.set_params(response__mehtod="auto")
     with pytest.raises(ValueError, match="Invalid parameter 'fork'"):
         clf.set_params(fork__x=1)
-    with pytest.raises(ValueError, match=r"^cv=3 takes no parameters, got 'cv'$"):
+    with pytest.raises(ValueError, match=r"^`cv=3` takes no parameters, got 'cv'$"):
         plug_in(cv=3).set_params(cv__cv=0.5)
     grid = GridSearchCV(plug_in(), {"response__calibrate": [None, "sigmoid"]}, cv=2).fit(X, Y)
     assert grid.best_estimator_.response.calibrate in (None, "sigmoid")

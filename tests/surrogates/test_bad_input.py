@@ -70,7 +70,7 @@ def test_a_constant_metric_of_scores():
 
 def test_a_metric_the_wrong_way_round():
     turned = black(lambda y_true, y_pred: float(np.mean(y_true == y_pred)), greater_is_better=False)
-    with pytest.warns(NotMonotoneWarning, match="check greater_is_better") as caught:
+    with pytest.warns(NotMonotoneWarning, match="check `greater_is_better`") as caught:
         adaptive(turned, max_iter=2).fit(*sloped())
     text = str(caught[0].message)
     assert "it gets better as sigmoid of positives, sigmoid of negatives get worse" in text
@@ -106,7 +106,7 @@ def test_monotone_metrics_are_not_warned_of(goal):
 
 
 def test_weights_for_a_metric_that_takes_none():
-    with pytest.raises(ValueError, match="profit has no parameter sample_weight"):
+    with pytest.raises(ValueError, match="profit has no such parameter"):
         adaptive().fit(X, Y, sample_weight=np.arange(200.0))
 
 
@@ -145,10 +145,10 @@ def test_a_group_that_a_fold_lacks():
 @pytest.mark.parametrize(
     ("groups", "error", "text"),
     [
-        ("sex", GoalError, "surrogate_groups names .*sex"),
-        ({"sex": "f"}, GoalError, "surrogate_groups names .*sex"),
-        (7, TypeError, "surrogate_groups is None, names of columns, or dicts"),
-        ([], TypeError, "surrogate_groups is None, names of columns, or dicts"),
+        ("sex", GoalError, "`surrogate_groups` names .*sex"),
+        ({"sex": "f"}, GoalError, "`surrogate_groups` names .*sex"),
+        (7, TypeError, "`surrogate_groups` is None, names of columns, or dicts"),
+        ([], TypeError, "`surrogate_groups` is None, names of columns, or dicts"),
         (["g", 7], TypeError, "an entry is a column or a dict, got 7"),
         ([{}], TypeError, "an entry is a column or a dict, got {}"),
         ({1: "b"}, TypeError, "an entry is a column or a dict"),
@@ -160,10 +160,10 @@ def test_groups_that_are_invalid(groups, error, text):
 
 
 def test_a_validation_sample_with_one_class():
-    with pytest.raises(ValueError, match="validation holds no row of the class 1 that counts"):
+    with pytest.raises(ValueError, match="`validation` holds no row of the class 1 that counts"):
         adaptive(cv=None).fit(X, Y, validation=(V, np.zeros(120, int)))
     held = Dataset(V, VY, sample_weight=1.0 - VY)
-    with pytest.raises(ValueError, match="validation holds no row of the class 1 that counts"):
+    with pytest.raises(ValueError, match="`validation` holds no row of the class 1 that counts"):
         adaptive("f1", cv=None).fit(X, Y, validation=held)
 
 
@@ -171,11 +171,11 @@ def test_a_validation_sample_with_one_class():
 @pytest.mark.parametrize(
     ("validation", "error", "text"),
     [
-        ((V, None), ValueError, "validation holds no labels"),
-        (Dataset(V), ValueError, "validation holds no labels"),
+        ((V, None), ValueError, "`validation` holds no labels"),
+        (Dataset(V), ValueError, "`validation` holds no labels"),
         ((V[:50], VY), ValueError, "validation"),
         ((V[:, :1], VY), ValueError, "1 features"),
-        (V, ValueError, "validation holds no labels"),
+        (V, ValueError, "`validation` holds no labels"),
         ((V, VY + 1), ValueError, "validation"),
     ],
 )
@@ -185,7 +185,7 @@ def test_validation_samples_that_are_invalid(validation, error, text):
 
 
 def test_two_ways_to_hold_rows_out():
-    with pytest.raises(ValueError, match=r"cv holds rows of X out .* leave one out"):
+    with pytest.raises(ValueError, match=r"`cv` holds rows of X out .* leave one out"):
         adaptive(cv=3).fit(X, Y, validation=(V, VY))
 
 
@@ -197,10 +197,10 @@ def test_shares_that_are_invalid(cv):
 
 def test_folds_without_rows():
     for folds in ([], [(np.arange(200), [])], [([], np.arange(200))]):
-        with pytest.raises(ValueError, match="cv: a fold has no rows"):
+        with pytest.raises(ValueError, match="`cv`: a fold has no rows"):
             adaptive(cv=folds).fit(X, Y)
     split, first = [(np.arange(100), np.arange(100, 200))], (np.arange(200) < 100).astype(float)
-    with pytest.raises(ValueError, match="cv: a fold has no rows"):
+    with pytest.raises(ValueError, match="`cv`: a fold has no rows"):
         adaptive("f1", cv=split).fit(X, Y, sample_weight=first)
 
 
@@ -214,7 +214,7 @@ def test_data_sets_are_refused():
 def test_estimates_that_need_one_sample(gradient):
     with pytest.raises(ValueError, match="needs surrogates and metric on the same rows"):
         adaptive(gradient=gradient, cv=None).fit(X, Y, validation=(V, VY))
-    with pytest.raises(ValueError, match="overlap in surrogate_groups"):
+    with pytest.raises(ValueError, match="overlap in `surrogate_groups`"):
         adaptive(gradient=gradient, surrogate_groups=["g", {"g": "a"}]).fit(
             G3, GY, sensitive_features={"g": G}
         )
@@ -237,15 +237,19 @@ def test_a_search_over_weights_refuses_them():
     ("options", "error", "text"),
     [
         ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is not one of .*did you mean|sigmoid"),
-        ({"surrogates": []}, ValueError, "surrogates is empty"),
-        ({"surrogates": 3}, TypeError, "surrogates: names among"),
+        ({"surrogates": []}, ValueError, "`surrogates` is empty"),
+        ({"surrogates": 3}, TypeError, "`surrogates`: names among"),
         ({"surrogates": ["hinge", 3]}, TypeError, "got 3"),
         ({"gradient": "newton"}, ValueError, "gradient"),
         ({"start": "middle"}, ValueError, "start"),
-        ({"budget": 0}, ValueError, "evaluations is a whole number >= 1 or None, got 0"),
-        ({"budget": 2.5}, ValueError, "evaluations is a whole number >= 1 or None, got 2.5"),
-        ({"limits": 2000}, ValueError, r"limits is SearchLimits\(\.\.\.\) or None, got 2000"),
-        ({"limits": SearchLimits(tol=0.1)}, ValueError, "takes seconds, evaluations, got tol=0.1"),
+        ({"budget": 0}, ValueError, "`evaluations` is a whole number >= 1 or None, got 0"),
+        ({"budget": 2.5}, ValueError, "`evaluations` is a whole number >= 1 or None, got 2.5"),
+        ({"limits": 2000}, ValueError, r"`limits` is SearchLimits\(\.\.\.\) or None, got 2000"),
+        (
+            {"limits": SearchLimits(tol=0.1)},
+            ValueError,
+            "takes seconds, evaluations, got `tol=0.1`",
+        ),
         ({"max_iter": 0}, ValueError, "max_iter"),
         ({"n_perturbations": 1}, ValueError, "n_perturbations"),
         ({"n_perturbations": "many"}, (ValueError, TypeError), "n_perturbations"),
@@ -269,7 +273,7 @@ def test_options(options, error, text):
 
 
 def test_wrong_solvers_and_first_models():
-    with pytest.raises(ValueError, match=r"solver is one of .*'surrogate-weights'.*got 'random'"):
+    with pytest.raises(ValueError, match=r"`solver` is one of .*'surrogate-weights'.*got 'random'"):
         adaptive().set_params(solver="random").fit(X, Y)
     for options in ({"C": -1}, {"C": "1"}, {"epochs": 0}):
         with pytest.raises(ValueError, match=f"{next(iter(options))} is"):
@@ -279,7 +283,7 @@ def test_wrong_solvers_and_first_models():
 @pytest.mark.parametrize("solver", solvers_of("surrogates"))
 def test_a_budget_smaller_than_one_gradient(solver):
     metric = Counted()
-    with pytest.raises(ValueError, match=r"evaluations=30 are too few: .* need \d+") as error:
+    with pytest.raises(ValueError, match=r"`evaluations=30` are too few: .* need \d+") as error:
         adaptive(black(metric), budget=30, solver=solver).fit(X, Y)
     assert metric.calls == 0
     least = int(str(error.value).split()[-1])
@@ -293,7 +297,7 @@ def test_own_surrogates_that_return_nothing():
     def nothing(scores, y, sample_weight):
         return None
 
-    with pytest.raises(TypeError, match=r"surrogates: nothing returns \(value, gradient\)"):
+    with pytest.raises(TypeError, match=r"`surrogates`: nothing returns \(value, gradient\)"):
         adaptive(surrogates=nothing).fit(X, Y)
 
 
@@ -315,7 +319,7 @@ def mean_score(scores, y, sample_weight):
 )
 def test_a_surrogate_of_ones_own_is_checked_before_the_metric_is_asked(wrong, words):
     metric = Counted()
-    with pytest.raises(ValueError, match=f"surrogates: <lambda> .*{words}"):
+    with pytest.raises(ValueError, match=f"`surrogates`: <lambda> .*{words}"):
         adaptive(black(metric), surrogates=["sigmoid", wrong]).fit(X, Y)
     assert metric.calls == 0
     adaptive(black(metric), surrogates=["sigmoid", mean_score], max_iter=1).fit(X, Y)

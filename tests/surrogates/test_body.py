@@ -302,13 +302,13 @@ def test_modules_without_a_last_layer(factory, message, ready):
 
 
 def test_modules_that_are_invalid():
-    with pytest.raises(TypeError, match="module='tree'"):
+    with pytest.raises(TypeError, match="`module='tree'`"):
         body_of("tree")
     with pytest.raises(TypeError, match="returned a int"):
         body_of(lambda d: 3)
     with pytest.raises(ValueError, match="lazy layers that have not seen any rows"):
         body_of(lazy())
-    with pytest.raises(ValueError, match="device='nonsense' cannot be used"):
+    with pytest.raises(ValueError, match="`device='nonsense'` cannot be used"):
         fit_body("mlp", X, TRUE, None, epochs=1, device="nonsense", seed=0)
 
 

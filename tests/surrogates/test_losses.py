@@ -139,13 +139,13 @@ def test_the_unit_of_weights_does_not_matter(kind):
 
 @pytest.mark.parametrize("bad", [0, 1, -0.5, 1.5, True, float("nan")])
 def test_recalls_that_are_invalid(bad):
-    with pytest.raises(ValueError, match="recall lies between 0 and 1"):
+    with pytest.raises(ValueError, match="`recall` lies between 0 and 1"):
         PrecisionAtRecall(bad)
 
 
 @pytest.mark.parametrize("bad", [0, -3, 2.5, True, float("nan"), float("inf")])
 def test_counts_that_are_invalid(bad):
-    with pytest.raises(ValueError, match="k is a whole number of rows, or a share"):
+    with pytest.raises(ValueError, match="`k` is a whole number of rows, or a share"):
         PrecisionAtK(bad)
 
 
@@ -207,5 +207,5 @@ def test_answers_of_own_callables(answer, message):
     def bad(f, y, sample_weight):
         return answer
 
-    with pytest.raises((TypeError, ValueError), match=f"surrogates: bad.*{message}"):
+    with pytest.raises((TypeError, ValueError), match=f"`surrogates`: bad.*{message}"):
         terms(bad, TRUE).values(np.zeros((1, N)))

@@ -282,7 +282,7 @@ def test_from_estimator():
 
 def test_bad_arguments():
     with pytest.raises(
-        TypeError, match="summary= is the adaptive part of a report, got GoalReport"
+        TypeError, match="`summary` is the adaptive part of a report, got GoalReport"
     ):
         SurrogatePathDisplay(searched())
     with pytest.raises(ValueError, match="the search made no step"):

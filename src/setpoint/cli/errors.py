@@ -132,8 +132,8 @@ def in_shell_words(text: str) -> str:
 
 def _option(argument: str, value: str | None) -> str | None:
     """The option for an argument, with its value as it is written at a shell."""
-    exact = f"{argument}={value}" in OPTIONS
-    found = OPTIONS.get(f"{argument}={value}", OPTIONS.get(argument))
+    exact = value is not None and f"{argument}={value}" in OPTIONS
+    found = OPTIONS[f"{argument}={value}"] if exact else OPTIONS.get(argument)
     setting = _setting(argument, found)
     if setting is not None:
         found, exact = f"--set {setting}", False

@@ -35,18 +35,18 @@ _asked = together(
     click.option(
         "--positive",
         metavar="LABEL",
-        help="The positive class of two; needed for text other than words such as no and yes.",
+        help="The positive class of two; else that of words such as no and yes.",
     ),
     click.option(
         "--confidence",
         callback=level_of,
         metavar="SHARE",
-        help="Certify on rows set apart that the constraints hold on new rows, such as 95%.",
+        help="Certify that the goal holds on new rows, such as 95%.",
     ),
     click.option(
         "--judge-by",
         metavar="TEXT",
-        help="The goal that is meant, where --goal asks for a little more to be safe.",
+        help="The goal that is meant, where --goal asks for more to be safe.",
     ),
 )
 _columns = together(
@@ -54,7 +54,7 @@ _columns = together(
         "--sensitive",
         multiple=True,
         metavar="COLS",
-        help="Not for the model to look at. Columns that the goal names are not.",
+        help="Not for the model to look at, like those that the goal names.",
     ),
     click.option("--drop", multiple=True, metavar="COLS", help="To leave out."),
     click.option("--baseline", metavar="COL", help="The deployed model's predictions."),
@@ -65,13 +65,12 @@ _rows = together(
         "--test-size",
         type=click.FloatRange(0, 1, max_open=True),
         metavar="SHARE",
-        help="Of the rows, held out to judge the rule; 0: none.  [default: 0.25, or 0 where "
-        "others certify]",
+        help="Held out to judge the rule. Else 0.25, or 0 with --confidence.",
     ),
     click.option(
         "--test-by",
         metavar="COL",
-        help="Hold out whole values of COL: the last dates, or customers drawn by lot.",
+        help="Hold out the last dates of COL, or whole customers.",
     ),
     click.option("--skip-unlabelled", is_flag=True, help="Leave out rows without a label."),
 )
@@ -107,15 +106,15 @@ _GROUPS = {
 @click.option(
     "--estimator",
     metavar="NAME",
-    help="logistic (the default), hist-gradient-boosting, random-forest, or package.module.Class.",
+    help="logistic, hist-gradient-boosting, random-forest or a.module.Class.",
 )
 @click.option(
     "--decide-on",
     multiple=True,
     metavar="COLS|none",
-    help="Columns for the rule beside the score; else those that the goal names.",
+    help="For the rule beside the score; else those that the goal names.",
 )
-@click.option("--draws/--no-draws", "randomized", help="Whether a rule may decide by chance.")
+@click.option("--draws", "randomized", is_flag=True, help="The rule may decide by chance.")
 @_columns
 @_rows
 @_written

@@ -30,7 +30,8 @@ class GroupedCommand(click.Command):
         records = {
             param.opts[-1]: record
             for param in self.get_params(ctx)
-            if (record := param.get_help_record(ctx)) is not None
+            if isinstance(param, click.Option)
+            and (record := param.get_help_record(ctx)) is not None
         }
         for title, names in self.groups.items():
             with formatter.section(title):

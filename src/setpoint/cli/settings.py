@@ -15,6 +15,7 @@ from setpoint.tasks.reading import Reading
 from setpoint.tasks.solver_choice import SURROGATES
 
 __all__ = [
+    "GIVEN",
     "READING",
     "SETTINGS",
     "Setting",
@@ -139,6 +140,9 @@ SETTINGS = {
 }  # fmt: skip
 """Every setting by its name at the shell."""
 
+GIVEN = "setpoint.settings"
+"""Where a context keeps the settings as they were written."""
+
 READING = ("encoding", "separator", "decimal")
 """How tables are written, where that is not found out right."""
 
@@ -154,6 +158,7 @@ def settings_option(*names: str) -> Callable[[Callable[..., Any]], Callable[...,
     allowed = {name: SETTINGS[name] for name in names}
 
     def parsed(ctx: click.Context, param: click.Parameter, given: Iterable[str]) -> dict[str, Any]:
+        ctx.meta[GIVEN] = tuple(given)
         out: dict[str, Any] = {}
         for text in given:
             name, equals, value = text.partition("=")

@@ -65,7 +65,7 @@ __all__ = ["solve"]
     metavar="COLS|none",
     help="Columns that the rule may look at beside the score; else those that the goal names.",
 )
-@click.option("--draws/--no-draws", help="Whether a rule may decide by chance. Else it does not.")
+@click.option("--draws", is_flag=True, help="The rule may decide by chance.")
 @click.option(
     "--tol",
     type=click.FloatRange(0, 1, max_open=True),

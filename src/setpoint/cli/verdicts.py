@@ -37,7 +37,7 @@ def accept_option(command: F) -> F:
     return click.option(
         "--accept",
         type=click.Choice(["too-close"]),
-        help="End with 0 also where the goal is too close to call on these rows; else with 4.",
+        help="Then the exit code is 0 where it is too close to call.",
     )(command)
 
 

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.session import current
+from setpoint.cli.settings import GIVEN
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.journal import Journal
 
@@ -84,6 +85,8 @@ def command_text(**changed: str | None) -> str:
         value: Any = changed[key] if key in changed else context.params[name] if given else None
         if value is None:
             continue
+        if name == "settings":
+            value = context.meta[GIVEN]
         option = [] if isinstance(param, click.Argument) else [param.opts[0]]
         if isinstance(value, bool):
             words += option if value else param.secondary_opts[:1]

@@ -133,7 +133,7 @@ def _arguments(held_out: Any, classifier: Any) -> Mapping[str, Any] | None:
         return None
     if isinstance(held_out, tuple | list) and len(held_out) == 2:
         return dict(zip(("X", "y"), held_out, strict=True))
-    wanted = "held_out= is (X, y), or a mapping with X, y and what else evaluate takes"
+    wanted = "`held_out` is (X, y), or a mapping with X, y and what else evaluate takes"
     if not isinstance(held_out, Mapping):
         raise InputError(f"{wanted}, got a {type(held_out).__name__}")
     known = list(inspect.signature(classifier.evaluate).parameters)

@@ -150,7 +150,7 @@ class Monitor:
             check_is_fitted(own)
         if goal is None and own is None:
             raise InputTypeError(
-                "Monitor: goal is missing; only a classifier of this library has one"
+                "Monitor: `goal` is missing; only a classifier of this library has one"
             )
         if not is_number(alpha) or not 0.0 < alpha < 1.0:
             raise InputError(f"`alpha` is a number above 0 and below 1, got {alpha!r}")
@@ -169,7 +169,7 @@ class Monitor:
         else:
             known = getattr(model, "classes_", None) if classes is None else classes
             if known is None:
-                raise InputTypeError("Monitor: classes is missing, all labels that rows may have")
+                raise InputTypeError("Monitor: `classes` is missing, all labels that rows may have")
             self._classes = classes_of(known, known, pos_label, "classes", goal=self.goal)
         values = dict(groups or {}) or _groups_of(own)
         strata = _strata(self.goal, values, len(self._classes.labels))

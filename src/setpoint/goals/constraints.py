@@ -102,7 +102,7 @@ class Constraint:
 
 
 def _confidence(value: object) -> float:
-    wanted = "confidence is a number above 0 and below 1, such as 0.99"
+    wanted = "`confidence` is a number above 0 and below 1, such as 0.99"
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputTypeError(f"{wanted}, got {value!r} ({type(value).__name__})")
     try:

@@ -115,7 +115,7 @@ def classes_of(
         )
     if pos_label is not None:
         if len(labels) > 2:
-            raise InputError(f"`pos_label` is for two classes, {name} holds {len(labels)}")
+            raise InputError(f"`pos_label` is for two classes, {quoted(name)} holds {len(labels)}")
         if pos_label not in labels:
             raise InputError(
                 f"`pos_label` {pos_label!r} is not a class ({nearest(pos_label, labels)})"

@@ -170,11 +170,11 @@ def _name_of(given: Any, wanted: tuple[str, ...], who: str) -> str:
 
 
 def _absent(name: str, columns: Mapping[str, Column], X: Any, who: str) -> str:
-    message = f"{who} the column {name!r}, but sensitive_features "
+    message = f"{who} the column {name!r}, but `sensitive_features` "
     message += "has no column of that name" if columns else "is not given"
     frame = frame_of(X)
     if frame is not None and name in frame.columns:
-        return f"{message}; X has it: pass sensitive_features={name!r}"
+        return f"{message}; X has it: pass `sensitive_features={name!r}`"
     return f"{message} ({nearest(name, columns)})" if columns else message
 
 

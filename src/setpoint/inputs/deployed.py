@@ -56,7 +56,7 @@ class Deployed:
             return
         if not is_number(self.threshold) or not math.isfinite(self.threshold):
             raise InputError(
-                f"Deployed: threshold is a finite number or None, got {self.threshold!r}"
+                f"Deployed: `threshold` is a finite number or None, got {self.threshold!r}"
             )
         if self.is_model:
             raise InputError(

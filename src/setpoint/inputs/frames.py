@@ -104,7 +104,7 @@ class FrameRows:
         known = self.columns or tuple(self.source.columns())
         for name in splits:
             if name not in known:
-                what = "sensitive_features does not name" if self.columns else "the table lacks"
+                what = "`sensitive_features` does not name" if self.columns else "the table lacks"
                 raise GoalError(
                     f"{self.where}the goal refers to the column {name!r}, which {what} "
                     f"({nearest(name, known)})"

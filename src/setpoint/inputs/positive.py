@@ -7,7 +7,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, quoted
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.inputs.arrays import series_of
@@ -99,7 +99,7 @@ def unsettled(labels: Sequence[Label], name: str) -> ValueError:
     """The error for two text labels of which none is known to be positive."""
     one, other = labels
     return InputError(
-        f"{name} holds the text labels {one!r} and {other!r}, and which of them is the positive "
-        f"class is not known: pass `pos_label={one!r}` or `pos_label={other!r}`, or labels as an "
-        "ordered category, the positive class last"
+        f"{quoted(name)} holds the text labels {one!r} and {other!r}, and which of them is the "
+        f"positive class is not known: pass `pos_label={one!r}` or `pos_label={other!r}`, or "
+        "labels as an ordered category, the positive class last"
     )

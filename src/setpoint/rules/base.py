@@ -356,7 +356,7 @@ class Rule(Exportable):
             return None
         if segments is None:
             raise InputError(
-                "`segments` is needed: this rule decides segment by segment (`segment_codes` gives "
+                "`segments` is needed: this rule decides segment by segment (segment_codes gives "
                 "the codes)"
             )
         codes = np.asarray(segments)

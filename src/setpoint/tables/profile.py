@@ -70,5 +70,5 @@ def odd_columns(frame: pd.DataFrame, profile: Mapping[str, Sequence[Any]]) -> li
             share = float(np.mean((numbers < low) | (numbers > high)))
             text = f"beyond {low:g} to {high:g}"
         if share >= _SOME:
-            found.append((share, f"{name}: {100 * share:.2g} % {text}"))
+            found.append((share, f"{name}: {100 * share:.3g} % {text}"))
     return [text for _, text in sorted(found, key=lambda pair: -pair[0])]

@@ -160,7 +160,7 @@ def _adapt(model: TableModel, table: Table, journal: Journal) -> None:
     with journal.step("finding the rule for these rows"), journal.warnings_as_notes():
         X = model.frame(table)
         classifier.adapt(X, sensitive_features=X[named] if named else None)
-    journal.note(f"the rule was found anew on these rows: {classifier.rule_}")
+    journal.note("the rule was found anew on these rows, with probabilities in place of labels")
 
 
 def _keep_highest(model: TableModel, decided: pd.DataFrame, at_most: int, journal: Journal) -> None:

@@ -1,0 +1,96 @@
+"""What is said of rows that are not as they were in the fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from setpoint import InputError
+from setpoint.tasks import evaluate_table, fit_table, predict_table
+from tasks.test_fitting import FRAME, NEW
+
+
+@pytest.fixture(scope="module")
+def model():
+    goal = "maximize recall subject to precision >= 0.6"
+    return fit_table(FRAME, goal, target="y", drop=("customer", "day")).model
+
+
+def notes_of(decided):
+    return [note for note in decided.notes if note.startswith("the table: ")]
+
+
+def test_rows_as_before_need_no_word(model):
+    assert notes_of(predict_table(model, NEW)) == []
+
+
+def test_what_is_odd_comes_in_one_line(model):
+    odd = NEW.assign(a=NEW["a"].abs() * 100, city="Rome")
+    (line,) = notes_of(predict_table(model, odd))
+    assert "'yes' for " in line
+    assert "where the rule was chosen" in line
+    assert "city: 100 % values never seen" in line
+    assert "a: 9" in line
+    assert " beyond " in line
+
+
+def test_a_class_that_became_rare(model):
+    rare = pd.concat([NEW[NEW["y"] == "no"], NEW[NEW["y"] == "yes"][:10]])
+    judged = evaluate_table(model, rare)
+    share = 100 * 10 / len(rare)
+    (line,) = [note for note in judged.notes if "what held there need not hold here" in note]
+    assert f"class 'yes' is {share:.3g} % of these rows" in line
+    assert line in judged.report.warnings
+    assert not [n for n in evaluate_table(model, NEW).notes if "need not hold here" in n]
+
+
+# ---------------------------------------------------------------------- at most so many
+def test_the_highest_scores_stay_accepted(model):
+    free = predict_table(model, NEW).to_frame()
+    n = int((free["prediction"] == "yes").sum())
+    capped = predict_table(model, NEW, at_most=n // 2).to_frame()
+    assert capped["score"].equals(free["score"])
+    kept = capped["prediction"] == "yes"
+    assert kept.sum() == n // 2
+    others = (free["prediction"] == "yes") & ~kept
+    assert capped["score"][kept].min() > capped["score"][others].max()
+    assert not (kept & (free["prediction"] == "no")).any()
+    assert predict_table(model, NEW, at_most=n).to_frame().equals(free)
+    assert (predict_table(model, NEW, at_most=0).to_frame()["prediction"] == "no").all()
+
+
+def test_equal_scores_at_the_border_are_one_block(model):
+    twice = pd.concat([NEW, NEW], ignore_index=True)
+    free = predict_table(model, NEW).to_frame()
+    n = int((free["prediction"] == "yes").sum())
+    odd = 2 * (n // 2) + 1
+    decided = predict_table(model, twice, at_most=odd)
+    assert (decided.to_frame()["prediction"] == "yes").sum() == odd - 1
+    assert any("have equal scores" in note for note in decided.notes)
+
+
+def test_at_most_is_for_two_classes():
+    y = np.where(FRAME["a"] > 0.7, "high", np.where(FRAME["a"] > -0.5, "mid", "low"))
+    three = fit_table(FRAME.assign(y=y), "macro_f1", target="y", drop=("customer", "day")).model
+    with pytest.raises(InputError, match="`at_most` is for two classes"):
+        predict_table(three, NEW, at_most=5)
+
+
+# ---------------------------------------------------------------------- the rule found anew
+def test_adapt_keeps_a_bound_on_what_is_predicted():
+    goal = "maximize recall subject to predicted_rate <= 0.2"
+    fitted = fit_table(FRAME, goal, target="y", drop=("customer", "day"))
+    shifted = NEW.assign(a=NEW["a"] + 1)
+    before = predict_table(fitted.model, shifted).to_frame()
+    assert (before["prediction"] == "yes").mean() > 0.3
+    adapted = predict_table(fitted.model, shifted, adapt=True)
+    share = (adapted.to_frame()["prediction"] == "yes").mean()
+    assert 0.18 <= share <= 0.2
+    assert any("found anew" in note for note in adapted.notes)
+
+
+def test_adapt_needs_a_rule_and_no_labels(model):
+    with pytest.raises(ValueError, match="precision needs labels"):
+        predict_table(model, NEW, adapt=True)
+    trained = fit_table(FRAME, "f1", target="y", solver="profiled", drop=("customer", "day"))
+    with pytest.raises(InputError, match="`adapt` finds the rule of a model anew"):
+        predict_table(trained.model, NEW, adapt=True)

@@ -1,0 +1,199 @@
+"""fit_table and its relatives as a user of Python calls them: frames in, values with notes out."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from setpoint import InfeasibleError, InputError, save_model
+from setpoint.tables import TableError
+from setpoint.tasks import (
+    FitSettings,
+    Journal,
+    Reading,
+    evaluate_table,
+    fit_table,
+    frontier_of_table,
+    predict_table,
+)
+
+GOAL = "maximize recall subject to precision >= 0.6"
+
+
+def frame_of(n=600, seed=0):
+    r = np.random.default_rng(seed)
+    x, sex = r.normal(size=(n, 2)), r.choice(["f", "m"], size=n)
+    days = pd.date_range("2024-01-01", periods=n // 6, freq="D")
+    return pd.DataFrame(
+        {
+            "a": x[:, 0],
+            "b": x[:, 1],
+            "sex": sex,
+            "city": r.choice(["Bonn", "Kiel", "Ulm"], size=n),
+            "day": np.sort(r.choice(days, size=n)),
+            "customer": [f"c{i}" for i in r.integers(0, n // 4, size=n)],
+            "y": np.where(x[:, 0] + 0.5 * (sex == "m") + r.normal(size=n) > 0.6, "yes", "no"),
+        }
+    )
+
+
+FRAME, NEW = frame_of(), frame_of(seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit_table(FRAME, GOAL, target="y", drop=("customer",))
+
+
+def test_a_fit_is_a_value_that_knows_what_was_said(fitted):
+    assert fitted.held_out is fitted.judged
+    assert fitted.n_fitted + fitted.n_held_out == len(FRAME)
+    assert fitted.settings == FitSettings("y", drop=("customer",))
+    assert [title for title, _ in fitted.about] == ["The data", "The model"]
+    assert any("the positive class is 'yes'" in note for note in fitted.notes)
+    assert fitted.model.target == "y"
+    assert fitted.model.profile["city"] == ["Bonn", "Kiel", "Ulm"]
+
+
+def test_files_frames_and_other_frames_are_the_same(fitted, tmp_path):
+    FRAME.to_csv(tmp_path / "t.csv", index=False, sep=";", decimal=",")
+    from_file = fit_table(
+        tmp_path / "t.csv", GOAL, target="y", drop=("customer",), reading=Reading(separator=";")
+    )
+    from_polars = fit_table(pl.from_pandas(FRAME), GOAL, target="y", drop=("customer",))
+    rules = {found.classifier.rule_.to_json() for found in (fitted, from_file, from_polars)}
+    assert len(rules) == 1
+
+
+def test_what_is_said_goes_to_a_journal_at_once():
+    class Loud(Journal):
+        shown = ()
+
+        def show(self, text):
+            self.shown += (text,)
+
+    journal = Loud()
+    found = fit_table(FRAME, GOAL, target="y", journal=journal)
+    assert list(journal.shown) == journal.notes == list(found.notes)
+    assert "judging the rule on rows held out" in journal.seconds
+
+
+def test_a_model_is_stored_judged_and_used(fitted, tmp_path):
+    save_model(fitted.model, tmp_path / "m.skops")
+    judged = evaluate_table(tmp_path / "m.skops", NEW)
+    assert judged.n_rows == len(NEW)
+    assert judged.report.counts.seen == 0
+    decided = predict_table(fitted.model, NEW, keep=("customer",)).to_frame()
+    assert list(decided) == ["customer", "prediction", "score"]
+    truth = NEW["y"].to_numpy()
+    recall = (decided["prediction"][truth == "yes"] == "yes").mean()
+    assert judged.report.objective.value == pytest.approx(recall, abs=1e-12)
+    moved = frontier_of_table(fitted.model, NEW, values=[0.5, 0.7])
+    assert moved.frontier.values[0] >= moved.frontier.values[1]
+
+
+def test_settings_of_a_trained_model():
+    found = fit_table(
+        FRAME, "f1", target="y", solver="profiled", parameters={"min_positives": 9},
+        drop=("customer",), random_state=3,
+    )  # fmt: skip
+    assert found.classifier.get_params()["min_positives"] == 9
+    assert found.settings.choice.module == "linear"
+    with pytest.raises(InputError, match="`C` is for solvers that train the model") as error:
+        fit_table(FRAME, "f1", target="y", solver="profiled", parameters={"C": 1.0})
+    assert error.value.arguments == ("C", "solver")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"target": "z"}, "`target`: the table has no column 'z'"),
+        ({"target": "y", "solver": "exakt"}, "`solver`: there is no 'exakt'"),
+        ({"target": "y", "drop": ("zz",)}, "`drop`: the table has no column 'zz'"),
+        ({"target": "y", "test_by": "zz"}, "`test_by`: the table has no column 'zz'"),
+        ({"target": "y", "test_by": "day", "test_size": 0.0}, "`test_size=0` holds out none"),
+        ({"target": "y", "judge_by": GOAL, "test_size": 0.0}, "`judge_by` judges by rows held"),
+        ({"target": "y", "baseline_threshold": 0.5}, "`baseline_threshold` is for solvers"),
+        ({"target": "y", "pos_label": "maybe"}, "`pos_label`: column 'y' holds no class 'maybe'"),
+    ],
+)
+def test_what_does_not_fit_is_named_before_any_work(settings, words):
+    journal = Journal()
+    with pytest.raises(InputError, match=words):
+        fit_table(FRAME, GOAL, journal=journal, **settings)
+    assert "fitting the model and finding the rule" not in journal.seconds
+
+
+def test_an_unreachable_goal_says_what_can_be_reached():
+    with pytest.raises(InfeasibleError) as error:
+        fit_table(FRAME, "maximize recall subject to precision >= 0.99 and recall >= 0.9",
+                  target="y")  # fmt: skip
+    assert error.value.reachable
+
+
+# ---------------------------------------------------------------------- rows that judge
+def test_the_last_days_are_held_out():
+    found = fit_table(FRAME, GOAL, target="y", test_by="day", test_size=0.25)
+    shares = FRAME["day"].value_counts(normalize=True).sort_index(ascending=False).cumsum()
+    n_held = int((FRAME["day"] >= shares.index[(shares - 0.25).abs().argmin()]).sum())
+    assert found.n_held_out == n_held
+    assert abs(n_held / len(FRAME) - 0.25) <= FRAME["day"].value_counts(normalize=True).max()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_customer_is_on_both_sides(monkeypatch, seed):
+    from setpoint.tasks import fitting
+
+    seen = {}
+
+    def spy(rows, roles, settings, table, journal, by):
+        first, sets = hold_out(rows, roles, settings, table, journal, by)
+        seen["held"] = first.held
+        return first, sets
+
+    hold_out = fitting.hold_out
+    monkeypatch.setattr(fitting, "hold_out", spy)
+    fit_table(FRAME, GOAL, target="y", test_by="customer", drop=("customer",), random_state=seed)
+    held = set(FRAME["customer"][seen["held"]])
+    assert held
+    assert not held & set(FRAME["customer"][~seen["held"]])
+    assert abs(seen["held"].mean() - 0.25) < 0.05
+
+
+def test_by_a_column_that_says_nothing():
+    one = FRAME.assign(one=1)
+    with pytest.raises(InputError, match="`test_by`: column 'one' holds one value only"):
+        fit_table(one, GOAL, target="y", test_by="one")
+    gaps = FRAME.assign(day=FRAME["day"].where(FRAME.index > 2))
+    with pytest.raises(InputError, match="`test_by`: 3 rows have no value in column 'day'"):
+        fit_table(gaps, GOAL, target="y", test_by="day")
+
+
+# ---------------------------------------------------------------------- rows without a label
+def test_rows_without_a_label_are_an_error_or_left_out(fitted, tmp_path):
+    gaps = FRAME.assign(y=FRAME["y"].where(FRAME.index % 10 != 0))
+    with pytest.raises(TableError, match="60 rows have no label in column 'y'"):
+        fit_table(gaps, GOAL, target="y")
+    found = fit_table(gaps, GOAL, target="y", skip_unlabelled=True, drop=("customer",))
+    assert any("60 of 600 rows have no label" in note for note in found.notes)
+    whole = gaps.dropna(subset="y").reset_index(drop=True)
+    same = fit_table(whole, GOAL, target="y", drop=("customer",))
+    assert found.classifier.rule_.to_json() == same.classifier.rule_.to_json()
+    # Places in messages are those of the file.
+    gaps["a"] = gaps["a"].astype(object).where(gaps.index != 21, "much")
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    with pytest.raises(TableError, match="line 23"):
+        evaluate_table(fitted.model, tmp_path / "gaps.csv", skip_unlabelled=True)
+    with pytest.raises(InputError, match="no row has a label in column 'y'"):
+        fit_table(FRAME.assign(y=None), GOAL, target="y", skip_unlabelled=True)
+
+
+def test_evaluating_without_unlabelled_rows(fitted):
+    gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
+    judged = evaluate_table(fitted.model, gaps, skip_unlabelled=True)
+    same = evaluate_table(fitted.model, NEW[50:].reset_index(drop=True))
+    run = [json.dumps({**r.to_dict(), "run": None, "warnings": None}, default=str)
+           for r in (judged.report, same.report)]  # fmt: skip
+    assert run[0] == run[1]

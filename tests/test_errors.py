@@ -1,0 +1,119 @@
+"""What errors have in common: one base class, arguments in back quotes, fields for programs."""
+
+import ast
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+import setpoint
+from setpoint.blackbox.budget import BudgetSpentError
+from setpoint.cli.errors import OPTIONS
+from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
+from setpoint.inputs.files import CheckpointError, check_settings
+
+SOURCE = Path(setpoint.__file__).parent
+ARGUMENT = re.compile(r"`([A-Za-z_]\w*)[=\[`]")
+
+
+def trees():
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield path, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def parameters():
+    """Names of parameters, fields and classes in the library."""
+    out = set()
+    for _, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.arg):
+                out.add(node.arg)
+            elif isinstance(node, ast.ClassDef):
+                out.add(node.name)
+                out.update(
+                    part.target.id
+                    for part in node.body
+                    if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
+                )
+    return out
+
+
+def named():
+    """Arguments in back quotes in what is raised, and where."""
+    for path, tree in trees():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith("Error"):
+                continue
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    for found in ARGUMENT.finditer(part.value):
+                        yield found[1], f"{path.relative_to(SOURCE)}:{part.lineno}"
+
+
+def test_every_argument_in_a_message_is_there():
+    known = parameters() | OPTIONS.keys()
+    found = list(named())
+    assert len(found) > 300
+    assert [(name, place) for name, place in found if name not in known] == []
+
+
+def test_checks_raise_errors_of_setpoint():
+    bare = [
+        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Raise)
+        and isinstance(node.exc, ast.Call)
+        and ast.unparse(node.exc.func) in ("ValueError", "TypeError", "RuntimeError")
+    ]
+    assert bare == []
+
+
+@pytest.mark.parametrize("name", sorted(n for n in setpoint.__all__ if n.endswith("Error")))
+def test_every_public_error_has_the_base(name):
+    assert issubclass(getattr(setpoint, name), SetpointError)
+
+
+def test_python_catches_them_as_before():
+    assert issubclass(InputError, ValueError)
+    assert issubclass(InputTypeError, TypeError)
+    assert issubclass(setpoint.StoppedError, RuntimeError)
+    for error in (setpoint.InfeasibleError, setpoint.GoalError, setpoint.MetricError):
+        assert issubclass(error, ValueError)
+
+
+def test_arguments_of_a_message():
+    error = InputError("`X` has 3 rows, `datasets['old']` 4; leave `cv=5` out, or use `HoldOut`")
+    assert error.arguments == ("X", "datasets", "cv")
+    assert InputError("3 rows").arguments == ()
+    assert quoted("datasets['old']: y_pred") == "`datasets['old']`: `y_pred`"
+
+
+def test_a_remedy_of_python_is_a_part_of_its_own():
+    error = setpoint.InfeasibleError("none", remedy="`on_infeasible='nearest'` returns one")
+    assert str(error) == "none (`on_infeasible='nearest'` returns one)"
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.finding, again.remedy) == ("none", "`on_infeasible='nearest'` returns one")
+
+
+def test_the_checkpoint_of_another_run_says_what_differs():
+    with pytest.raises(CheckpointError, match="`solver` was a and is b now") as caught:
+        check_settings(Path("a.ckpt"), "training", {"solver": "a"}, {"solver": "b"})
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert (error.path, error.setting, error.was, error.now) == (
+        Path("a.ckpt"), "solver", "a", "b",
+    )  # fmt: skip
+    with pytest.raises(CheckpointError, match="the number of rows was 1 and is 2 now"):
+        check_settings(Path("a.ckpt"), "training", {"rows": 1}, {"rows": 2})
+
+
+def test_fields_stay_when_an_error_leaves_its_process():
+    for error, field, value in (
+        (setpoint.StoppedError("stopped", limit="seconds"), "limit", "seconds"),
+        (BudgetSpentError("spent"), "limit", "evaluations"),
+        (setpoint.MetricError("failed", metric="lift"), "metric", "lift"),
+        (setpoint.ModelFileError("damaged", path="a.skops"), "path", "a.skops"),
+    ):
+        again = pickle.loads(pickle.dumps(error))
+        assert (str(again), getattr(again, field)) == (str(error), value)
