@@ -47,9 +47,9 @@ def _text(found: ShownModel, path: str) -> Iterator[str]:
     from setpoint.report.rule_words import rule_lines
 
     facts = dict(found.written)
-    when = facts.pop("when", "")
+    when = f"{facts.pop('when', '')[:16].replace('T', ' ')} UTC"
     versions = ", ".join(f"{name} {version}" for name, version in facts.items())
-    yield from _filled("Model file", "; ".join(x for x in (path, when, versions) if x))
+    yield from _filled("Model file", "; ".join((path, when, versions)))
     yield from _filled("Goal", str(found.goal))
     if found.meant != found.goal:
         yield from _filled("Judged by", str(found.meant))

@@ -74,7 +74,9 @@ def which_is_better(
     if new == FAILS and old == SHOWN:
         return WORSE, f"The model of today {meets}, and the candidate {fails}."
     if new == FAILS and old == FAILS:
-        return OPEN, "Both models are shown to fail the goal."
+        by = parts[0].verdict
+        more = f"; by {parts[0].today.text} the candidate is {by}" if by in (BETTER, WORSE) else ""
+        return OPEN, f"Both models are shown to fail the goal{more}."
     if candidate.deployed is not None and candidate.deployed.changed == 0.0:
         return OPEN, "Both models decide every row alike."
     gain = parts[0].verdict
