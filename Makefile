@@ -9,17 +9,43 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c const
 PINS := pyproject.toml constraints.txt
 # Two processes share two cores: threads of their own would only wait for each other.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+TESTS := $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
 
-.PHONY: demo test test-long bench lint docs clean
+.PHONY: demo test test-quick test-long test-lowest wheel bench lint docs clean
 
 demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long" $(PYTEST_ARGS)
+	$(TESTS) --record $(PYTEST_ARGS)
+
+# The fastest tests of the last `make test`, without lint: see tests/quick.py.
+test-quick: $(VENV)/.installed
+	$(TESTS) --quick $(PYTEST_ARGS)
 
 test-long: $(VENV)/.installed
-	$(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "long or hypothesis" --hypothesis-profile long $(PYTEST_ARGS)
+
+# The lowest versions that pyproject.toml allows. River asks for a later SciPy than setpoint, torch
+# is left out for its size, so their tests skip themselves; warnings of old packages about others
+# are no errors here. pyparsing is none of ours: matplotlib's lowest warns with later ones.
+LOWEST := .venv-lowest
+test-lowest: $(LOWEST)/.installed
+	$(ONE_THREAD) $(LOWEST)/bin/python -m pytest -n 2 --dist worksteal -m "not long" \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning --doctest-ignore-import-errors $(PYTEST_ARGS)
+
+$(LOWEST)/.installed: pyproject.toml tools/lowest_versions.py
+	@echo "installing the lowest versions (minutes the first time)"
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(PYTHON) tools/lowest_versions.py test scale onnx > $(LOWEST)/constraints.txt
+	@echo "pyparsing<3.3" >> $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet \
+		--only-binary :all: -c $(LOWEST)/constraints.txt -e ".[test,scale,onnx]"
+	@touch $@
+
+# Built, installed in a fresh environment outside the checkout, and tried there.
+wheel:
+	$(PYTHON) tools/try_wheel.py dist
 
 bench: $(VENV)/.installed
 	@for script in $$(grep -ls '__main__' benchmarks/*.py); do \
@@ -30,6 +56,7 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/typed_client/mypy.ini --cache-dir .mypy_cache/client tests/typed_client/client.py
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python tools/import_circles.py
 	$(BIN)/python tools/room_names.py
@@ -39,7 +66,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -4,8 +4,11 @@ import pytest
 from hypothesis import settings
 from sklearn import config_context
 
+from quick import *
+
 # The same examples in every run, and no deadline: the first call of a kernel compiles it.
-settings.register_profile("setpoint", deadline=None, derandomize=True)
+settings.register_profile("long", deadline=None, derandomize=True)
+settings.register_profile("setpoint", settings.get_profile("long"), max_examples=30)
 settings.load_profile("setpoint")
 
 

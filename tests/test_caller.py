@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.parallel import delayed
 
 import setpoint
 from setpoint import (
@@ -18,6 +19,7 @@ from setpoint import (
     evaluate,
     solve,
 )
+from setpoint.caller import without_races
 
 SOURCE = Path(setpoint.__file__).parent
 GOAL = "maximize recall subject to precision >= 0.7"
@@ -65,3 +67,14 @@ def test_warnings_are_issued_in_one_place():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and ast.unparse(node) == "warnings.warn":
                 assert path.name == "caller.py", f"{path}: use warn_caller"
+
+
+def test_what_scikit_learn_says_where_threads_share_filters_is_left_out():
+    """As a thread that finds the filters of its process empty: it was given none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function, args, _ = delayed(abs)(-1)
+        assert function(*args) == 1
+        warnings.warn("few rows", stacklevel=1)
+    assert len(caught) == 2
+    assert [str(w.message) for w in without_races(caught)] == ["few rows"]

@@ -7,11 +7,22 @@ import pickle
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import numpy as np
 import pytest
 
-from setpoint.compiled import kernel
+from setpoint.compiled import _announce, kernel
+from setpoint.evidence import (
+    argmax_kernel,
+    canonical,
+    count,
+    credit,
+    hull,
+    ratios,
+    sweep,
+)
+from setpoint.evidence import cutoffs as cutoffs_module
 from setpoint.ramp.solvers.sdca import undecided
 
 
@@ -86,6 +97,14 @@ SOURCES = {
         "from called import times\n@kernel()\ndef twice(x):\n    return times(x) + times(x)\n"
     ),
 }
+TWO = """
+def added(x):
+    return x + 1.0
+one, other = kernel()(added), kernel(place="other", fastmath={"nsz", "reassoc"})(added)
+@kernel()
+def twice(x):
+    return one(x) + other(x)
+"""
 HEAD = "import numpy as np\nfrom setpoint.compiled import kernel\n"
 CHANGES = {
     "a constant of another file": ("numbers_of", "FACTOR = 2", "FACTOR = 3", 28.0),
@@ -130,6 +149,31 @@ def test_what_changed_is_compiled_anew(run, tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*.nb?")) == stored  # written over
 
 
+def test_two_kernels_of_one_function_are_stored_both(run):
+    for hits in (0, 1):
+        assert run({"caller": TWO}) == (8.0, hits)
+        caller = sys.modules["caller"]
+        for each in (caller.one, caller.other):
+            assert each(3.0) == 4.0
+            assert len(each.compiled().stats.cache_hits) == hits
+
+
+def test_the_order_of_a_set_does_not_count():
+    """It differs between processes, which then would each compile for themselves."""
+    one, other = {8, 0}, {0, 8}
+    assert repr(one) != repr(other)
+
+    def enclosing(found):
+        @kernel(fastmath=found, more={"found": (found,)})
+        def add(x):
+            return x + len(found)
+
+        return add
+
+    assert enclosing(one).key == enclosing(other).key
+    assert enclosing(one).key != enclosing({0, 9}).key
+
+
 def test_where_a_kernel_stands_does_not_count(run):
     assert run(SOURCES) == (22.0, 0)
     assert run({name: "# a comment\n\n" + text for name, text in SOURCES.items()}) == (22.0, 1)
@@ -145,3 +189,115 @@ def test_kernels_that_differ_in_what_they_enclose():
 
     assert made(1).key != made(2).key
     assert [made(n)(1) for n in (1, 2)] == [2, 3]
+
+
+# ------------------------------------------------------------------------------ few numbers
+def kernels():
+    """Calls of kernels that may run as plain Python, and arrays that they write to."""
+    rng = np.random.default_rng(0)
+    scores = np.round(rng.normal(size=200), 1)
+    kind = rng.integers(0, 2, 200).astype(np.uint8)
+    _, counts = cutoffs_module.cutoffs(scores, kind, None, 2)
+    bits = scores.view(np.int64)
+    low, _ = cutoffs_module._magnitudes(bits)
+    keys = np.empty_like(bits)
+    cutoffs_module._fill_keys(bits, kind, 1, low - 1, keys)
+    ranked = np.sort(keys)
+    yield cutoffs_module._magnitudes, (bits,)
+    yield cutoffs_module._magnitudes, (np.zeros(3, np.int64),)
+    yield cutoffs_module._fill_keys, (bits, kind, 1, low - 1, np.empty_like(bits))
+    yield cutoffs_module._n_distinct, (ranked, 1)
+    yield cutoffs_module._unpack_two, (ranked.copy(), low - 1, np.empty_like(counts))
+    yield cutoffs_module._unpack, (ranked.copy(), 1, low - 1, np.empty_like(counts))
+    for side in (-1.0, 1.0):
+        yield hull._chain_of_curve, (counts[0], counts[1], 0.0078125, 0.0078125, side)
+    p = rng.dirichlet([1, 1], 200)
+    for weight in (None, rng.random(200)):
+        pairs = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
+        yield count._count_distribution, (None, kind, p, weight, *pairs)
+        yield count._count_pairs, (None, kind, kind, weight, *pairs)
+    yield count._count_two, (scores, 0.3, kind)
+    forms = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+    size = counts.shape[1]
+    scratch = np.empty(size), np.empty(size), np.empty(size)
+    yield ratios.ratio, (counts, 0, size, forms, np.zeros(2), 0.0, *scratch)
+    yield (
+        sweep.sweep,
+        (
+            counts, forms[None, :, :].repeat(2, 0), np.zeros((2, 2)), np.zeros(2),
+            np.array([0.4]), np.array([np.inf]), np.empty((0, 3)), np.array([1.0, 0.0, 0.0]),
+            1e-9, -1,
+        ),
+    )  # fmt: skip
+    out = np.empty(200, np.uint64)
+    yield canonical._hash, (p.view(np.uint64), kind, out)
+    for code, weight in ((None, None), (kind, rng.random(200))):
+        yield credit._add_posteriors, (p, code, kind, weight, np.zeros((2, 2, 2)))
+    three = np.ascontiguousarray(rng.dirichlet([1, 1, 1, 1, 1, 1], 200).T)
+    starts, lines = np.array([0, 120, 200]), np.zeros((4, 6))
+    W, B = rng.random((2, 6)), rng.random((2, 6))
+    for true, weight in ((None, None), (kind, rng.random(200))):
+        yield (
+            argmax_kernel._features,
+            (
+                three, W, B, starts, None, true, weight, np.empty(256), np.empty(256, np.uint8),
+                lines, lines.copy(),
+            ),
+        )  # fmt: skip
+
+
+def test_few_numbers_are_counted_alike_without_compiled_code(monkeypatch):
+    calls = list(kernels())
+    for function, args in calls:
+        assert function._plain
+        found = []
+        for how in ("plain", "compiled"):
+            given = copy.deepcopy(args)
+            with monkeypatch.context() as patch:
+                # Kernels within it run in the same way.
+                patch.setattr(
+                    type(function), "_are_few", lambda self, args, how=how: how == "plain"
+                )
+                called = type(function)(function._function, function._options, how == "plain")
+                result = called(*given)
+            found.append((result, [a for a in given if isinstance(a, np.ndarray)]))
+        (plain, written), (made, also) = found
+        np.testing.assert_array_equal(plain, made, strict=True)
+        assert type(plain) is type(made)
+        for a, b in zip(written, also, strict=True):
+            held = np.isfinite(a) | np.isfinite(b) if a.dtype.kind == "f" else slice(None)
+            np.testing.assert_array_equal(a[held], b[held])
+
+
+def test_many_calls_with_few_numbers_are_compiled_in_the_end(monkeypatch):
+    @kernel(plain=True)
+    def total(x):
+        out = 0.0
+        for i in range(x.size):
+            out += x[i]
+        return out
+
+    monkeypatch.setattr(type(total), "left", 25)
+    for _ in range(2):
+        assert total(np.ones(10)) == 10.0
+        assert total._compiled is None
+    assert total(np.ones(10)) == 10.0
+    assert total._compiled is not None
+
+
+def test_compilation_is_said_once_before_it_starts(caplog, monkeypatch):
+    monkeypatch.setattr("setpoint.compiled._announce", cache(_announce.__wrapped__))
+
+    def made(n):
+        @kernel()
+        def add(x):
+            return x + n
+
+        return add
+
+    number = int.from_bytes(os.urandom(6), "big")  # stored by nobody
+    with caplog.at_level("INFO", logger="setpoint.compiled"):
+        assert [made(number + i)(1) for i in (0, 1)] == [number + 1, number + 2]
+    assert caplog.messages == [
+        "compiling the counting of rows takes some seconds, once on this machine"
+    ]

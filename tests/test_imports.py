@@ -88,3 +88,28 @@ def test_models_are_read_and_predict_without_what_trained_them(kinds, tmp_path):
     )
     assert not packages(read) & HEAVY
     assert packages(predicted) == packages(read)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "maximize recall subject to precision >= 0.9",
+        "maximize f1 subject to f1.difference(sex) <= 1",
+    ],
+)
+def test_a_goal_is_explained_without_scikit_learn_and_compiled_code(goal):
+    step = f"from setpoint.cli.app import app\ntry: app.main(['goal', {goal!r}])\n"
+    code = f"{step}except SystemExit: pass\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = packages(done.stdout.splitlines()[-1].split())
+    assert not found & {*HEAVY, "pandas", "sklearn", "scipy"}
+
+
+def test_few_rows_are_judged_without_compiled_code(tmp_path):
+    path = str(tmp_path / "model.skops")
+    save_model(MODELS["threshold"](), path)
+    steps = (
+        f"from setpoint import load_model; model = load_model({path!r})",
+        f"str(model.evaluate({X.tolist()}, {y.tolist()}))",
+    )
+    assert not packages(loaded(*steps)[1]) & {*HEAVY, "pytest"}

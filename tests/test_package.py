@@ -56,6 +56,23 @@ def test_public_names_are_the_same_everywhere():
     assert set(setpoint.__all__) == {*setpoint._HOME, "__version__"}
 
 
+@pytest.mark.parametrize("room", ["blackbox", "penalty", "plugin", "ramp"])
+def test_a_room_that_loads_its_names_when_asked_lists_them_once_more(room):
+    made = importlib.import_module(f"setpoint.{room}")
+    tree = ast.parse(Path(made.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.name: node.module.removeprefix(f"setpoint.{room}.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith(f"setpoint.{room}.")
+        for alias in node.names
+    }
+    assert typed == made._HOME
+    assert set(made.__all__) == set(typed)
+    assert not set(typed) & set(typed.values())  # a module would take the name's place
+    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
+        _ = made.absent
+
+
 @pytest.mark.parametrize("home", sorted(set(setpoint._HOME.values())))
 def test_a_public_name_is_public_at_home(home):
     names = {name for name, where in setpoint._HOME.items() if where == home}

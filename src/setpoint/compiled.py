@@ -5,19 +5,24 @@ Neither an import nor a prediction has to load numba, or find a folder to write 
 numba looks at the file of a function alone, and so does not notice that a kernel which it
 calls, or a constant of another file, has changed. What is stored here goes by a key of all
 that it was made from: code, options and constants, of the kernel and of those it calls. A
-kernel has one place, so that what is stale is written over.
+kernel has one place, so that what is stale is written over; two kernels that are made of one
+function need two.
+
+On a few numbers a kernel that gives the same bits either way runs as plain Python: loading
+numba takes a quarter of a second, and compiling some seconds.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cached_property, update_wrapper
+from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
 from threading import RLock
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -26,9 +31,15 @@ __all__ = ["kernel"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCK = RLock()
+_LOG = logging.getLogger(__name__)
+
+_FEW = 6_000
+"""Numbers in the arrays of a call that may run as plain Python, some microseconds each."""
+_ALLOWANCE = 60_000
+"""Numbers that all such calls of a process may have together; then compiled code is quicker."""
 
 
-def kernel(**options: Any) -> Callable[[F], F]:
+def kernel(*, plain: bool = False, place: str = "", **options: Any) -> Callable[[F], F]:
     """Have a function compiled when it is called for the first time.
 
     What is compiled is stored beside the source, or where numba has its folder, for the
@@ -37,6 +48,11 @@ def kernel(**options: Any) -> Callable[[F], F]:
 
     Parameters
     ----------
+    plain : bool
+        Whether calls with few numbers may run as plain Python. For kernels that give the same
+        bits either way: sums in the order of loops, no exponentials, no array arithmetic.
+    place : str
+        A word that names where the kernel is stored, beside another one of the same function.
     **options
         Those of ``numba.njit``. The lock of the interpreter is released in any case.
 
@@ -55,7 +71,7 @@ def kernel(**options: Any) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        return cast(F, _Kernel(function, {"nogil": True} | options))
+        return cast(F, _Kernel(function, {"nogil": True} | options, plain, place))
 
     return decorate
 
@@ -63,15 +79,31 @@ def kernel(**options: Any) -> Callable[[F], F]:
 class _Kernel:
     """A function, and what numba makes of it."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    left: ClassVar[int] = _ALLOWANCE
+
+    def __init__(
+        self, function: Callable[..., Any], options: dict[str, Any], plain: bool, place: str
+    ) -> None:
         self._function, self._options = cast(FunctionType, function), options
+        self._plain, self._place = plain, place
         self._compiled: Any = None
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
         if self._compiled is None:
+            if self._plain and self._are_few(args):
+                with np.errstate(all="ignore"):  # compiled code does not warn
+                    return _as_python(self._function(*args))
             self.compiled()
         return self._compiled(*args)
+
+    def _are_few(self, args: tuple[Any, ...]) -> bool:
+        """Whether a call may run as plain Python; it is taken off what is left for such calls."""
+        size = sum(arg.size for arg in args if isinstance(arg, np.ndarray))
+        if size > min(_FEW, _Kernel.left):
+            return False
+        _Kernel.left -= size
+        return True
 
     def __reduce__(self) -> str:
         return self._function.__qualname__  # by name, as functions are
@@ -98,8 +130,10 @@ class _Kernel:
         linked = self._linked()
         found = njit(**self._options)(linked)
         if found is not linked:  # else NUMBA_DISABLE_JIT is set
-            with suppress(RuntimeError):  # no folder that can be written
-                found._cache = _cache(linked, self.key)
+            try:
+                found._cache = _cache(linked, self._place, self.key)
+            except RuntimeError:  # no folder that can be written
+                _announce("; no folder can be written to, so each process does it again")
         return found
 
     def _linked(self) -> FunctionType:
@@ -114,6 +148,19 @@ class _Kernel:
         )
         linked.__qualname__ = function.__qualname__
         return linked
+
+
+@cache
+def _announce(how_often: str) -> None:
+    """Say before the first compilation of a process what it waits for."""
+    _LOG.info("compiling the counting of rows takes some seconds%s", how_often)
+
+
+def _as_python(value: Any) -> Any:
+    """Numbers as compiled code returns them."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_python, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -151,11 +198,17 @@ def _described(value: Any) -> str:
         return value.key
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    if isinstance(value, set | frozenset):  # in each process they have another order
+        return f"{{{', '.join(sorted(map(_described, value)))}}}"
+    if isinstance(value, tuple | list):
+        return f"({', '.join(map(_described, value))})"
+    if isinstance(value, dict):
+        return _described({(name, _described(of)) for name, of in value.items()})
     # Modules, functions and types by name: a repr holds where they are just now.
     return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(value)
 
 
-def _cache(function: FunctionType, key: str) -> Any:
+def _cache(function: FunctionType, place: str, key: str) -> Any:
     """Where compiled functions are stored; a folder that is full or closed is as if empty.
 
     Raises
@@ -170,16 +223,20 @@ def _cache(function: FunctionType, key: str) -> Any:
 
     class Cache(base):
         def load_overload(self, *args: Any) -> Any:
+            found = None
             with suppress(OSError):
-                return super().load_overload(*args)
-            return None
+                found = super().load_overload(*args)
+            if found is None:
+                _announce(", once on this machine")
+            return found
 
         def save_overload(self, *args: Any) -> None:
             with suppress(OSError):
                 super().save_overload(*args)
 
-    cache = Cache(function)
+    made = Cache(function)
     python = "py{}{}".format(*sys.version_info)
-    name = f"{function.__module__}.{function.__qualname__}.{python}".replace("<locals>", "")
-    cache._cache_file = found.IndexDataCacheFile(cache.cache_path, name, key)
-    return cache
+    name = f"{function.__module__}.{function.__qualname__}{place and '.' + place}.{python}"
+    name = name.replace("<locals>", "")
+    made._cache_file = found.IndexDataCacheFile(made.cache_path, name, key)
+    return made

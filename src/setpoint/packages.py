@@ -1,11 +1,42 @@
-"""Packages of extras, imported when they are used."""
+"""What is imported when it is used: packages of extras, and what rooms show at their door."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-__all__ = ["needed_by"]
+__all__ = ["lazily", "needed_by"]
+
+
+def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a room whose names are imported when somebody asks for them.
+
+    Else whoever takes one module of the room would load all of it.
+
+    Parameters
+    ----------
+    room : str
+        The full name of the room.
+    homes : mapping of str to str
+        Names, and the modules of the room that define them.
+
+    Examples
+    --------
+    >>> find = lazily("setpoint.goals", {"Goal": "goal"})
+    >>> find("Goal").__name__
+    'Goal'
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{room}.{homes[name]}"), name)
+        setattr(sys.modules[room], name, value)  # found once, plain afterwards
+        return value
+
+    return find
 
 
 def needed_by(what: str, extra: str, name: str) -> Any:

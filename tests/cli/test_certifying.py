@@ -21,9 +21,9 @@ SURE = ("--confidence", "0.95")
 
 @pytest.fixture
 def fit(run, folder, tmp_path):
-    def invoke(goal, *more):
+    def invoke(goal, *more, command="fit"):
         return run(
-            "fit", folder / "loans.csv", "--target", "y", "--drop", "id", "--goal", goal,
+            command, folder / "loans.csv", "--target", "y", "--drop", "id", "--goal", goal,
             "--model", tmp_path / "m.skops", *more,
         )  # fmt: skip
 
@@ -168,7 +168,7 @@ def test_refused_ends_with_3_and_writes_no_model(fit, tmp_path):
     assert done.exit_code == 3
     assert done.stdout.startswith("NOT certified, so no model was written.\n")
     assert "precision >= 0.92" in done.stdout
-    assert "--set uncertified nearest" in done.stdout
+    assert "--set uncertified=nearest" in done.stdout
     assert "on_uncertified" not in done.stdout
     assert not (tmp_path / "m.skops").exists()
     page = (tmp_path / "page.html").read_text("utf-8")
@@ -247,16 +247,13 @@ def test_a_goal_that_no_rule_meets_is_infeasible_as_ever(fit):
         ),
         (("--set", "uncertified=nearest"), "--set uncertified: there is nothing to certify"),
         (
-            (
-                "--set",
-                "strict",
-            ),
+            ("--set", "strict"),
             "--set strict: there is nothing to certify",
         ),
         ((*SURE, "--judge-by", HARD), "--judge-by is for a margin that is put into --goal"),
         (
             (*SURE, "--set", "certify-on=x.csv", "--set", "certification-size=0.3"),
-            "--set certification-size is a share of DATA, and --set certify-on names the rows",
+            "--set certification-size is a share of the table, and --set certify-on names the rows",
         ),
     ],
 )
@@ -268,7 +265,7 @@ def test_options_that_do_not_fit_together(run, options, message):
 
 @pytest.mark.parametrize("what", [("--goal", "f1"), ("--metric", "sklearn.metrics:f1_score")])
 def test_a_goal_without_constraints_promises_nothing(run, what):
-    done = run("fit", "none.csv", "--target", "y", "--model", "m.skops", *what, *SURE)
+    done = run("train", "none.csv", "--target", "y", "--model", "m.skops", *what, *SURE)
     assert error_of(done).startswith("--confidence promises that constraints hold on new rows")
 
 
@@ -287,12 +284,15 @@ def test_a_goal_over_data_sets_certifies_on_parts_of_each(run, fit, folder):
     ["column-generation", "balanced", "profiled", "augmented-lagrangian", "surrogate-weights"],
 )
 def test_all_families_certify(fit, folder, run, tmp_path, solver):
-    more = (*SURE, "--solver", solver, "--drop", "old,since,city")
+    plugin = solver in ("column-generation", "balanced")
+    way = ("--set", f"solver={solver}") if plugin else ("--solver", solver)
+    more = (*SURE, *way, "--drop", "old,since,city")
+    command = "fit" if plugin else "train"
     on = ("--set", f"certify-on={folder / 'new.csv'}")
     if solver == "surrogate-weights":
         more += ("--set", "budget=60")
     for rows, options in ((240, more), (300, (*more, *on))):
-        out = found(fit(EASY, *options, "--json"))
+        out = found(fit(EASY, *options, "--json", command=command))
         assert (out["status"], out["solver"], out["rows"]["certifying"]) == (
             "certified", solver, rows,
         )  # fmt: skip
@@ -303,7 +303,7 @@ def test_all_families_certify(fit, folder, run, tmp_path, solver):
 def test_what_a_metric_is_measured_on_certifies_a_part_of_it(fit, folder):
     out = found(
         fit(EASY, *SURE, "--solver", "surrogate-weights", "--set", "budget=60", "--drop", "old",
-            "--set", f"validation={folder / 'new.csv'}", "--json")
+            "--set", f"validation={folder / 'new.csv'}", "--json", command="train")
     )  # fmt: skip
     assert out["rows"] == {"fitted": 800, "held_out": 0, "certifying": 90}
     assert out["validation"] == {"fitted": 300, "held_out": 0, "shared": 0}

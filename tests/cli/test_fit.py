@@ -239,7 +239,7 @@ def test_a_note_for_types_of_other_packages(fit, run, folder, tmp_path, monkeypa
     refused = run("predict", tmp_path / "m.skops", folder / "new.csv")
     assert refused.exit_code == 1
     assert "elsewhere.Own" in refused.stderr
-    assert "--trust TYPE" in refused.stderr
+    assert "--trust names" in refused.stderr
     trusted = run("predict", tmp_path / "m.skops", folder / "new.csv", "--trust", "elsewhere.Own")
     assert trusted.exit_code == 0
 

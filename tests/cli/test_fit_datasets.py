@@ -164,8 +164,11 @@ def test_labels_that_are_all_missing(fit, tmp_path):
 
 @pytest.mark.parametrize("value", ["nan", "inf"])
 def test_thresholds_that_are_not_numbers(run, value):
-    done = run("train", "no.csv", "--target", "y", "--goal", "f1", "--model", "m.skops", "--solver",
-               "cutting-plane", "--baseline", "s", "--set", f"baseline-threshold={value}")  # fmt: skip
+    more = ("--solver", "cutting-plane", "--set", f"baseline-threshold={value}")
+    done = run(
+        *("train", "no.csv", "--target", "y", "--goal", "f1", "--model", "m.skops"),
+        *("--baseline", "s", *more),
+    )
     assert error_of(done) == f"--set baseline-threshold is a number, got {value}"
 
 
@@ -176,9 +179,9 @@ def test_words(fit):
     line = error_of(fit("error_rate"))
     assert line == "say which way: 'maximize error_rate' or 'minimize error_rate'"
     line = error_of(fit("maximize accuracy s.t. recall.on(sex='x') >= 0.1"))
-    assert "no row of DATA has that value" in line
+    assert "no row of X has that value" in line
     line = error_of(fit("maximize accuracy", "--set", "min-positives=1000"))
-    assert "and there are 180 rows to count it on" in line
+    assert "and the rows have a weight of 180" in line
 
 
 def test_training_that_was_stopped_before_the_goal_was_met(fit):

@@ -247,7 +247,7 @@ SCORED = ("--baseline", "score", "--set", "baseline-threshold=0")
         (
             "maximize accuracy s.t. g_mean >= 0.3",
             (),
-            "this one is concave; without --solver setpoint fit takes more of them",
+            "this one is concave; setpoint fit takes more of them",
         ),
         ("maximize accuracy.on(more)", (), "give its table, --dataset more=FILE"),
     ],
@@ -277,7 +277,7 @@ def test_more_than_two_classes(run, there, tmp_path):
 def test_a_threshold_that_decides_the_same_for_everybody(fit):
     done = fit("--baseline", "score", "--set", "baseline-threshold=99")
     message = (
-        "--set baseline-threshold 99: so the deployed model decides positive for 0 of the 700 rows"
+        "--set baseline-threshold=99: so the deployed model decides positive for 0 of the 700 rows"
     )
     assert message in done.stderr
 

@@ -10,12 +10,12 @@ import sys
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from setpoint.cli.processes import worker_pool
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
 from setpoint.solvers import SOLVERS, solvers_of
 from setpoint.surrogates import classifier as module
 from setpoint.tasks.solver_choice import SURROGATES
+from setpoint.tasks.workers import worker_pool
 
 SHOP = """
 import numpy as np

@@ -81,8 +81,8 @@ def test_the_goal_is_that_of_the_fit_groups_and_all(run, folder, model):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        (("--goal", "maximize recall subject to precision >= 0.56"), "is of another goal"),
-        (("--goal", GOAL, "--alpha", 0.5), "is of another alpha"),
+        (("--goal", "maximize recall subject to precision >= 0.56"), "is of another --goal"),
+        (("--goal", GOAL, "--alpha", 0.5), "is of another --alpha"),
         (("--goal", GOAL, "--no-restart"), "is of another --no-restart"),
     ],
 )
@@ -140,7 +140,7 @@ def test_a_damaged_state(run, folder, model, tmp_path):
         (("--goal", "maximize recall"), "has no constraint to watch"),
         (("--goal", "maximize f1 subject to g_mean >= 0.5"), "cannot be watched row by row"),
         (("--goal", "maximize f1 subject to recall.min(old) >= 0.1"), "--goal compares groups"),
-        (("--goal", "maximize f1 subject to recall.on('a') >= 0.1"), "takes one table"),
+        (("--goal", "maximize f1 subject to recall.on('a') >= 0.1"), "one table is taken here"),
         (("--no-labels", "--goal", IMPOSSIBLE), "every constraint needs labels"),
         (("--no-labels", "--late-labels"), "--late-labels is for rows with labels"),
         (("--late-labels",), "--late-labels goes on from the --state"),

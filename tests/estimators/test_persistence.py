@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from plugin.samples import sample, table
 from setpoint import Goal, PlugInClassifier, maximize
-from setpoint.estimators import ModelFileError, load_model, save_model
+from setpoint.estimators import ModelFileError, load_model, model_facts, save_model
 from setpoint.estimators import persistence as files
 from setpoint.metrics import f1, precision, recall
 from setpoint.solvers import HoldOut
@@ -276,8 +276,8 @@ def test_a_file_has_the_usual_rights(tmp_path):
 )
 def test_a_file_of_another_format_is_refused(step, mend, tmp_path, monkeypatch):
     clf, _ = fitted()
-    written, read = files.FORMAT + step, files.FORMAT
-    monkeypatch.setattr(files, "FORMAT", written)
+    written, read = model_facts.FORMAT + step, model_facts.FORMAT
+    monkeypatch.setattr(model_facts, "FORMAT", written)
     save_model(clf, tmp_path / "other.skops")
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=rf"in format {written}; .* format {read}: {mend}"):

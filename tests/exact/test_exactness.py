@@ -48,7 +48,7 @@ def promised(case, outcome, value):
     return bound
 
 
-@pytest.mark.parametrize(("seed", "twist"), thinned(CASES, 4))
+@pytest.mark.parametrize(("seed", "twist"), thinned(CASES, 6))
 def test_against_the_oracle(seed, twist):
     case = random_case(seed, twist)
     threshold, least = case.oracle.best_threshold
@@ -126,6 +126,7 @@ def check_draws_only_where_they_help(case, threshold, mixture):
             assert not outcome.rule.randomized
 
 
+@pytest.mark.long
 def test_cases_are_varied():
     """The random problems are of every kind that the tests above refer to."""
     cases = [random_case(seed, twist) for seed, twist in CASES]

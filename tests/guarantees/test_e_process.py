@@ -18,9 +18,10 @@ def crossed(true, alpha, goal="maximize f1 subject to precision >= 0.5", **more)
     return bool(found.alarms_)
 
 
+@pytest.mark.parametrize("n", [9, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("alpha", [0.2, 0.05])
-def test_ville_by_enumeration(alpha):
-    n, chance = 12, 0.0
+def test_ville_by_enumeration(alpha, n):
+    chance = 0.0
     for labels in product((0, 1), repeat=n):  # each as likely at the bound of one half
         chance += crossed(np.array(labels), alpha, restart=False) / 2.0**n
     assert chance <= alpha

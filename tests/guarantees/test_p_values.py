@@ -171,7 +171,7 @@ NULL = [
 
 
 @pytest.mark.parametrize(("text", "kind"), NULL)
-@pytest.mark.parametrize("n", [60, 400])
+@pytest.mark.parametrize("n", [60, pytest.param(400, marks=pytest.mark.long)])
 def test_drawn_p_values_where_a_bound_is_just_met(text, kind, n):
     share = np.array([[0.55, 0.1], [0.08, 0.27]])
     whole = confusion(share[None] * 1e6)
@@ -255,7 +255,7 @@ ALIKE = np.array([[[0.28, 0.04], [0.04, 0.14]]] * 2)  # two groups, so that no a
         "recall.difference(g) + error_rate <= {}",
     ],
 )
-@pytest.mark.parametrize("n", [60, 300])
+@pytest.mark.parametrize("n", [pytest.param(60, marks=pytest.mark.long), 300])
 def test_a_kink_inside_a_sum_where_the_bound_is_just_met(text, n):
     c, counted = built(text.format(0.3), confusion(1e6 * ALIKE))
     bound = float(c.function.value(counted.v)) - 1e-12 * c.sign

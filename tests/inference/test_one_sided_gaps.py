@@ -10,7 +10,10 @@ DRAWS = 400
 
 @pytest.mark.parametrize(
     "gap",
-    ["accuracy.difference(g)", 'abs(accuracy.on(g="0") - accuracy.on(g="1"))'],
+    [
+        "accuracy.difference(g)",
+        pytest.param('abs(accuracy.on(g="0") - accuracy.on(g="1"))', marks=pytest.mark.long),
+    ],
 )
 def test_groups_that_are_alike_are_seldom_called_different(gap):
     rng = np.random.default_rng(3)

@@ -23,7 +23,6 @@ from setpoint import (
 )
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.positive import WORDS, refers_to_positive, settled_positive
-from setpoint.online.river import OnlineF
 from setpoint.report.displays import OperatingPointDisplay
 
 TEXT = np.array(["fraud", "legit"])
@@ -165,11 +164,17 @@ def test_no_family_asks_where_the_goal_names_the_class(name):
 def test_a_stream_that_declares_its_classes_is_asked_too():
     with pytest.raises(ValueError, match=f"^classes {ASKED}|^`y` {ASKED}"):
         OnlineFClassifier("f1", classes=TEXT).partial_fit(X, Y)
+    clf = OnlineFClassifier("maximize f1(label='fraud')", solver="fofo").fit(X, Y)
+    assert clf.positive_ == "fraud"
+
+
+def test_a_stream_of_river_that_declares_its_classes_is_asked_too():
+    pytest.importorskip("river", reason="of the extra river")
+    from setpoint.online.river import OnlineF
+
     with pytest.raises(ValueError, match=ASKED):
         OnlineF("f1", classes=TEXT.tolist())
     assert OnlineF("maximize f1(label='fraud')", classes=TEXT.tolist())._labels[1] == "fraud"
-    clf = OnlineFClassifier("maximize f1(label='fraud')", solver="fofo").fit(X, Y)
-    assert clf.positive_ == "fraud"
 
 
 def test_solve_asks_for_the_class_that_scores_are_higher_for():

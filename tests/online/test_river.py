@@ -9,10 +9,14 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
 from setpoint import GoalError, OnlineFClassifier, maximize
 from setpoint.metrics import precision, recall
+
+pytest.importorskip("river", reason="of the extra river")
+
+from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
+
 from setpoint.online.river import OnlineF
 
 MODELS = {

@@ -16,6 +16,9 @@ from setpoint.penalty.solvers.closed_form import best_pair, lift, tie, untied
 seeds = st.integers(0, 2**32 - 1)
 reals = st.floats(-50.0, 50.0)
 KINDS = pytest.mark.parametrize("kind", oracle.GOALS)
+SEEDS = pytest.mark.parametrize(
+    "drawn", [range(30), pytest.param(range(30, 100), marks=pytest.mark.long)], ids=str
+)
 ALL = {**oracle.GOALS, **oracle.OTHERS}
 
 
@@ -80,8 +83,9 @@ def decided(found, scores, positive):
 
 
 @KINDS
-def test_equals_every_s(kind):
-    for seed in range(100):
+@SEEDS
+def test_equals_every_s(kind, drawn):
+    for seed in drawn:
         scores, positive, (ramp, tail) = problem(seed, 9)
         best = oracle.best_of_all(kind, scores, positive, ramp, tail)
         found = lift(goal_of(kind, positive), scores, positive, None, ramp, tail)
@@ -110,8 +114,9 @@ def test_equals_every_s_for_other_goals(kind):
 
 
 @KINDS
-def test_equals_the_whole_grid(kind):
-    for seed in range(100):
+@SEEDS
+def test_equals_the_whole_grid(kind, drawn):
+    for seed in drawn:
         scores, positive, (ramp, tail) = problem(seed, 1000, share=0.05)
         ramp, tail = ramp / 50, tail / 50
         A, B, cost_A, cost_B = map(np.array, oracle.ladders(scores, positive, ramp, tail))

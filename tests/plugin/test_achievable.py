@@ -119,6 +119,7 @@ def test_the_optimum_is_found_and_bounded_in_many_problems(seed, known, shape, t
     check_against_the_oracle(seed, known, shape, twist)
 
 
+@pytest.mark.long
 def test_the_problems_are_varied():
     """Some cannot be met, and all kinds of segments, strata and bounds occur."""
     cases = [random_case(s, known, shape=shape, twist=t) for s, known, shape, t in CASES]

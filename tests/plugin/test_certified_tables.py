@@ -13,6 +13,7 @@ from setpoint.counting.opening import source_of
 from setpoint.counting.partitions import Partitions
 from setpoint.plugin.row_split import check_sizes, split_by_hash
 from setpoint.solvers import Confidence
+from thinning import thinned
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
@@ -115,8 +116,10 @@ def test_the_two_sides_are_all_rows_whatever_their_order(tmp_path):
             assert np.array_equal(again, first), name
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("randomized", [False, "auto"])
+@pytest.mark.parametrize(
+    ("engine", "randomized"),
+    thinned([(engine, each) for each in (False, "auto") for engine in ENGINES], 2),
+)
 def test_a_path_on_other_rows(engine, randomized):
     frame = identified()
     named = {**NAMES, **GROUPS, "decide_on": None, "randomized": randomized}

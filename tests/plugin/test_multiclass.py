@@ -341,22 +341,34 @@ def test_what_stopped_the_search_by_posteriors_is_the_reason_by_labels(monkeypat
     assert "oracle calls" not in str(found.report.warnings)
 
 
-def test_a_real_interrupt():
+@pytest.mark.parametrize("when", [1, 3])
+def test_a_real_interrupt(monkeypatch, when):
     """It ends the search: by a warning where there was a rule, else by itself."""
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals reach the main thread only")
     eta, y, _ = posteriors(20_000, 10, seed=13)
-    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+    ask, asked, begun = Achievable.ask, [], threading.Event()
 
-    def interrupted():
-        timer.start()
-        try:
-            solve("macro_f1", np.tile(eta, (10, 1)), np.tile(y, 10), evidence="soft")
-        finally:
-            timer.join()  # on a busy machine the signal may come here only
+    def interrupt():
+        if begun.wait(60):
+            signal.raise_signal(signal.SIGINT)
 
+    def interrupted(self, slopes):
+        asked.append(1)
+        if len(asked) < when:
+            return ask(self, slopes)
+        begun.set()
+        found = ask(self, slopes)
+        thread.join()  # on a busy machine the signal may come here only
+        return found
+
+    monkeypatch.setattr(Achievable, "ask", interrupted)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises((KeyboardInterrupt, StoppedWarning), match=r"^$|interrupted"):
-        interrupted()
+        solve("macro_f1", eta, y, evidence="soft")
+    thread.join()
+    assert len(asked) == when
 
 
 def test_the_trace_closes_in():

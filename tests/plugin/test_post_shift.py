@@ -358,7 +358,7 @@ def test_bad_input():
         model.adapt(X)
 
 
-@pytest.mark.parametrize("n", [120, 400])
+@pytest.mark.parametrize("n", thinned([120, 400], 2))
 def test_smoothing_helps_on_new_rows(n):
     """G-mean of a forest's scores, which rank well and are far from calibrated."""
     X, y = make_classification(12_000, n_informative=6, weights=[0.85], flip_y=0.15, random_state=3)

@@ -102,7 +102,7 @@ def random_problem(seed):
 
 @pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("block", thinned(range(100), 25))
+@pytest.mark.parametrize("block", thinned(range(100), 50))
 def test_a_thousand_random_problems(engine, block):
     for seed in range(10 * block, 10 * block + 10):
         frame, goal, column = random_problem(seed)

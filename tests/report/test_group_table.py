@@ -142,9 +142,9 @@ def test_the_text_does_not_list_thousands_of_things():
         groups=rows,
         warnings=tuple(f"note {i}" for i in range(500)),
     )
-    begin = time.perf_counter()
+    begin = time.process_time()
     text = str(report)
-    took = time.perf_counter() - begin
+    took = time.process_time() - begin
     print(f"text of 300 groups in 60 metrics: {1000 * took:.0f} ms")
     assert took < 2.0
     assert text.count("\n") < 1000
@@ -160,9 +160,9 @@ def test_fifty_groups_are_fast():
     group = np.arange(N) % 50
     goal = FAIR + " and predicted_rate.difference(g) <= 0.5"
     report = evaluate(goal, Y, NEW, sensitive_features={"g": group})
-    begin = time.perf_counter()
+    begin = time.process_time()
     table = GroupTable.of(report)
-    took = time.perf_counter() - begin
+    took = time.process_time() - begin
     print(f"table of 50 groups: {1000 * took:.1f} ms")
     assert len(table.rows) == 50
     assert took < 0.5

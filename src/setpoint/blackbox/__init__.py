@@ -1,6 +1,16 @@
 """Metrics without a formula: bound to rows, under a budget, and cut-offs found with them."""
 
-from setpoint.blackbox.blackbox import BlackBox
-from setpoint.blackbox.errors import MetricError
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox.errors import MetricError
 
 __all__ = ["BlackBox", "MetricError"]
+
+_HOME = {"BlackBox": "blackbox", "MetricError": "errors"}
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__, _HOME)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 
 __all__ = ["main"]
@@ -19,6 +18,9 @@ def main(args: Sequence[str] | None = None) -> None:
     args : sequence of str, optional
         None: those of the process.
     """
+    # Threads of OpenMP that wait for one another spin for a while, which on cores that others
+    # use too takes several times as long as sleeping. It is read when the first one starts.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     missing = [name for name in ("click", "rich") if find_spec(name) is None]
     if missing:
         sys.stderr.write(
@@ -30,13 +32,4 @@ def main(args: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing was written\n")
         raise SystemExit(130) from None
-    try:
-        app.main(args, prog_name="setpoint")
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 1
-    with suppress(OSError, ValueError, AttributeError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    # Threads of Parquet readers that are still busy abort a process that ends in the usual
-    # way, and everything is written by now.
-    os._exit(code)
+    app.main(args, prog_name="setpoint")

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from setpoint.cli.compare import compare
-from setpoint.cli.completion import completion
-from setpoint.cli.demo import demo
+from setpoint.cli.commands import PLACES, LazyCommands
 from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
-from setpoint.cli.evaluate import evaluate
-from setpoint.cli.export import export
-from setpoint.cli.fit import fit, train
-from setpoint.cli.frontier import frontier
-from setpoint.cli.goal import goal
-from setpoint.cli.metrics import metrics
-from setpoint.cli.monitor import monitor
-from setpoint.cli.plan import plan
-from setpoint.cli.predict import predict
-from setpoint.cli.report import report
 from setpoint.cli.session import Session, StoppedByUser
-from setpoint.cli.show import show
-from setpoint.cli.solve import solve
-from setpoint.cli.stream import stream_command
-from setpoint.cli.take import take
 from setpoint.errors import SetpointError
 
 __all__ = ["App", "app"]
@@ -61,7 +47,7 @@ class App(click.Group):
         extra.setdefault("obj", session)
         if os.environ.get("NO_COLOR"):
             extra.setdefault("color", False)
-        with session.listening():
+        with session.listening(), _saying_what_is_compiled():
             code = self._run(session, args, prog_name or "setpoint", complete_var, extra)
         sys.exit(code)
 
@@ -84,7 +70,7 @@ class App(click.Group):
             if session.interrupted:  # what Ctrl-C made of code that was not ready for it
                 return _stopped(session)
             given = sys.argv[1:] if args is None else args
-            name = next((arg for arg in given if arg in self.commands), None)
+            name = next((arg for arg in given if arg in PLACES), None)
             command = self if name is None else self.commands[name]
             with suppress(OSError), click.Context(command):  # its options stand in the message
                 more = session.describe_written() if session.written() else ""
@@ -93,6 +79,17 @@ class App(click.Group):
                 if "--json" in given and name not in (None, "predict"):
                     _error_as_json(name, error, more)
             return ERROR
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by what is known of them without an import."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, PLACES[name].short_help) for name in sorted(PLACES)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command likewise, or an option of the program itself."""
+        names = [name for name in sorted(PLACES) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=PLACES[name].short_help) for name in names]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command of a context; see :meth:`main`."""
@@ -136,6 +133,26 @@ def _session_of(ctx: click.Context) -> Session:
     return Session() if found is None else found
 
 
+class _Notes(logging.Handler):
+    """What is logged becomes a line on stderr, and no note of the result: it happens once."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"{click.style('note:', fg='yellow')} {record.getMessage()}", err=True)
+
+
+@contextmanager
+def _saying_what_is_compiled() -> Iterator[None]:
+    log, handler = logging.getLogger("setpoint.compiled"), _Notes()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
 def _stopped(session: Session) -> int:
     with suppress(OSError):
         click.echo(session.last_words(), err=True)
@@ -150,6 +167,7 @@ def _leave_quietly() -> None:
 @click.group(
     cls=App,
     name="setpoint",
+    commands=cast(Any, LazyCommands()),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     invoke_without_command=True,
     epilog="\b\nFor example:\n"
@@ -177,11 +195,3 @@ def app(ctx: click.Context, debug: bool, version: bool) -> None:
         click.echo(f"setpoint {version_of('setpoint')}")
     elif ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-_COMMANDS = (
-    fit, train, predict, evaluate, show, report, compare, take, solve, frontier, monitor, plan,
-    stream_command, export, goal, metrics, demo, completion,
-)  # fmt: skip
-for _command in _COMMANDS:
-    app.add_command(_command)

@@ -82,17 +82,13 @@ OPTIONS = {
     "data": "DATA",
     "drop": "--drop",
     "estimator": "--estimator",
-    "greater_is_better": "--lower-is-better",
     "judge_by": "--judge-by",
     "keep": "--keep",
-    "limits": "--max-seconds",
-    "on_uncertified": "--uncertified",
     "adapt": "--adapt",
     "at_most": "--at-most",
     "bounds": "--bound",
     "line": "--line",
     "prediction": "--prediction",
-    "seconds": "--max-seconds",
     "sensitive": "--sensitive",
     "target": "--target",
     "test_by": "--test-by",
@@ -104,6 +100,14 @@ OPTIONS = {
 
 Where the command has no such option, but a setting of the name, it is ``--set NAME``.
 """
+
+_SETTINGS = {
+    "greater_is_better": "lower_is_better",
+    "limits": "max_seconds",
+    "on_uncertified": "uncertified",
+    "seconds": "max_seconds",
+}
+"""Arguments of the library that the settings call otherwise."""
 
 _GROUPS = ("--group", "--groups", "--sensitive-feature", "--sensitive-features", "--protected")
 _GROUP = (
@@ -153,7 +157,8 @@ def _setting(argument: str, option: str | None) -> str | None:
         name = option.removeprefix("--").partition(" ")[0]
         there = context is None or f"--{name}" in own
         return name if name in SETTINGS and not there else None
-    names = [name for name, setting in SETTINGS.items() if setting.argument == argument]
+    wanted = _SETTINGS.get(argument, argument)
+    names = [name for name, setting in SETTINGS.items() if setting.argument == wanted]
     return next((name for name in names if f"--{name}" not in own), None)
 
 

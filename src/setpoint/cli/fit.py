@@ -14,7 +14,7 @@ from setpoint.cli.groups import GroupedCommand
 from setpoint.cli.options import as_json, datasets_option, named_files, together
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
-from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.cli.settings import READING, SETTINGS, reading_of, settings_option
 from setpoint.cli.verdicts import accept_option, code_of, infeasible_json, infeasible_text
 from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible
 from setpoint.goals.goal import Goal
@@ -347,9 +347,10 @@ def _engine(settings: dict[str, Any], data: str, goal: Goal) -> bool:
         and p.name not in _COUNTED
     ]
     given += [
-        f"--set {name.replace('_', '-')}"
-        for name, value in settings.items()
-        if name not in _COUNTED_SETTINGS and (name, value) != ("solver", "auto")
+        f"--set {name}"
+        for name, setting in SETTINGS.items()
+        if setting.argument in settings.keys() - _COUNTED_SETTINGS
+        and (name, settings[setting.argument]) != ("solver", "auto")
     ]
     if given:
         names = [p.opts[0] for p in context.command.params if p.name in _COUNTED]

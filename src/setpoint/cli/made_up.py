@@ -13,6 +13,8 @@ from setpoint.program.link import link
 
 if TYPE_CHECKING:
     from setpoint.evidence import Evidence
+    from setpoint.program.program import Program
+    from setpoint.search.outcome import Outcome
 
 __all__ = ["solved", "trained"]
 
@@ -34,10 +36,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     GoalError
         If it can be met on no data, as with a bound outside the range.
     """
-    from setpoint.plugin.parameters import Options
-    from setpoint.plugin.solving import solve_evidence
     from setpoint.program.link import waits_for_class
-    from setpoint.solvers import SearchLimits
 
     named = _labels(goal)
     if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
@@ -55,19 +54,33 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
         "objective": program.objective.shape_name,
         "constraints": [c.function.shape_name for c in program.constraints],
     }
-    options = Options(
-        evidence="label" if n_classes == 2 else "soft",
-        on_infeasible="nearest",
-        limits=SearchLimits() if n_classes == 2 else SearchLimits(calls=_CALLS, seconds=_SECONDS),
-    )
     try:
-        report = solve_evidence(goal, evidence, options).report
+        found = _found(goal, evidence, program)
     except ShapeError as error:
         return {**out, "solver": f"no method takes it: {error}"}
     # The first clause names the method; the rest refers to the rows, which are made up.
-    how = "" if report.status == "nearest" else report.search.why.partition(";")[0]
-    solver = report.search.solver
-    return {**out, "solver": f"{solver}, {how}" if how else solver}
+    how = "" if found.status == "nearest" else found.why.partition(";")[0]
+    return {**out, "solver": f"{found.solver}, {how}" if how else found.solver}
+
+
+def _found(goal: Goal, evidence: Evidence, program: Program) -> Outcome:
+    """What the solver finds that the goal gets: no report, which would load much more."""
+    from setpoint.plugin.parameters import Options
+    from setpoint.solvers import SearchLimits
+
+    if evidence.n_scores is None:
+        from setpoint.exact import solve_exact
+
+        options = Options(on_infeasible="nearest")
+        return solve_exact(
+            program, evidence, randomized=options.randomized, on_infeasible="nearest",
+            tol=options.tol, limits=options.watch(),
+        )  # fmt: skip
+    from setpoint.plugin.searching import search_rule
+
+    limits = SearchLimits(calls=_CALLS, seconds=_SECONDS)
+    options = Options(evidence="soft", on_infeasible="nearest", limits=limits)
+    return search_rule(goal, evidence, options)
 
 
 def trained(goal: Goal) -> dict[str, str]:

@@ -3,11 +3,13 @@
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
+from setpoint.estimators.model_archive import ModelFileError
+from setpoint.estimators.model_facts import ModelFileFacts, describe_model
 from setpoint.estimators.monitor import Alarm, Monitor
 from setpoint.estimators.monitor_display import MonitorDisplay
 from setpoint.estimators.path import BoundPath
 from setpoint.estimators.path_display import BoundPathDisplay
-from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
+from setpoint.estimators.persistence import TRUSTED_TYPES, load_model, save_model
 from setpoint.estimators.planning import Needed, RowsNeeded, rows_needed
 from setpoint.estimators.planning_display import RowsNeededDisplay
 from setpoint.estimators.priors import weights_for_prior
@@ -19,6 +21,7 @@ __all__ = [
     "BoundPath",
     "BoundPathDisplay",
     "ModelFileError",
+    "ModelFileFacts",
     "Monitor",
     "MonitorDisplay",
     "Needed",
@@ -26,6 +29,7 @@ __all__ = [
     "RowsNeededDisplay",
     "UnknownGroupWarning",
     "bound_path",
+    "describe_model",
     "evaluate",
     "goal_scorer",
     "load_model",

@@ -6,10 +6,9 @@ A skops file names the types it holds; only setpoint's own and scikit-learn's ar
 from __future__ import annotations
 
 import io
-import json
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -17,10 +16,13 @@ from typing import Any
 
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.errors import InputError, InputTypeError, quoted
+from setpoint.estimators.model_archive import FACTS, ModelFileError, check_archive, open_archive
+from setpoint.estimators.model_facts import facts_in, facts_of
 from setpoint.estimators.skops_io import skops_io
 from setpoint.inputs.files import atomic_write
+from setpoint.parameters import Number
 
-__all__ = ["TRUSTED_TYPES", "ModelFileError", "load_model", "save_model"]
+__all__ = ["TRUSTED_TYPES", "load_model", "save_model"]
 
 
 def _stored_types() -> tuple[str, ...]:
@@ -34,24 +36,7 @@ TRUSTED_TYPES: tuple[str, ...] = _stored_types()
 """What a model file may hold beside the types that skops trusts, scikit-learn's among them."""
 
 
-FORMAT = 3
-"""Version of model files; a reader refuses any other."""
-
-_MEMBER = "setpoint.json"
-
-
-class ModelFileError(InputError):
-    """A file that is not a model, is damaged, too new, or holds types that are not trusted.
-
-    Attributes
-    ----------
-    path : path or None
-        The file.
-    """
-
-    def __init__(self, message: str = "", *, path: str | os.PathLike[str] | None = None) -> None:
-        super().__init__(message)
-        self.path = path
+_BYTES = Number("a whole number of bytes, 1 or more, or None", 1, integer=True, other=(None,))
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -75,8 +60,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     _check_findable(model)
     data = io.BytesIO(skops_io().dumps(model))
     with zipfile.ZipFile(data, "a") as archive:
-        versions = {"format": FORMAT, "setpoint": version("setpoint")}
-        archive.writestr(_MEMBER, json.dumps(versions))
+        archive.writestr(FACTS, facts_of(model))
     atomic_write(path, data.getvalue())
 
 
@@ -99,7 +83,12 @@ def _check_findable(model: Any) -> None:
             )
 
 
-def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    trusted: Sequence[str] = (),
+    max_bytes: int | None = None,
+) -> Any:
     """Read a model file; nothing in it is executed.
 
     Parameters
@@ -108,6 +97,10 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     trusted : sequence of str
         Further types that may be built, such as those of the inner model's package, by
         their full names.
+    max_bytes : int, optional
+        How many bytes the file may hold once it is expanded; files beyond that are refused
+        before they are. None: 64 MiB, or a hundred times the size of the file, if that is
+        more. The model in memory takes about three times as many while it is read.
 
     Returns
     -------
@@ -116,8 +109,9 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     Raises
     ------
     ModelFileError
-        If the file is damaged or of another format, or holds a type that is neither
-        setpoint's nor scikit-learn's nor in `trusted`; the message names it.
+        If the file is damaged or of another format, holds more than `max_bytes` or a member
+        that belongs to no model, or a type that is neither setpoint's nor scikit-learn's nor
+        in `trusted`; the message names it.
     OSError
         If the file cannot be read.
 
@@ -127,12 +121,17 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
     >>> load_model(__file__)
     Traceback (most recent call last):
     ...
-    setpoint.estimators.persistence.ModelFileError: ... is not a model file, or was cut short
+    setpoint.estimators.model_archive.ModelFileError: ... is not a model file, or was cut short
     """
+    if not _BYTES.takes(max_bytes):
+        raise InputError(f"`max_bytes` is {_BYTES.words}, got {max_bytes!r}")
     data = Path(path).read_bytes()
+    facts: Mapping[str, Any] = {}
     allowed = {*TRUSTED_TYPES, *trusted}
     try:
-        _check_archive(data, path)
+        with open_archive(io.BytesIO(data), path) as archive:
+            facts = facts_in(archive, path)
+            check_archive(archive, path, len(data), max_bytes)
         unknown = skops_io().get_untrusted_types(data=data)
         foreign = sorted(set(unknown) - allowed)
         if foreign:
@@ -142,32 +141,25 @@ def load_model(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> 
                 path=path,
             )
         return skops_io().loads(data, trusted=unknown)
-    except ModelFileError:
+    except ModelFileError as error:
+        error.path = path
         raise
     except Exception as error:  # whatever a damaged file makes of its reader
         raise ModelFileError(
-            f"{path} cannot be read as a model: {type(error).__name__}: {error}", path=path
+            f"{path} cannot be read as a model: {type(error).__name__}: {error}"
+            f"{_written_by(facts)}",
+            path=path,
         ) from error
 
 
-def _check_archive(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Refuse what is not an archive, or one whose checksums do not fit."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            damaged = archive.testzip()
-            versions = archive.read(_MEMBER) if _MEMBER in archive.namelist() else b"{}"
-    except zipfile.BadZipFile:
-        raise ModelFileError(f"{path} is not a model file, or was cut short", path=path) from None
-    if damaged is not None:
-        raise ModelFileError(
-            f"{path} is damaged: the checksum of {damaged} does not fit", path=path
-        )
-    found = json.loads(versions)
-    written = found.get("format", FORMAT)
-    if written != FORMAT:
-        mend = "install a newer one" if written > FORMAT else "fit the model again and save it"
-        raise ModelFileError(
-            f"{path} was written by setpoint {found.get('setpoint', '?')} in format {written}; "
-            f"this is setpoint {version('setpoint')}, which reads format {FORMAT}: {mend}",
-            path=path,
-        )
+def _written_by(facts: Mapping[str, Any]) -> str:
+    """What may explain that a file cannot be read: it was written by other versions."""
+    import sklearn
+
+    here = {"setpoint": version("setpoint"), "scikit_learn": sklearn.__version__}
+    other = [
+        f"{name.replace('_', '-')} {facts[name]} (here {found})"
+        for name, found in here.items()
+        if isinstance(facts.get(name), str) and facts[name] != found
+    ]
+    return f"; it was written by {' and '.join(other)}" if other else ""

@@ -138,7 +138,7 @@ def choose(totals: NDArray[np.float64], out: NDArray[np.int64], best: NDArray[np
     _choose(totals, one, np.zeros_like(one), out, best)
 
 
-@kernel()
+@kernel(plain=True)
 def _decide(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],
@@ -195,7 +195,7 @@ def _choose(
     _decide(totals, one, zero, 0, 0, totals.shape[1], best, out)
 
 
-@kernel()
+@kernel(plain=True)
 def _features(
     scores: NDArray[np.float64],
     W: NDArray[np.float64],

@@ -64,7 +64,7 @@ def _keys(evidence: Evidence) -> NDArray[np.uint64]:
     return keys
 
 
-@kernel()
+@kernel(plain=True)
 def _hash(
     bits: NDArray[np.uint64], kind: NDArray[np.integer[Any]], out: NDArray[np.uint64]
 ) -> None:

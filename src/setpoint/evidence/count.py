@@ -149,7 +149,7 @@ def count_distribution(
     return counts, (counts.copy() if weight is None else squares)
 
 
-@kernel()
+@kernel(plain=True)
 def _count_two(
     scores: NDArray[np.float64], threshold: float, kind: NDArray[np.integer[Any]]
 ) -> tuple[int, int]:
@@ -186,7 +186,7 @@ def _count_kinds(
     return accepted
 
 
-@kernel()
+@kernel(plain=True)
 def _count_pairs(
     stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
@@ -209,7 +209,7 @@ def _count_pairs(
     return True
 
 
-@kernel()
+@kernel(plain=True)
 def _count_distribution(
     stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],

@@ -232,7 +232,7 @@ LABELS = Labels()
 POSTERIORS = Posteriors()
 
 
-@kernel()
+@kernel(plain=True)
 def _add_posteriors(
     scores: Floats,
     code: NDArray[np.integer[Any]] | None,

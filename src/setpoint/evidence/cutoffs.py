@@ -165,7 +165,7 @@ def _pack(
     return keys, shift, low - 1
 
 
-@kernel()
+@kernel(plain=True)
 def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
     """Smallest non-zero and largest magnitude, as bits; (1, 0) if all are zero."""
     low = np.uint64(_MAGNITUDE) - np.uint64(1)
@@ -177,7 +177,7 @@ def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
     return min(np.int64(low), high) + np.int64(1), high
 
 
-@kernel()
+@kernel(plain=True)
 def _fill_keys(
     bits: NDArray[np.int64],
     kind: NDArray[np.integer[Any]],
@@ -191,7 +191,7 @@ def _fill_keys(
         keys[i] = ((rank if bits[i] < 0 else -rank) << shift) + np.int64(kind[i])
 
 
-@kernel()
+@kernel(plain=True)
 def _n_distinct(keys: NDArray[np.int64], shift: int) -> int:
     n = 0 if keys.size == 0 else 1
     for i in range(1, keys.size):
@@ -199,14 +199,14 @@ def _n_distinct(keys: NDArray[np.int64], shift: int) -> int:
     return n
 
 
-@kernel()
+@kernel(plain=True)
 def _score_bits(rank: np.int64, origin: int) -> np.int64:
     """Bits of the score with this (negated) rank; inverse of `_fill_keys`."""
     magnitude = abs(rank) + np.int64(origin) if rank else np.int64(0)
     return magnitude | _SIGN if rank > 0 else magnitude
 
 
-@kernel()
+@kernel(plain=True)
 def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> None:
     """Sweep of sorted keys of two kinds: rows seen and ones seen give both counts.
 
@@ -228,7 +228,7 @@ def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64
         counts[1, j + 1] = ones
 
 
-@kernel()
+@kernel(plain=True)
 def _unpack(
     keys: NDArray[np.int64],
     shift: int,

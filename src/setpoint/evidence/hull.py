@@ -73,7 +73,7 @@ def _unit(extent: float) -> float:
     return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(extent)[1])))
 
 
-@kernel()
+@kernel(plain=True)
 def _chain_of_curve(
     x: NDArray[np.float64], y: NDArray[np.float64], sx: float, sy: float, side: float
 ) -> NDArray[np.int64]:
@@ -107,7 +107,7 @@ def _chain_of_curve(
     return kept[:n].copy()
 
 
-@kernel()
+@kernel(plain=True)
 def _chain(
     x: NDArray[np.float64],
     y: NDArray[np.float64],

@@ -60,7 +60,7 @@ def zeros_of(forms: Floats, totals: Floats, rounding: float = ROUNDING) -> Float
     return zeros
 
 
-@kernel()
+@kernel(plain=True)
 def affine(counts: Floats, start: int, size: int, form: Floats, out: Floats) -> None:
     """Values of a form at cut-offs start to start + size."""
     n_kinds = counts.shape[0]
@@ -74,7 +74,7 @@ def affine(counts: Floats, start: int, size: int, form: Floats, out: Floats) -> 
                 out[i] += slope * row[i]
 
 
-@kernel(error_model="numpy")
+@kernel(plain=True, error_model="numpy")
 def ratio(
     counts: Floats,
     start: int,

@@ -113,7 +113,7 @@ def best_of(
     return BestCutoff(index, value, 0, _least(there, *ratios, required))
 
 
-@kernel()
+@kernel(plain=True)
 def _required(
     counts: Floats,
     start: int,
@@ -131,7 +131,7 @@ def _required(
             good[i] &= num[i] >= -SATISFIED
 
 
-@kernel()
+@kernel(plain=True)
 def _feasible(
     counts: Floats,
     start: int,
@@ -164,7 +164,7 @@ def _feasible(
     return n
 
 
-@kernel()
+@kernel(plain=True)
 def _largest(values: Floats, good: NDArray[np.bool_], size: int) -> float:
     """Largest of the good values, -inf if none; overwrites `values`."""
     for i in range(size):
@@ -179,7 +179,7 @@ def _largest(values: Floats, good: NDArray[np.bool_], size: int) -> float:
     return float(values[0])
 
 
-@kernel()
+@kernel(plain=True)
 def sweep(
     counts: Floats,
     forms: Floats,

@@ -29,4 +29,4 @@ def inner(function: F) -> F:
 
 def inner_sums(function: F) -> F:
     """Compile sums, whose terms may be added in the order that suits the machine."""
-    return kernel(fastmath={"reassoc", "nsz"}, **_INNER)(function)
+    return kernel(place="sums", fastmath={"reassoc", "nsz"}, **_INNER)(function)

@@ -1,22 +1,20 @@
 """Training for the goal itself: the indicator written exactly, and its rivals."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from setpoint.penalty.classifier import ExactPenaltyClassifier
+from setpoint.packages import lazily
 
 if TYPE_CHECKING:
+    from setpoint.penalty.classifier import ExactPenaltyClassifier
     from setpoint.penalty.goal_loss import GoalLoss
 
 __all__ = ["ExactPenaltyClassifier", "GoalLoss"]
 
+# GoalLoss is a module of PyTorch, which is loaded for it and for nothing else here.
+_HOME = {"ExactPenaltyClassifier": "classifier", "GoalLoss": "goal_loss"}
 
-def __getattr__(name: str) -> Any:
-    # GoalLoss is a module of PyTorch, which is loaded for it and for nothing else here.
-    if name == "GoalLoss":
-        from setpoint.penalty.goal_loss import GoalLoss
-
-        return GoalLoss
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

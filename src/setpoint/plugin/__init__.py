@@ -1,11 +1,16 @@
 """Post-hoc on any probability model: the rule over its scores that reaches a goal."""
 
-from setpoint.plugin.certify import Certified, certify
-from setpoint.plugin.choose_evidence import MissedBoundsWarning
-from setpoint.plugin.classifier import PlugInClassifier
-from setpoint.plugin.frontier import frontier
-from setpoint.plugin.group_posteriors import MissingPairWarning
-from setpoint.plugin.solving import Solution, solve
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.plugin.certified import Certified, certify
+    from setpoint.plugin.choose_evidence import MissedBoundsWarning
+    from setpoint.plugin.classifier import PlugInClassifier
+    from setpoint.plugin.group_posteriors import MissingPairWarning
+    from setpoint.plugin.rule_frontier import frontier
+    from setpoint.plugin.solving import Solution, solve
 
 __all__ = [
     "Certified",
@@ -17,3 +22,18 @@ __all__ = [
     "frontier",
     "solve",
 ]
+
+# No module has the name of what it shows: an import of it would take that name's place here.
+_HOME = {
+    "Certified": "certified",
+    "MissedBoundsWarning": "choose_evidence",
+    "MissingPairWarning": "group_posteriors",
+    "PlugInClassifier": "classifier",
+    "Solution": "solving",
+    "certify": "certified",
+    "frontier": "rule_frontier",
+    "solve": "solving",
+}
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__, _HOME)

@@ -20,7 +20,7 @@ from setpoint.inputs.inputs import CheckedData, DecideOn
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
-from setpoint.plugin.frontier import frontier_of_evidence
+from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.solving import solve_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.plugin.thresholds import as_thresholds
@@ -388,7 +388,7 @@ class PlugInClassifier(FitsTables):
             raise GoalError(
                 f"Only binary classification is supported by the goal '{goal}': it refers to a "
                 f"positive class, and y holds {len(classes.labels)} classes "
-                f"({some(list(classes.labels))}); name one with `label`, "
+                f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
             )
         if len(classes.labels) > 2 and goal.is_blackbox:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from setpoint.plugin.learner_oracle import Retraining
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
@@ -14,9 +13,12 @@ from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
+if TYPE_CHECKING:
+    from setpoint.plugin.learner_oracle import Retraining
+
 __all__ = ["Explored", "best_atom", "best_of", "features_of_atoms", "round_choice"]
 
-Explored: TypeAlias = Achievable | Retraining
+Explored: TypeAlias = "Achievable | Retraining"
 
 _SWEEPS = 20
 

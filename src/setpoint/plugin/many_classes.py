@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from setpoint.caller import warn_caller
+from setpoint.caller import warn_caller, without_races
 from setpoint.deciding.decide import of_seen
 from setpoint.errors import InputError
 from setpoint.evidence import Evidence
@@ -162,17 +162,18 @@ def solve_many_classes(
         seen.say(streamed.passes)
         _warn_missed(linked, outcome)
     assert options.started is not None
+    meant = without_races(caught)
     report = report_on_outcome(
         linked,
         outcome,
         streamed,
         Search("plugin", ""),
-        notes=[*(str(w.message) for w in caught), *rows.notes],
+        notes=[*(str(w.message) for w in meant), *rows.notes],
         seconds=time.perf_counter() - options.started,
     )
     how = _how(rows, streamed, found, outcome)
     report = replace(report, sections=(*report.sections, how))
-    for w in caught:
+    for w in meant:
         warn_caller(w.message)
     warn_few_rows(report)
     return outcome.rule, report

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.caller import warn_caller
+from setpoint.caller import warn_caller, without_races
 from setpoint.counting.source import GroupBy, Source
 from setpoint.deciding.decide import of_seen
 from setpoint.errors import InputError
@@ -160,18 +160,19 @@ def decide_counted(
             evidence = tested.evidence
         if certifying is None or not certifying.is_split:
             outcome = _confirmed(outcome, passes.recounted(counted, outcome.rule))
+    meant = without_races(caught)
     report = report_on_outcome(
         linked,
         outcome,
         evidence,
         Search("counted", ""),
-        notes=[str(w.message) for w in caught],
+        notes=[str(w.message) for w in meant],
         seconds=time.perf_counter() - started,
         guarantee=guarantee,
     )
     how = _how(passes, counted, step, outcome, certifying)
     report = replace(report, sections=(*report.sections, how))
-    for w in caught:
+    for w in meant:
         warn_caller(w.message)
     if guarantee is None:
         warn_few_rows(report)

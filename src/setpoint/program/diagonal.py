@@ -10,15 +10,17 @@ row, and no n x n matrix is ever needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy import sparse
 
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
 from setpoint.typing import Floats
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 __all__ = ["DiagonalForm", "diagonal_form"]
 
@@ -155,6 +157,8 @@ class _Rows:
             self.entries.append((np.tile(values[held], len(strata)), where, at))
 
     def csr(self, shape: tuple[int, int]) -> Sparse:
+        from scipy import sparse
+
         if not self.entries:
             return sparse.csr_array(shape)
         values, rows, at = (np.concatenate(x) for x in zip(*self.entries, strict=True))

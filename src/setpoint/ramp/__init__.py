@@ -3,6 +3,16 @@
 Goh, Cotter, Gupta and Friedlander, "Satisfying real-world goals with dataset constraints".
 """
 
-from setpoint.ramp.classifier import RampClassifier
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.ramp.classifier import RampClassifier
 
 __all__ = ["RampClassifier"]
+
+_HOME = {"RampClassifier": "classifier"}
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__, _HOME)

@@ -268,7 +268,8 @@ def _warn_small(inputs: CheckedData) -> None:
             n_rows = int(np.count_nonzero(table.weight))
         if name is not None and n_rows < _FEW_ROWS:
             warn_caller(
-                f"the data set {name!r} has {n_rows} rows: with fewer than {_FEW_ROWS} a bound "
+                f"the data set {name!r} has {n_rows} row{'s' * (n_rows != 1)}: with fewer than "
+                f"{_FEW_ROWS} a bound "
                 "on it says little about rows like them",
                 FewRowsWarning,
             )

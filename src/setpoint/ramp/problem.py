@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.program.accepted import Accepted
 from setpoint.program.functions import Affine, RateFunction, Ratio
@@ -209,7 +208,7 @@ class Problem:
         """Accepted weights (kinds,) by the smoothed ramp, and its slope at each row (N,)."""
         if self.tick is not None:
             self.tick()
-        z = linear_scores(self.X, w)
+        z = _scores(self.X, w)
         S = accepted(z, self.kind, self.weight, t, len(self.totals), z)
         return S, z
 
@@ -220,7 +219,7 @@ class Problem:
 
     def accepted(self, w: Floats, drawn: bool = True) -> Floats:
         """Accepted weights (kinds,) by the ramp, or by the sign of the scores."""
-        z = linear_scores(self.X, w)
+        z = _scores(self.X, w)
         p = ramp(z) if drawn else (z >= 0.0).astype(np.float64)
         if self.weight is not None:
             p *= self.weight
@@ -241,3 +240,10 @@ class Problem:
         sums = np.bincount(kind, weight, len(self.totals))
         scale = np.divide(self.totals, sums, out=np.ones_like(sums), where=sums > 0)
         return replace(self, X=self.X[index], kind=kind, weight=weight * scale[kind])
+
+
+def _scores(X: Any, w: Floats) -> Floats:
+    # Whoever only asks for the rows of a goal needs nothing of scikit-learn.
+    from setpoint.estimators.linear_rule import linear_scores
+
+    return linear_scores(X, w)

@@ -71,7 +71,10 @@ def parquet_batches(
                 raise TableError(f"{name} has columns and no rows")
             wanted = dict.fromkeys([*(c.name for c in columns), *more(list(names), name)])
             first = 0
-            for batch in file.iter_batches(rows or _ROWS, columns=[names[own] for own in wanted]):
+            # Without threads: those of a file left half-way abort a process that ends.
+            for batch in file.iter_batches(
+                rows or _ROWS, columns=[names[own] for own in wanted], use_threads=False
+            ):
                 if batch.num_rows:
                     yield _table(batch, {own: names[own] for own in wanted}, name, notes, first)
                     first += batch.num_rows
@@ -125,7 +128,7 @@ def parquet_sample(paths: Sequence[str], name: str, rows: int = 100_000) -> tupl
     try:
         for path in (paths[i] for i in chosen):
             with parquet.ParquetFile(path) as file:
-                batch = next(file.iter_batches(max(rows // n, 1)), None)
+                batch = next(file.iter_batches(max(rows // n, 1), use_threads=False), None)
                 if batch is not None and batch.num_rows:
                     parts.append(pa.Table.from_batches([batch]).replace_schema_metadata())
         whole = pa.concat_tables(parts, promote_options="permissive") if parts else None

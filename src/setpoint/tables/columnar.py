@@ -41,7 +41,9 @@ def read_parquet(data: bytes, name: str) -> tuple[list[str], list[Any], list[str
     """
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     try:
-        table = parquet.read_table(pa.BufferReader(data))
+        # In this thread: others that are still busy after an error abort a process that ends,
+        # and on bytes in memory they save no time.
+        table = parquet.read_table(pa.BufferReader(data), use_threads=False, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise TableError(

@@ -78,7 +78,7 @@ def write_infeasible_page(
 
 def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
     """The frontier between the bounds that cannot hold together, where the rows are there."""
-    from setpoint.plugin.frontier import frontier_of_evidence
+    from setpoint.plugin.rule_frontier import frontier_of_evidence
     from setpoint.report.nearby import between_bounds
 
     found = between_bounds(goal, error.blame)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 __all__ = ["worker_pool"]
-
-_QUIET = "ignore:resource_tracker:UserWarning"
 
 
 @contextmanager
@@ -28,10 +25,6 @@ def worker_pool(jobs: int | None) -> Iterator[None]:
     if jobs in (None, 1):
         yield
         return
-    # joblib gives its folders up in functions that run at exit, and the shell ends without
-    # them: joblib's own tracker removes the folders then, and would warn of each.
-    before = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = f"{before},{_QUIET}" if before else _QUIET
     try:
         yield
     finally:
@@ -39,7 +32,3 @@ def worker_pool(jobs: int | None) -> Iterator[None]:
 
         # reuse: the one that is there, whatever it was started with.
         get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
-        if before is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
-            os.environ["PYTHONWARNINGS"] = before

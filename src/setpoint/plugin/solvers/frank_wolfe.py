@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.problem import Achievable
@@ -93,6 +92,8 @@ def line_search(score: RateFunction, v: Floats, s: Floats) -> float:
 
     def loss(step: float) -> float:
         return -float(score.value((1.0 - step) * v + step * s))
+
+    from scipy.optimize import minimize_scalar  # slow to load, and few goals need it
 
     found = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
     return min((0.0, 1.0, float(found.x)), key=loss)

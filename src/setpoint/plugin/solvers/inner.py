@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from setpoint.plugin.solvers.losses import Losses
 from setpoint.plugin.solvers.slack import Slack
@@ -106,6 +105,8 @@ class Inner:
                 value += w * float(f.value(at))
                 slope += w * f.gradient(at)[j]
             return value / scale, slope / scale
+
+        from scipy.optimize import minimize  # slow to load, and few goals need it
 
         found = minimize(
             worth,

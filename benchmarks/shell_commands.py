@@ -1,0 +1,138 @@
+"""The commands of the shell's page beside a bare script: CPU seconds and peak memory.
+
+Twenty columns of numbers in a CSV file. The bare script reads it with pandas and fits
+scikit-learn's pipeline, or applies one that joblib stored: what anybody would write. The shell
+also finds and judges the rule. Each runs once, in a fresh process with one thread; where
+nothing was compiled on this machine before, the first figures hold that too. Run it alone:
+``python benchmarks/shell_commands.py [--rows 1000 100000 1000000] [--only predict fit]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from exact_speed import line
+from processes import cost_of, setpoint_command
+
+GOAL = "maximize recall subject to precision >= 0.6"
+
+READ = """
+import sys
+import joblib
+import pandas as pd
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+table = pd.read_csv(sys.argv[1])
+"""
+BARE_FIT = (
+    READ
+    + """
+imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+model = make_pipeline(imputer, StandardScaler(), LogisticRegression(max_iter=2000))
+model.fit(table.drop(columns=["y", "score"]), table["y"])
+joblib.dump(model, sys.argv[2])
+"""
+)
+BARE_PREDICT = (
+    READ
+    + """
+score = joblib.load(sys.argv[2]).predict_proba(table.drop(columns=["y", "score"]))[:, 1]
+pd.DataFrame({"prediction": score >= 0.4, "score": score}).to_csv(sys.argv[3], index=False)
+"""
+)
+BARE_EVALUATE = (
+    READ
+    + """
+from sklearn.metrics import precision_score, recall_score
+decided = joblib.load(sys.argv[2]).predict_proba(table.drop(columns=["y", "score"]))[:, 1] >= 0.4
+y = table["y"] == "yes"
+print(recall_score(y, decided), precision_score(y, decided))
+"""
+)
+
+# Each command, in the words of the shell's page, and the script that does its plain part.
+COMMANDS = {
+    "fit": (
+        "fit {rows} --target y --goal {goal} --drop score --model {model}", BARE_FIT
+    ),
+    "fit --report": (
+        "fit {rows} --target y --goal {goal} --drop score --model {model} --report {page}",
+        BARE_FIT,
+    ),
+    "predict": ("predict {model} {rows} --output {out}", BARE_PREDICT),
+    "predict --keep": ("predict {model} {rows} --keep y --output {out}", BARE_PREDICT),
+    "evaluate": ("evaluate {model} {rows}", BARE_EVALUATE),
+    "evaluate --report": ("evaluate {model} {rows} --report {page}", BARE_EVALUATE),
+    "frontier": ("frontier {model} {rows}", BARE_EVALUATE),
+    "solve": ("solve {rows} --target y --score score --goal {goal}", READ),
+    "monitor": ("monitor {model} {rows}", BARE_EVALUATE),
+    "stream": ("stream {rows} --target y --goal f1 --state {stream}", READ),
+}  # fmt: skip
+
+LARGE, MOST_CPU, MOST_MEMORY = 1_000_000, 1.3, 1.5
+"""The targets hold from so many rows: below, most of a command is its start."""
+
+
+def write_rows(path: Path, n: int) -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.2).astype(int)
+    table = pd.DataFrame(
+        {f"x{j}": np.round(rng.normal(size=n) + 0.5 * (j < 6) * y, 5) for j in range(20)}
+    )
+    score = 1 / (1 + np.exp(-rng.normal(3.0 * y - 1.5, 1.0)))
+    table.assign(score=np.round(score, 6), y=np.where(y, "yes", "no")).to_csv(path, index=False)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000])
+    parser.add_argument("--only", nargs="+", choices=list(COMMANDS), default=list(COMMANDS))
+    args = parser.parse_args()
+    missed = 0
+    for n in args.rows:
+        with tempfile.TemporaryDirectory() as name:
+            at = {
+                what: f"{name}/{file}"
+                for what, file in {
+                    "rows": "rows.csv", "model": "model.skops", "out": "out.csv",
+                    "page": "page.html", "stream": "stream.state",
+                }.items()
+            }  # fmt: skip
+            write_rows(Path(at["rows"]), n)
+            stored = f"{name}/model.joblib"
+            alone = {}
+            # Others need the models of "fit".
+            for command in dict.fromkeys(["fit", *args.only]):
+                words, script = COMMANDS[command]
+                given = [word.format(**at, goal=GOAL) for word in words.split()]
+                ours = cost_of(setpoint_command(*given))
+                if script not in alone:
+                    bare = [sys.executable, "-c", script, at["rows"], stored, at["out"]]
+                    alone[script] = cost_of(bare)
+                theirs = alone[script]
+                for what, ratio, most in (
+                    ("CPU", ours.cpu / theirs.cpu, MOST_CPU),
+                    ("memory", ours.memory / theirs.memory, MOST_MEMORY),
+                ):
+                    good = n < LARGE or ratio <= most
+                    missed += not good
+                    target = f"<= {most:g}" if n >= LARGE else "none for so few rows"
+                    line(f"{n:,} rows, setpoint {command}: {what}", ratio, target, good)
+                print(
+                    f"     setpoint {ours.cpu:.2f} s, {ours.memory:.0f} MB; "
+                    f"the bare script {theirs.cpu:.2f} s, {theirs.memory:.0f} MB",
+                    flush=True,
+                )
+    return missed
+
+
+if __name__ == "__main__":
+    raise SystemExit(bool(main()))

@@ -1,0 +1,122 @@
+"""CPU seconds of small commands, each in a fresh process: nearly all of them is start-up.
+
+`predict` and `evaluate` of 569 rows stand beside a bare script that imports pandas and
+scikit-learn, reads the same pipeline with joblib and applies it to the same CSV. The others
+have a limit in seconds, and stand beside a Python that does nothing. Run it alone:
+``python benchmarks/shell_start.py [--repeats N]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import joblib
+from exact_speed import line
+from processes import cost_of, median_cost, setpoint_command
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from setpoint.tables import tumours
+
+GOAL = "maximize recall subject to precision >= 0.9"
+
+LIMITS = {
+    ("--help",): 0.25,
+    ("--version",): 0.25,
+    ("metrics",): 0.25,
+    ("metrics", "recall"): 0.25,
+    ("predict", "--help"): 0.25,
+    ("goal", GOAL): 0.6,
+    ("goal", "maximize recall subject to recall.difference(sex) <= 0.1"): 0.6,
+}
+"""CPU seconds that a command may take."""
+
+MOST = 1.3
+"""Times the CPU of the bare script."""
+
+BARE_PREDICT = """
+import sys
+import joblib
+import pandas as pd
+import sklearn.pipeline
+
+model = joblib.load(sys.argv[1])
+table = pd.read_csv(sys.argv[2])
+score = model.predict_proba(table)[:, 1]
+decided = pd.DataFrame({"prediction": score >= 0.4, "score": score})
+decided.to_csv(sys.argv[3], index=False)
+"""
+
+BARE_EVALUATE = """
+import sys
+import joblib
+import pandas as pd
+import sklearn.pipeline
+from sklearn.metrics import precision_score, recall_score
+
+model = joblib.load(sys.argv[1])
+table = pd.read_csv(sys.argv[2])
+decided = model.predict_proba(table)[:, 1] >= 0.4
+y = table["diagnosis"] == "malignant"
+print(recall_score(y, decided), precision_score(y, decided))
+"""
+
+
+def prepared(folder: Path) -> None:
+    """A table, setpoint's model of it, and the same pipeline alone."""
+    table = tumours()
+    table.to_csv(folder / "rows.csv", index=False)
+    X, y = table.drop(columns="diagnosis"), table["diagnosis"]
+    numbers = make_pipeline(
+        SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True),
+        StandardScaler(),
+    )
+    model = make_pipeline(
+        ColumnTransformer([("numbers", numbers, list(X))]), LogisticRegression(max_iter=2000)
+    )
+    joblib.dump(model.fit(X, y), folder / "model.joblib")
+    cost_of(
+        setpoint_command(
+            "fit", f"{folder}/rows.csv", "--target", "diagnosis", "--positive", "malignant",
+            "--goal", GOAL, "--model", f"{folder}/model.skops",
+        )
+    )  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=7)
+    repeats = parser.parse_args().repeats
+    missed = 0
+    nothing = median_cost([sys.executable, "-c", "pass"], repeats).cpu
+    print(f"     {'python -c pass':<78} {nothing:9.3f} s")
+    for words, most in LIMITS.items():
+        found = median_cost(setpoint_command(*words), repeats).cpu
+        missed += found > most
+        line(f"setpoint {' '.join(words)}", found, f"<= {most:g} s", found <= most, "s")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepared(folder)
+        rows, model, out = (str(folder / n) for n in ("rows.csv", "model.skops", "out.csv"))
+        for command, script in (
+            (("predict", model, rows, "-o", out), BARE_PREDICT),
+            (("evaluate", model, rows), BARE_EVALUATE),
+        ):
+            bare = [sys.executable, "-c", script, str(folder / "model.joblib"), rows, out]
+            alone = median_cost(bare, repeats).cpu
+            found = median_cost(setpoint_command(*command), repeats).cpu
+            good = found <= MOST * alone
+            missed += not good
+            line(f"setpoint {command[0]}, 569 rows", found / alone, f"<= {MOST:g}", good)
+            print(f"     setpoint {found:.2f} s, the bare script {alone:.2f} s")
+    return missed
+
+
+if __name__ == "__main__":
+    raise SystemExit(bool(main()))

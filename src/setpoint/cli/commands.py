@@ -1,0 +1,99 @@
+"""The commands of the program by name: their modules are imported when they are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+__all__ = ["PLACES", "LazyCommands", "Place"]
+
+
+class Place(NamedTuple):
+    """Where a command is.
+
+    Parameters
+    ----------
+    module, name : str
+        Of the function.
+    short_help : str
+        Its line in the list of commands, so that the list needs no import.
+    """
+
+    module: str
+    name: str
+    short_help: str
+
+
+PLACES = {
+    "fit": Place("fit", "fit", "Fit a model and find the rule for its scores that reaches a goal."),
+    "train": Place("fit", "train", "Train a model for a goal, over the rows as a whole."),
+    "predict": Place(
+        "predict", "predict", "Decide the rows of a table, or of many, by a model file."
+    ),
+    "evaluate": Place(
+        "evaluate",
+        "evaluate",
+        "Judge a model file by a table with labels, or decisions that are a column of tables.",
+    ),
+    "show": Place(
+        "show",
+        "show",
+        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
+    ),
+    "report": Place(
+        "report",
+        "report",
+        "Write the page of a model file: on a table with labels, or as it was judged in the fit.",
+    ),
+    "compare": Place(
+        "compare",
+        "compare",
+        "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
+    ),
+    "take": Place("take", "take", "Move the rule of MODEL to another bound, without a new fit."),
+    "solve": Place(
+        "solve", "solve", "Find the rule for the scores of a model, on tables of any size."
+    ),
+    "frontier": Place(
+        "frontier", "frontier", "Show the best objective as the bound of one constraint moves."
+    ),
+    "monitor": Place("monitor", "monitor", "Watch a model file on new rows, in their order."),
+    "plan": Place("plan", "plan", "Say how many rows it takes to certify a goal on new rows."),
+    "stream": Place("stream", "stream_command", "Learn a table row by row, in constant memory."),
+    "export": Place(
+        "export", "export", "Write the decision rule of a model, to decide where the rows are."
+    ),
+    "goal": Place(
+        "goal", "goal", "Say what a goal means, what it needs, and how it would be solved."
+    ),
+    "metrics": Place(
+        "metrics", "metrics", "Show the metrics that goals are made of, or one of them."
+    ),
+    "demo": Place("demo", "demo", "Run the main job on a table of 569 tumours."),
+    "completion": Place("completion", "completion", "Print the completion script of a shell."),
+}
+"""The commands by their names."""
+
+
+class LazyCommands(Mapping[str, click.Command]):
+    """The commands as click takes them; looking one up imports its module.
+
+    Examples
+    --------
+    >>> "fit" in list(LazyCommands()), LazyCommands()["metrics"].name
+    (True, 'metrics')
+    """
+
+    def __getitem__(self, name: str) -> click.Command:
+        place = PLACES[name]
+        command: click.Command = getattr(import_module(f"setpoint.cli.{place.module}"), place.name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)

@@ -1,0 +1,252 @@
+"""Model files that would expand to more than they say: refused before they do."""
+
+import io
+import json
+import struct
+import tracemalloc
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+import skops.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.naive_bayes import GaussianNB
+
+from setpoint import ModelFileError, describe_model, load_model, save_model
+from setpoint.errors import InputError
+from setpoint.estimators.model_archive import FACTS, SCHEMA
+from setpoint.estimators.skops_io import skops_io
+
+MIB = 1 << 20
+ZEROS = bytes(MIB)
+
+
+def node(file, loader="NdArrayNode", kind="ndarray", **more):
+    module = "builtins" if loader.startswith("Byte") else "numpy"
+    found = {"__class__": kind, "__module__": module, "__loader__": loader}
+    return found | {"type": "numpy", "file": file} | more
+
+
+def schema_of(*nodes):
+    return {
+        "__class__": "list", "__module__": "builtins", "__loader__": "ListNode",
+        "content": list(nodes), "protocol": 2, "_skops_version": "0",
+    }  # fmt: skip
+
+
+def npy(array):
+    data = io.BytesIO()
+    np.save(data, array)
+    return data.getvalue()
+
+
+def archive_of(members, compression=zipfile.ZIP_DEFLATED):
+    """Pairs of name and content; content may be a number: so many MiB of zeros."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", compression) as archive:
+        for name, content in members:
+            with archive.open(name, "w", force_zip64=True) as stream:
+                if isinstance(content, int):
+                    for _ in range(content):
+                        stream.write(ZEROS)
+                else:
+                    stream.write(
+                        content if isinstance(content, bytes) else json.dumps(content).encode()
+                    )
+    return data.getvalue()
+
+
+def refused(path, data, match, **options):
+    """The message, and the most memory that it took beyond the file."""
+    path.write_bytes(data)
+    skops_io()  # its import is none of the file's
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match=match) as caught:
+            load_model(path, **options)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert str(path) in str(caught.value)
+    assert peak < len(data) + 6 * MIB, f"{peak / MIB:.0f} MiB"
+    return str(caught.value)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.skops"
+
+
+@pytest.fixture(scope="module")
+def members():
+    """The members of a model that skops wrote."""
+    model = GaussianNB().fit(np.arange(20.0)[:, None], np.arange(20) % 2)
+    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(model))) as archive:
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def test_a_member_that_nobody_names(path, members):
+    message = refused(path, archive_of([*members, ("extra.bin", 16)]), "nothing names its member")
+    assert "'extra.bin' of 16 MiB" in message
+
+
+def test_a_member_that_is_missing(path, members):
+    assert members[0][0] != SCHEMA
+    refused(path, archive_of(members[1:]), f"names '{members[0][0]}', it has none")
+
+
+def test_facts_of_many_bytes(path, members):
+    refused(path, archive_of([*members, (FACTS, 64)]), "setpoint.json takes 64 MiB, 1.0 MiB")
+    with pytest.raises(ModelFileError, match="takes 64 MiB"):
+        describe_model(path)
+
+
+def test_a_schema_of_many_bytes(path):
+    refused(path, archive_of([(SCHEMA, 32)]), "to read its schema.json; 64 MiB are allowed")
+
+
+def test_an_array_that_the_schema_names(path):
+    data = archive_of([(SCHEMA, schema_of(node("a.npy"))), ("a.npy", 65)])
+    assert len(data) < 100_000
+    refused(path, data, "would take 65 MiB; 64 MiB are allowed, and nothing was expanded")
+
+
+@pytest.mark.parametrize("own", [{}, {"__id__": 0}, {"__id__": "7"}])
+def test_an_array_that_is_named_many_times(path, own):
+    nodes = [node("a.npy", **own) for _ in range(9)]
+    data = archive_of([(SCHEMA, schema_of(*nodes)), ("a.npy", 8)])
+    refused(path, data, "would take 72 MiB")
+
+
+def test_one_object_that_is_named_many_times_is_read_once(path):
+    array = np.zeros(MIB)
+    nodes = [node("a.npy", __id__=7) for _ in range(20)]
+    path.write_bytes(archive_of([(SCHEMA, schema_of(*nodes)), ("a.npy", npy(array))]))
+    found = load_model(path)
+    assert len(found) == 20
+    assert all(a is found[0] for a in found)
+
+
+def test_kinds_that_take_more_than_their_bytes(path):
+    schema = schema_of(node("a", "BytearrayNode", "bytearray"))
+    refused(path, archive_of([(SCHEMA, schema), ("a", 8)]), "would take 72 MiB")
+    schema = schema_of(node("a", kind="complex128"))
+    refused(path, archive_of([(SCHEMA, schema), ("a", 4)]), "would take 68 MiB")
+
+
+def test_the_bound_is_set_by_the_caller(path):
+    array = np.zeros(9 * MIB)
+    data = archive_of([(SCHEMA, schema_of(node("a.npy"))), ("a.npy", npy(array))])
+    refused(path, data, "72 MiB; 64 MiB are allowed")
+    assert load_model(path, max_bytes=80 * MIB)[0].shape == array.shape
+    refused(path, data, r"would take 72 MiB; 1.0 MiB are allowed.*`max_bytes`", max_bytes=MIB)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, True, "64 MiB"])
+def test_a_bound_that_is_none(wrong, path):
+    with pytest.raises(InputError, match="`max_bytes` is a whole number of bytes"):
+        load_model(path, max_bytes=wrong)
+
+
+def test_a_large_file_may_hold_a_hundred_times_its_size(path):
+    noise = np.random.default_rng(0).integers(0, 255, 8 * MIB, dtype=np.uint8)
+    names = [f"{i}.npy" for i in range(11)]
+    arrays = [npy(noise), *[npy(np.zeros(MIB))] * 10]
+    schema = schema_of(*map(node, names))
+    path.write_bytes(archive_of([(SCHEMA, schema), *zip(names, arrays, strict=True)]))
+    assert path.stat().st_size < 9 * MIB
+    assert sum(map(len, arrays)) > 64 * MIB
+    np.testing.assert_array_equal(load_model(path)[0], noise)
+
+
+@pytest.mark.parametrize("name", [SCHEMA, "a.npy"])
+@pytest.mark.parametrize("said", [100, 2 * MIB])
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_directory_that_lies(name, said, more, path):
+    """What follows the size that the directory gives is not expanded, whatever the checksum."""
+    other = "a.npy" if name == SCHEMA else SCHEMA
+    data = bytearray(archive_of([(other, schema_of(node("a.npy"))), (name, 200)]))
+    last = data.rindex(b"PK\x01\x02")
+    data[last + 16 : last + 20] = struct.pack("<I", zlib.crc32(bytes(said + more)))
+    data[last + 24 : last + 28] = struct.pack("<I", said)
+    start = f"its directory gives '{name}' {said:,} bytes, it has more" if more else "Bad CRC-32"
+    refused(path, bytes(data), start)
+
+
+def test_two_members_of_one_name(path, members):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        data = archive_of([*members, members[0]])
+    refused(path, data, f"holds 2 members '{members[0][0]}'")
+    with pytest.raises(ModelFileError, match="holds 2 members"):
+        describe_model(path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_to_compress(method, path, members):
+    refused(path, archive_of(members, method), f"compressed by method {method}")
+
+
+@pytest.mark.parametrize("shape", [(1 << 40,), (3,), (1 << 20, 1 << 30)])
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_a_header_that_promises_more(shape, version, path):
+    data = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    write = {1: np.lib.format.write_array_header_1_0, 2: np.lib.format.write_array_header_2_0}
+    write[version[0]](data, header)
+    data.write(bytes(16))
+    members = [(SCHEMA, schema_of(node("a.npy"))), ("a.npy", data.getvalue())]
+    refused(path, archive_of(members), "its header promises an array of .*, 16 bytes follow")
+
+
+def test_a_header_that_is_long_or_none(path):
+    long = b"\x93NUMPY\x02\x00" + struct.pack("<I", 1 << 31)
+    for data in (long + bytes(20), b"", b"\x80\x04N.", npy(np.arange(3))[:20]):
+        members = [(SCHEMA, schema_of(node("a.npy"))), ("a.npy", data)]
+        refused(path, archive_of(members), "is not an array|cannot be read as a model")
+
+
+def sparse(path, members):
+    own = node("a.npz", "SparseMatrixNode", "csr_matrix")
+    own |= {"__module__": "scipy.sparse._csr", "type": "scipy"}
+    return archive_of([(SCHEMA, schema_of(own)), ("a.npz", archive_of(members))])
+
+
+def test_a_sparse_matrix_is_an_archive_too(path):
+    big = [("data.npy", 65)]
+    refused(path, sparse(path, big), "would take 65 MiB")
+    refused(path, sparse(path, [("other.npy", npy(np.arange(3)))]), "it holds 'other.npy'")
+    refused(path, sparse(path, [("data.npy", npy(np.arange(3))[:-1])]), "promises an array")
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        twice = sparse(path, [("data.npy", npy(np.arange(3)))] * 2)
+    refused(path, twice, "holds 2 members 'data.npy'")
+
+
+def test_sparse_matrices_are_read(path):
+    import scipy.sparse as sp
+
+    matrix = sp.random(300, 40, 0.1, random_state=0, format="csr")
+    save_model({"a": matrix, "b": sp.coo_array(matrix), "c": bytearray(b"abc")}, path)
+    found = load_model(path, trusted=skops.io.get_untrusted_types(file=path))
+    assert (found["a"] != matrix).nnz == 0
+    assert found["c"] == b"abc"
+
+
+@given(data=st.data())
+@settings(max_examples=150)
+def test_mutated_files_are_refused_by_name_or_read(data, members, tmp_path_factory):
+    """With checksums that fit: the schema's text is changed, not the archive's bytes."""
+    path = tmp_path_factory.getbasetemp() / "mutated.skops"
+    name, content = data.draw(st.sampled_from(members))
+    content = bytearray(content)
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(archive_of([(n, bytes(content) if n == name else c) for n, c in members]))
+    try:
+        load_model(path)
+        message = str(path)
+    except ModelFileError as error:
+        message = str(error)
+    assert str(path) in message
