@@ -28,7 +28,8 @@ def test_the_facts_of_a_fit(fitted, tmp_path):
     assert found.judged == fitted.held_out
     assert found.where == "300 rows held out"
     assert found.guarantee is None
-    assert set(found.written) >= {"when", "setpoint", "numpy", "python"}
+    assert set(found.written) == {"when", "setpoint", "scikit-learn", "numpy"}
+    assert "scikit-learn" not in show_model(fitted.model).written
 
 
 def test_they_are_plain_values(fitted):

@@ -182,15 +182,40 @@ def show_model(
             "certifying": 0 if guarantee is None else guarantee.rows,
         },
         guarantee is not None and guarantee.binding in ("", clf._fingerprint),
-        written_by(found),
+        written_by(model, found),
         found.notes,
     )
 
 
-def written_by(model: TableModel) -> dict[str, str]:
-    """When a model was made, and by which versions: the one place that knows where this stands."""
+def written_by(source: Any, model: TableModel) -> dict[str, str]:
+    """When a file was written, and by which versions; of a model in memory when it was fitted.
+
+    Parameters
+    ----------
+    source : str, path or TableModel
+    model : TableModel
+        What it holds.
+
+    Returns
+    -------
+    dict of str to str
+        "when" in UTC, and versions by the names of packages.
+    """
     run = model.classifier.goal_report_.run
-    return {"when": run.when, **run.versions}
+    fitted = {"when": run.when, **run.versions}
+    if source is model:
+        return fitted
+    from setpoint.estimators import describe_model
+
+    facts = describe_model(source)
+    found = {
+        "when": facts.written,
+        "setpoint": facts.setpoint,
+        "scikit-learn": facts.scikit_learn,
+        "numpy": facts.numpy,
+    }
+    said = {name: text for name, text in found.items() if text is not None}
+    return said if "when" in said else fitted  # skops itself writes no facts
 
 
 def _inside(classifier: Any) -> str:
