@@ -82,7 +82,7 @@ class _Kernel:
     left: ClassVar[int] = _ALLOWANCE
 
     def __init__(
-        self, function: Callable[..., Any], options: dict[str, Any], plain: bool, place: str
+        self, function: Callable[..., Any], options: dict[str, Any], plain: bool, place: str = ""
     ) -> None:
         self._function, self._options = cast(FunctionType, function), options
         self._plain, self._place = plain, place

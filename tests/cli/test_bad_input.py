@@ -48,7 +48,7 @@ def test_no_table(refused):
     assert "is empty" in refused(b"")
     assert "t.csv has column names and no rows" in refused(HEAD + "\n")
     assert "looks like a PDF" in refused(b"%PDF-1.7\n\0\0\0")
-    assert "an Excel file" in refused(b"PK\x03\x04...xl/workbook.xml")
+    assert "a damaged Excel file" in refused(b"PK\x03\x04...xl/workbook.xml")
 
 
 def test_columns(refused):
@@ -82,7 +82,7 @@ def test_targets(refused):
 
 def test_encodings_and_separators(run, refused, tmp_path):
     latin = table().encode("latin-1")
-    assert "--set encoding cp1252" in refused(latin)
+    assert "--set encoding=cp1252" in refused(latin)
     ok = ("--target", "y", "--goal", GOAL, "--model", tmp_path / "m.skops", "--drop", "id")
     german = table(200).replace(",", ";").replace(".", ",")
     for data, more in (

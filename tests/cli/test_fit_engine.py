@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from sklearn.pipeline import Pipeline
 
-from setpoint import PlugInClassifier, load_model
+from setpoint import PlugInClassifier, load_model, tables
 from setpoint.solvers import HoldOut
-from setpoint.tables import batches, model_for, read_table
-from setpoint.tables.schema import Column
+from setpoint.tables import Column, model_for, read_table
 
 pd = pytest.importorskip("pandas", reason="of the extra scale")
 pa = pytest.importorskip("pyarrow", reason="of the extra scale")
@@ -284,7 +283,7 @@ def test_a_value_that_no_model_takes(fit, tmp_path, monkeypatch):
     assert done.exit_code == 1
     assert "row 2901: column 'a' holds an infinite number" in done.stderr
     # Beyond the rows that are looked at first.
-    monkeypatch.setattr(batches, "parquet_sample", partial(batches.parquet_sample, rows=500))
+    monkeypatch.setattr(tables, "parquet_sample", partial(tables.parquet_sample, rows=500))
     done = fit(str(tmp_path / "odd"), **{"--set rows-for-fit": 2_000})
     assert done.exit_code == 1
     assert "a piece of the table, row" in done.stderr

@@ -3,13 +3,13 @@
 import gzip
 import json
 import os
+import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from setpoint import load_model
-from setpoint.cli import predict as predict_module
+from setpoint import load_model, tables
 from setpoint.tables import read_table
 
 from .conftest import HEAD, lines_of, write
@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_the_old_file(run, folder, model, tmp_path, monkeypat
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(predict_module, "write_rows", full)
+    monkeypatch.setattr(tables, "write_rows", full)
     out = tmp_path / "p.csv"
     out.write_text("old")
     done = run("predict", model, folder / "new.csv", "-o", out)
@@ -138,3 +138,13 @@ def test_a_full_device(run, folder, model):
     done = run("predict", model, folder / "new.csv", "-o", "/dev/full")
     assert done.exit_code == 1
     assert "error: /dev/full cannot be written: No space left on device\n" in done.stderr
+
+
+def test_a_closed_stdout_is_found_before_any_work(shell, folder, model):
+    command, env = shell
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command, "predict", str(model), "none.csv"],
+        env=env, capture_output=True, check=False, cwd=folder, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "error: stdout is closed, and the rows go there; -o names a file\n"

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from setpoint.cli import predict_many
-from setpoint.tables import batches, read_table
+from setpoint.tables import parquet, read_table
 
 from .conftest import lines_of, write
 
@@ -29,7 +29,7 @@ def out(tmp_path):
 
 
 def test_every_file_is_decided_as_alone(run, model, data, out, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "_ROWS", 25)
+    monkeypatch.setattr(parquet, "_ROWS", 25)
     done = run("predict", model, f"{data}/p*.parquet", data / "c.csv", "--keep", "id", "-o", out)
     assert done.exit_code == 0, done.output
     assert done.stdout == f"Wrote 5 files with 300 rows to {out}.\n"
@@ -76,7 +76,7 @@ def test_a_corrupt_file_is_named_and_the_others_go_on(run, model, data, out):
 def test_a_row_that_cannot_be_decided_is_named_by_its_place_in_the_file(
     run, model, data, out, monkeypatch
 ):
-    monkeypatch.setattr(batches, "_ROWS", 25)
+    monkeypatch.setattr(parquet, "_ROWS", 25)
     frame = pd.read_parquet(data / "p0.parquet")
     frame["age"] = frame["age"].astype(object).where(frame.index != 40, "old").astype(str)
     frame.to_parquet(data / "p0.parquet")

@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from setpoint.cli import stream_live
 from setpoint.estimators.progress import LiveLine
-from setpoint.tables.streaming.state import StreamState
+from setpoint.tables import StreamState
+from setpoint.tasks.stream_run import SaveEvery
 from thinning import thinned
 
 HEAD = "age,city,since,zip,y"
@@ -89,7 +89,7 @@ def test_the_output(run, stream, table, tmp_path):
     assert done.stdout.startswith("The rule was measured on 900 rows, each decided before it was")
     assert f"Saved the state to {tmp_path / 's.state'}; the same command" in done.stdout
     assert done.stderr.splitlines() == [
-        "note: t.csv: column 'zip' has leading zeros, so it is taken as text",
+        "note: t.csv: column 'zip' has leading zeros, so it was read as text",
         "note: the positive class is 'yes'; --positive names another",
     ]
     again = run("stream", table, "--state", tmp_path / "s.state")
@@ -167,8 +167,8 @@ def test_the_exit_code_tells_of_constraints(stream, table, bound, code, verdict)
     ("options", "message"),
     [
         (["--goal", "minimize false_negative_rate", "--solver", "ofo"], "--solver sketch takes it"),
-        (["--window", "9", "--solver", "ofo"], "--window is for --solver sketch, not 'ofo'"),
-        (["--goal", "maximize recall.min(city)"], "city.*; setpoint fit takes such goals$"),
+        (["--window", "9", "--solver", "ofo"], "--window is for --solver sketch, got --solver ofo"),
+        (["--goal", "maximize recall.min(city)"], "city.*; setpoint fit takes such goals, on rows that are kept$"),
         (["--goal", "maximize accuracy", "--solver", "fofo"], "--solver fofo maximises fbeta"),
     ],
 )
@@ -222,7 +222,7 @@ def test_codes_that_are_learnt_as_numbers_are_noted_once(stream, tmp_path):
         "the first rows; --text zip keeps it as text, from the beginning of a stream on"
     ]
     assert notes_of(stream(tmp_path / "z.csv", "--text", "zip", "--positive", "1", state=None)) == [
-        "z.csv: column 'zip' has 100 different values in the first 100 rows; --drop 'zip' leaves "
+        "z.csv: column 'zip' has 100 different values in the first 100 rows; --drop zip leaves "
         "it out if it names them"
     ]
 
@@ -323,7 +323,7 @@ def test_decisions_go_to_a_file(stream, table, tmp_path):
     assert last(stream(table, "-o", "-")).startswith("error: --output is a file")
     for name in ("d.parquet", "d.csv.gz", "d.JSONL"):
         message = last(stream(table, "-o", tmp_path / name))
-        assert message.startswith("error: -o writes CSV; name it .csv, not ")
+        assert message.startswith("error: --output is CSV; name it .csv, not ")
         assert not (tmp_path / name).exists()
     assert "would overwrite DATA" in last(stream(table, "-o", table))
 
@@ -385,7 +385,7 @@ def test_rows_before_a_bad_one_are_saved(stream, table, whole, tmp_path):
         f"{state} was written"
     )
     message = last(stream(table, state=None))
-    assert message.endswith("; --state FILE keeps what was learnt before")
+    assert message.endswith("; --state keeps what was learnt before")
     message = last(stream("-", state="in.state", input=table.read_bytes()))
     assert "; 450 rows before it were learnt, and count as new if they are sent again; " in message
     table.write_text(text_of(ROWS), "utf-8")  # with the line mended
@@ -518,11 +518,30 @@ def test_damaged_states(stream, table, model, tmp_path):
         assert message.endswith("; name another file, or move this one away to begin anew")
         assert state.read_bytes() == data
     message = last(stream(table, state=model))
-    assert "is a model file of setpoint fit, no state of setpoint stream" in message
+    assert "is a model file, no state of setpoint stream" in message
 
 
 def test_the_state_may_not_be_the_table(stream, table):
     assert "would overwrite DATA" in last(stream(table, state=table))
+
+
+def test_one_state_is_for_one_process_at_a_time(begun, stream, table, whole, tmp_path):
+    process, state = begun(), tmp_path / "s.state"
+    process.stdin.write(text_of(ROWS[:350]).encode())
+    process.stdin.flush()
+    while not state.exists():
+        assert process.poll() is None, process.stderr.read()
+    message = f"error: --state: another process learns into {state}; wait for it, or name another"
+    assert last(stream(table)).startswith(message)
+    out, _ = process.communicate("".join(f"{row}\n" for row in ROWS[350:]).encode())
+    assert process.returncode == 0
+    found = json.loads(out)
+    del found["run"]
+    assert found == whole
+    assert json_of(stream("-", input=text_of([]).encode() + b"31,Kiel,,01,no\n"))["rows"] == {
+        "learnt": 901, "unlabelled": 0, "bad": 0,
+    }  # fmt: skip
+    assert not (tmp_path / "s.state.lock").exists()
 
 
 # ------------------------------------------------------------------------------------- stopping
@@ -765,9 +784,9 @@ def test_elsewhere_there_is_none(monkeypatch):
 
 
 def test_when_to_save():
-    every = stream_live.SaveEvery.parse("100")
+    every = SaveEvery.parse("100")
     assert [every.is_due(n) for n in (99, 100)] == [False, True]
     every.saved(100)
     assert not every.is_due(150)
-    assert not stream_live.SaveEvery.parse("9999s").is_due(10**9)
-    assert stream_live.SaveEvery(seconds=0.0).is_due(0)
+    assert not SaveEvery.parse("9999s").is_due(10**9)
+    assert SaveEvery(seconds=0.0).is_due(0)

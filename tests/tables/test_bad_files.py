@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from setpoint.tables import TableError, read_table
+from setpoint.tables import Reader, TableError, excel, read_table
 
 
 def refused(data, match, name="a.csv", **options):
@@ -26,7 +26,6 @@ def zipped(*names):
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (zipped("[Content_Types].xml", "xl/workbook.xml"), "an Excel file; save it as CSV"),
         (zipped("a.csv"), "a zip archive; unpack it"),
         (b"\xd0\xcf\x11\xe0rest", "an Excel file"),
         (b"%PDF-1.7\n", "a PDF"),
@@ -42,6 +41,15 @@ def zipped(*names):
 )
 def test_other_files(data, what):
     refused(data, f"stdin is not a table: it looks like {what}")
+
+
+def test_workbooks_without_what_reads_them(monkeypatch):
+    book = zipped("[Content_Types].xml", "xl/workbook.xml")
+    refused(book, "stdin is a damaged Excel file, or was cut short .*; save it as CSV")
+    monkeypatch.setattr(excel, "find_spec", lambda _name: None)
+    refused(book, "stdin is not a table: it looks like an Excel file; .* pip install openpyxl")
+    with pytest.raises(TableError, match="it looks like an Excel file; save it as CSV"):
+        Reader("-", stdin=io.BytesIO(book))
 
 
 def test_letters_are_not_magic():
@@ -71,12 +79,12 @@ def test_names_without_rows(data):
 def test_zero_bytes():
     refused(b"a,b\n1,2\n3\0,4\n", "line 3 holds a zero byte")
     refused(
-        "a,b\n1,2\n".encode("utf-16-le"), "without a byte order mark; pass --encoding utf-16-le"
+        "a,b\n1,2\n".encode("utf-16-le"), "without a byte order mark; pass `encoding='utf-16-le'`"
     )
 
 
 def test_another_encoding():
-    refused(b"a,b\n1,2\ncaf\xe9,4\n", "stdin, line 3: the byte 0xe9 .* --encoding cp1252")
+    refused(b"a,b\n1,2\ncaf\xe9,4\n", "stdin, line 3: the byte 0xe9 .* `encoding='cp1252'`")
     refused(b"a\n\x81\n", "line 2: the byte 0x81 is not CP1252 text", encoding="cp1252")
     refused(b"a\n1\n", "there is no encoding 'klingon'", encoding="klingon")
     refused(b"a\n1\n", "there is no encoding 'base64'", encoding="base64")

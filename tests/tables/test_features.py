@@ -6,8 +6,8 @@ import pytest
 from sklearn.base import clone
 
 from setpoint.tables import Column, described, kinds_of, model_for, unusable
-from setpoint.tables.dates import DateParts
 from setpoint.tables.learners import LEARNERS, learner_for
+from setpoint.tables.transformers import DateParts
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.tables import Column, TableError, read_table
-from setpoint.tables.delimited import MISSING
+from setpoint.tables.numbers import MISSING
 from thinning import thinned
 
 
@@ -59,7 +59,8 @@ def test_byte_order_marks(codec):
 
 def test_encodings_by_name():
     assert values("x\né\n".encode("cp1252"), encoding="cp1252") == ["é"]
-    assert values("x\né\n".encode("utf-16-le"), encoding="utf-16-le") == ["é"]
+    for name in ("utf-16-le", "utf-16"):
+        assert values("x\né\n".encode("utf-16-le"), encoding=name) == ["é"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -170,6 +171,29 @@ def test_plain_text_needs_no_note():
     assert read("x\na\n1\nb\n").notes == ()
 
 
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        (["12.04.2024", "31.12.2024"], "dates that are not written as 2024-12-31"),
+        (["4/12/2024", "soon", "12/31/2024 10:30"], "dates that are not written as 2024-12-31"),
+        (["2024/12/31"], "dates that are not written as 2024-12-31"),
+        (["5%", "7.5 %", "n/k"], "percentages"),
+        (["12 €", "1.200,50 €"], "numbers with a unit"),
+        (["$12", "USD 1,000"], "numbers with a unit"),
+    ],
+)
+def test_what_looks_like_a_date_or_a_number_is_noted(written, what):
+    table = read("x;y\n" + "".join(f"{value};0\n" for value in written))
+    assert table.frame["x"].tolist() == written
+    note = f"column 'x' has {what} (first: {written[0]!r} in line 2), so it was read as text"
+    assert table.notes == ("separator ';'", note)
+
+
+@pytest.mark.parametrize("words", [["12a", "B12"], ["1.2.3", "v1.2"], ["5 €", "cheap", "dear"]])
+def test_other_text_is_not(words):
+    assert read("x\n" + "\n".join(words) + "\n").notes == ()
+
+
 def test_leading_zeros_are_noted():
     assert read("zip\n01067\n80331\n").notes == (
         "column 'zip' has leading zeros, so it was read as text",
@@ -200,7 +224,7 @@ def test_no_decimal_commas_where_commas_separate():
 
 @pytest.mark.parametrize("text", ["x;y\n1,234;1\n", "x;y\n1.234;1,5\n"])
 def test_marks_that_may_mean_either_are_refused(text):
-    with pytest.raises(ValueError, match=r"line 2: '1.234' in column 'x' may be 1234 .*--decimal"):
+    with pytest.raises(ValueError, match=r"line 2: '1.234' in column 'x' may be 1234 .*`decimal="):
         read(text)
 
 

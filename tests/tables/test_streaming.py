@@ -16,12 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from setpoint.tables import TableError, read_table
-from setpoint.tables.streaming.encoder import HASHED, StreamEncoder
-from setpoint.tables.streaming.records import Block, blocks_of, rows_of
-from setpoint.tables.streaming.schema import StreamColumn, two_classes
-from setpoint.tables.streaming.stream import Stream
-from setpoint.tables.streaming.text import Interrupted
+from setpoint.tables import Column, Interrupted, Reader, TableError, read_table
+from setpoint.tables.encoder import HASHED, StreamEncoder
+from setpoint.tables.labels import two_classes
+from setpoint.tables.records import Block, blocks_of, rows_of
 
 SRC = Path(__file__).parents[2] / "src"
 TABLE = (
@@ -45,7 +43,7 @@ class Drips(io.RawIOBase):
 
 def stream(data, *, sizes=(), **options):
     data = data if isinstance(data, bytes) else data.encode()
-    return Stream("-", stdin=Drips(data, sizes), **options)
+    return Reader("-", stdin=Drips(data, sizes), **options)
 
 
 def dense(X):
@@ -100,7 +98,7 @@ def test_quotes_across_pieces(rows, sizes, last_end):
         pieces.append(text[at : at + size])
         at += size
     blocks = list(blocks_of(iter(pieces), ",", "t.csv"))
-    found = [rows_of(block, ["a", "b"], ",", "t.csv") for block in blocks]
+    found = [rows_of(block, 2, ",") for block in blocks]
     got = [
         (a, b)
         for part in found
@@ -121,7 +119,7 @@ def test_quotes_amid_a_value(sizes):
     got = [line for batch in found.batches(schema) for line in batch.text.decode()]
     assert "".join(got) == text.split("\n", 1)[1]
     blocks = blocks_of(iter([text.encode()]), ",", "t.csv")
-    rows = [rows_of(block, ["x", "y"], ",", "t.csv") for block in blocks]
+    rows = [rows_of(block, 2, ",") for block in blocks]
     values = [v for part in rows for v in part.columns[0].to_pylist()]
     assert values == ["x", '5" pipe', 'a "b"\nc', '7"', "d"]
 
@@ -141,7 +139,7 @@ def test_encodings_by_name():
         read_stream("x,y\né,0\nb,1\n".encode("cp1252"), head={"encoding": "cp1252"})[2][:2]
         == b"\xc3\xa9"
     )
-    refused(b"x,y\n1,0\n\xe9,1\n", "stdin, line 3: the byte 0xe9 .* --encoding cp1252")
+    refused(b"x,y\n1,0\n\xe9,1\n", "stdin, line 3: the byte 0xe9 .* `encoding='cp1252'`")
     refused(b"x,y\n", "there is no encoding 'klingon'", head={"encoding": "klingon"})
     refused(b"x,y\n", "there is no encoding 'base64'", head={"encoding": "base64"})
     refused(b"x,y\n1,0\n\0,1\n", "line 3 holds a zero byte")
@@ -153,7 +151,7 @@ def test_files_plain_and_gzipped(tmp_path):
     expected = read_stream(TABLE)
     for name, packed in {"a.csv": data, "b.gz": gzip.compress(data), "c.gz": pair}.items():
         (tmp_path / name).write_bytes(packed)
-        found = Stream(tmp_path / name)
+        found = Reader(tmp_path / name)
         assert found.name == name
         batches = list(found.batches(found.schema("y")))
         assert b"".join(batch.text for batch in batches) == expected[2]
@@ -186,14 +184,14 @@ def test_no_tables(data, what):
 
 
 def test_the_target_is_not_dropped():
-    refused("x,y\n1,0\n2,1\n", "--drop: column 'y' is the target", drop=["y"])
+    refused("x,y\n1,0\n2,1\n", "`drop`: column 'y' is the target", drop=["y"])
 
 
 def test_paths(tmp_path):
     with pytest.raises(TableError, match="there is no such file"):
-        Stream(tmp_path / "none.csv")
+        Reader(tmp_path / "none.csv")
     with pytest.raises(TableError, match="is a folder"):
-        Stream(tmp_path)
+        Reader(tmp_path)
     with pytest.raises(TableError, match="the separator is one character"):
         stream("a\n", separator=";;")
 
@@ -213,7 +211,7 @@ def test_a_slow_pipe_is_not_waited_for():
     thread = threading.Thread(target=write)
     thread.start()
     with os.fdopen(reading, "rb") as pipe:
-        found = Stream("-", stdin=pipe, first_rows=2)
+        found = Reader("-", stdin=pipe, first_rows=2)
         for batch in found.batches(found.schema("y")):
             heard.append(batch.X[:, 0].tolist())
             turn.release()
@@ -235,7 +233,7 @@ def test_each_read_is_in_its_context():
             seen.append(len(depth))
             return super().read1(size)
 
-    found = Stream("-", stdin=Pipe(TABLE.encode(), [9] * 30), waiting=waiting)
+    found = Reader("-", stdin=Pipe(TABLE.encode(), [9] * 30), waiting=waiting)
     for _ in found.batches(found.schema("y")):
         assert not depth
     assert set(seen) == {1}
@@ -390,7 +388,7 @@ def test_notes_say_what_was_assumed():
     found = stream("zip,gone,y\n01067,,0\n80331,,1\n")
     found.schema("y")
     assert found.notes == [
-        "column 'zip' has leading zeros, so it is taken as text",
+        "column 'zip' has leading zeros, so it was read as text",
         "column 'gone' is empty in the first rows, so it is taken as text",
     ]
 
@@ -434,10 +432,10 @@ def test_two_classes(found, options, classes):
         (["no"], {"positive": "no"}, "one class only, 'no'"),
         ([], {}, "hold no label in column 'y'; name both classes"),
         (["a", "b", "c"], {}, r"hold 3 classes in column 'y' \('a', 'b', 'c'\); a stream learns"),
-        (["b", "a"], {}, "hold 'a' and 'b' in column 'y': .*--positive a or --positive b"),
-        (["a", "b"], {"positive": "c"}, "--positive: column 'y' holds no class 'c'"),
-        (["a", "b"], {"classes": ["a"]}, "--classes: two different classes"),
-        (["a", "b"], {"classes": ["a", "a"]}, "--classes: two different classes"),
+        (["b", "a"], {}, "hold 'a' and 'b' in column 'y': .*`positive='a'` or `positive='b'`"),
+        (["a", "b"], {"positive": "c"}, "`positive`: column 'y' holds no class 'c'"),
+        (["a", "b"], {"classes": ["a"]}, "`classes`: two different classes"),
+        (["a", "b"], {"classes": ["a", "a"]}, "`classes`: two different classes"),
     ],
 )
 def test_not_two_classes(found, options, what):
@@ -453,8 +451,8 @@ def test_another_source_has_the_same_columns_in_any_order():
     for names, dropped, what in [
         (["y", "ok", "city"], [], "b.csv has no column 'age'"),
         (["ok", "city", "age"], [], "b.csv has no column 'y'"),
-        (["y", "ok", "city", "age", "more"], [], "has a column 'more', which .* --drop 'more'"),
-        (["y", "ok", "city", "age"], ["ok"], "--drop: column 'ok' was learnt from"),
+        (["y", "ok", "city", "age", "more"], [], "has a column 'more', which .* `drop='more'`"),
+        (["y", "ok", "city", "age"], ["ok"], "`drop`: column 'ok' was learnt from"),
     ]:
         with pytest.raises(TableError, match=what):
             schema.check(names, dropped, "b.csv")
@@ -490,8 +488,8 @@ def test_another_source_is_recognized():
 
 def test_features_of_every_kind():
     columns = [
-        StreamColumn("a", "number"), StreamColumn("c", "category"), StreamColumn("b", "boolean"),
-        StreamColumn("d", "date"),
+        Column("a", "number"), Column("c", "category"), Column("b", "boolean"),
+        Column("d", "date"),
     ]  # fmt: skip
     encoder = StreamEncoder(columns)
     X, misfits = encoder.encode(
@@ -510,19 +508,19 @@ def test_features_of_every_kind():
 
 
 def test_only_numbers_are_dense():
-    X, _ = StreamEncoder([StreamColumn("a", "number")]).encode({"a": pa.chunked_array([["1"]])})
+    X, _ = StreamEncoder([Column("a", "number")]).encode({"a": pa.chunked_array([["1"]])})
     assert isinstance(X, np.ndarray)
 
 
 def test_the_column_counts_in_a_hash():
-    columns = [StreamColumn("a", "category"), StreamColumn("b", "category")]
+    columns = [Column("a", "category"), Column("b", "category")]
     X, _ = StreamEncoder(columns).encode({c.name: pa.chunked_array([["v"]]) for c in columns})
     assert X.nnz == 2
 
 
 def test_values_that_meet_in_one_place_add_up():
     names = [f"c{i}" for i in range(600)]
-    encoder = StreamEncoder([StreamColumn(name, "category") for name in names])
+    encoder = StreamEncoder([Column(name, "category") for name in names])
     X, _ = encoder.encode({name: pa.chunked_array([["v", "w"]]) for name in names})
     assert X.nnz < 1200
     assert X.sum(axis=1).tolist() == [600, 600]
@@ -532,10 +530,10 @@ def test_values_that_meet_in_one_place_add_up():
 def test_hashes_are_the_same_in_every_process():
     code = (
         "import pyarrow as pa\n"
-        "from setpoint.tables.streaming.encoder import StreamEncoder\n"
-        "from setpoint.tables.streaming.schema import StreamColumn\n"
+        "from setpoint.tables.encoder import StreamEncoder\n"
+        "from setpoint.tables import Column\n"
         "text = {'city': pa.chunked_array([['Bonn', 'Köln', None, 'neu']])}\n"
-        "X, _ = StreamEncoder([StreamColumn('city', 'category')]).encode(text)\n"
+        "X, _ = StreamEncoder([Column('city', 'category')]).encode(text)\n"
         "print(X.indices.tolist())\n"
     )
     checksums = {
@@ -554,8 +552,6 @@ def test_numbers_are_those_that_tables_have():
     found = stream("x,y\n1,0\n2,1\n" + text[4:], first_rows=2)
     schema = found.schema("y")
     X = np.vstack([batch.X for batch in found.batches(schema)])[2:]
-    from setpoint.tables import Column
-
     table = read_table("-", stdin=io.BytesIO(text.encode()), columns=[Column("x", "number")])
     values = table.frame["x"].to_numpy(dtype=float)
     np.testing.assert_array_equal(X[:, 0], np.nan_to_num(values))
@@ -572,12 +568,12 @@ def test_numbers_are_those_that_tables_have():
     ],
 )  # fmt: skip
 def test_numbers_that_look_like_codes(word, is_code):
-    encoder = StreamEncoder([StreamColumn("my zip", "number"), StreamColumn("x", "number")])
+    encoder = StreamEncoder([Column("my zip", "number"), Column("x", "number")])
     text = pa.chunked_array([["1", "0"], ["0.1", word]])
     encoder.encode({"my zip": text, "x": text})
     found = {
         3: f"column 'my zip': {word!r} looks like a code and is learnt as a number, as in the "
-        "first rows; --text 'my zip' keeps it as text, from the beginning of a stream on"
+        "first rows; `text='my zip'` keeps it as text, from the beginning of a stream on"
     }
     assert encoder.codes == (found if is_code else {})
     encoder.encode({"my zip": text, "x": text})
@@ -586,7 +582,7 @@ def test_numbers_that_look_like_codes(word, is_code):
 
 @pytest.mark.parametrize("word", ["0x1F", "NAN", "1_000", "1,5", "one", "1e", "--1"])
 def test_words_that_are_not_numbers(word):
-    encoder = StreamEncoder([StreamColumn("x", "number")])
+    encoder = StreamEncoder([Column("x", "number")])
     X, misfits = encoder.encode({"x": pa.chunked_array([["1", word, "3"]])})
     assert X.tolist() == [[1, 0], [0, 1], [3, 0]]
     assert misfits == {1: f"column 'x': {word!r} is not a number, as it was in the first rows"}
@@ -594,7 +590,7 @@ def test_words_that_are_not_numbers(word):
 
 def test_dates_with_and_without_zone():
     texts = ["2024-01-01T02:00:00+02:00", "2024-01-01", "2024-01-01 12:00", None, "2024-13-01"]
-    encoder = StreamEncoder([StreamColumn("d", "date")])
+    encoder = StreamEncoder([Column("d", "date")])
     X, misfits = encoder.encode({"d": pa.chunked_array([texts])})
     one = [encoder.encode({"d": pa.chunked_array([pa.array([v], pa.string())])})[0] for v in texts]
     np.testing.assert_array_equal(X, np.vstack(one))
@@ -604,5 +600,5 @@ def test_dates_with_and_without_zone():
 
 
 def test_a_block_without_rows():
-    rows = rows_of(Block(b"\n\n", 5), ["a"], ",", "t.csv")
+    rows = rows_of(Block(b"\n\n", 5), 1, ",")
     assert (len(rows.lines), len(rows.columns[0])) == (0, 0)

@@ -127,3 +127,10 @@ def test_the_demo_table_is_the_same_each_time():
     pd.testing.assert_frame_equal(tumours(), tumours())
     text = tumours().to_csv(index=False)
     pd.testing.assert_frame_equal(read(text).frame, tumours(), check_dtype=False)
+
+
+def test_a_frame_whose_columns_have_one_name_twice():
+    X, y = rows()
+    frame = pd.concat([X, X[["city"]]], axis=1)
+    with pytest.raises(TableError, match="the frame has more than one column named 'city'"):
+        fitted(X, y).predict(frame)

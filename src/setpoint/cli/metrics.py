@@ -36,7 +36,7 @@ def metrics(name: str | None, as_json: bool) -> None:
         hint = why_unknown(name)
         if ":" in name or name == "blackbox":
             function = name if ":" in name else "shop:revenue"
-            hint = f"a function of your own is named by setpoint fit --metric {function}"
+            hint = f"a function of your own is named by setpoint train --metric {function}"
         raise CommandError(f"there is no metric {name!r}: {hint}")
     entries = list(TABLE.values()) if name is None else [TABLE[name]]
     if as_json:
@@ -107,6 +107,6 @@ def _all(entries: list[Entry]) -> str:
         "↑ higher is better, ↓ lower is better. k is the positive class of two, or the one that",
         "label= names. Any metric can be measured on part of the rows, .on(country='IN'), and by",
         "group, .difference(sex). Other names, such as tpr, are understood: setpoint metrics tpr",
-        "A metric of your own is a Python function: setpoint fit --metric shop:revenue",
+        "A metric of your own is a Python function: setpoint train --metric shop:revenue",
     ]
     return "\n".join(out)

@@ -12,7 +12,6 @@ from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error, writing
 from setpoint.cli.options import new_groups_option, trust_option
 from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
-from setpoint.cli.rows import FORMATS, write_rows
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
 
@@ -99,6 +98,8 @@ def predict(
         model, data[0], keep=keep, adapt=adapt, at_most=at_most, unknown_group=unknown_group,
         trust=trust, reading=reading, journal=current(),
     ).columns  # fmt: skip
+    from setpoint.tables import write_rows
+
     session = current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
@@ -114,7 +115,11 @@ def predict(
 
 def _format(output: str, as_json: bool) -> str:
     """The format that the name of the output asks for."""
+    from setpoint.tables import FORMATS
+
     if output == "-":
+        if sys.stdout is None:
+            raise CommandError("stdout is closed, and the rows go there; -o names a file")
         return ".jsonl" if as_json else ".csv"
     kind = next((ending for ending in FORMATS if output.lower().endswith(ending)), None)
     if kind is None and Path(output).exists() and not Path(output).is_file():

@@ -14,7 +14,6 @@ import click
 
 from setpoint.cli.errors import CommandError, message_of
 from setpoint.cli.files import keep_old_on_error, writing
-from setpoint.cli.rows import write_rows
 from setpoint.cli.session import StoppedByUser, current
 from setpoint.tasks.reading import Reading, columns_named
 
@@ -175,7 +174,7 @@ def _decide(
     with keep_old_on_error(target), writing(target) as file:
         if kind == ".parquet":
             return _decide_batches(model, path, keep, file, tell)
-        from setpoint.tables import read_table
+        from setpoint.tables import read_table, write_rows
 
         table = read_table(  # without a step of its own: the files are the steps
             path,
@@ -198,8 +197,7 @@ def _decide_batches(
     tell: Callable[[int], None],
 ) -> int:
     """Decide a Parquet file some rows at a time."""
-    from setpoint.tables.batches import parquet_batches
-    from setpoint.tables.extras import needed
+    from setpoint.tables import needed, parquet_batches
     from setpoint.tasks.prediction import decide_rows
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,16 +13,15 @@ from setpoint.cli.options import as_json
 from setpoint.cli.output import print_json
 from setpoint.cli.session import StoppedByUser, current
 from setpoint.cli.settings import with_reading
-from setpoint.cli.stream_begin import Asked, opened
-from setpoint.cli.stream_live import SaveEvery, SignalHandler
-from setpoint.cli.stream_output import Decisions
-from setpoint.cli.stream_run import Run
+from setpoint.cli.stream_live import SignalHandler
 from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
 from setpoint.tasks.reading import Reading
 
-__all__ = ["stream_command"]
+if TYPE_CHECKING:
+    from setpoint.tasks.stream_run import Run
 
-_NOT_CSV = (".parquet", ".gz", ".json", ".jsonl", ".ndjson", ".xlsx")
+
+__all__ = ["stream_command"]
 
 
 @click.command(
@@ -124,23 +122,43 @@ def stream_command(
     check_outputs({"--state": state, "--output": output}, {"DATA": data})
     if output == "-":
         raise CommandError("--output is a file: the report goes to stdout")
-    if output is not None and output.lower().endswith(_NOT_CSV):
-        raise CommandError(f"-o writes CSV; name it .csv, not {output}")
-    every = SaveEvery.parse(save_every)
-    both = None if classes is None else [label.strip() for label in classes.split(",")]
-    asked = Asked(target, goal, positive, both, drop, text, solver, learner, window, constant_step)
-    stopping = SignalHandler()
+    from setpoint.tables import Interrupted
+    from setpoint.tasks import stream
+
     session = current()
     session.check()
-    with stopping.listening(), ExitStack() as files:
-        run = opened(data, state, asked, reading, first_rows, stopping)
-        start = time.perf_counter()
-        for path in filter(None, (state, output)):
-            session.expect(path)
-        if output is not None:
-            run.output = files.enter_context(closing(Decisions(output, run.state.output)))
-        run.go(every, skip_bad, stopping)
-        session.seconds["learning"] = time.perf_counter() - start
+    for path in filter(None, (state, output)):
+        session.expect(path)
+    stopping = SignalHandler()
+    with stopping.listening():
+        try:
+            run = stream(
+                data,
+                target,
+                goal=goal,
+                positive=positive,
+                classes=None
+                if classes is None
+                else [label.strip() for label in classes.split(",")],
+                state=state,
+                save_every=save_every,
+                output=output,
+                drop=drop,
+                text=text,
+                first_rows=first_rows,
+                skip_bad=skip_bad,
+                solver=solver,
+                learner=learner,
+                window=window,
+                constant_step=constant_step,
+                encoding=reading.encoding,
+                separator=reading.separator,
+                decimal=reading.decimal,
+                stopping=stopping,
+                journal=session,
+            )
+        except Interrupted:
+            raise StoppedByUser from None
     _tell(run, data, output, as_json)
     if run.stopped:
         raise StoppedByUser
@@ -155,8 +173,6 @@ def _tell(run: Run, data: str, output: str | None, as_json: bool) -> None:
         if run.stopped:
             return
         raise CommandError(f"{run.stream.name}: no row has a label in column {schema.target!r}")
-    for remark in run.remarks():
-        session.note(remark)
     report = run.report()
     report_values, run_of_report = report_json(report)
     seconds = session.seconds["learning"]

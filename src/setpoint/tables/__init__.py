@@ -1,32 +1,58 @@
 """Tables from outside: read, checked, brought into a model's columns, classified."""
 
 from setpoint.tables.errors import TableError
+from setpoint.tables.extras import needed
 from setpoint.tables.features import described, model_for, transformer_for, unusable
 from setpoint.tables.generators import tumours
-from setpoint.tables.learners import LEARNERS
+from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
+from setpoint.tables.labels import labels_as, labels_of, scores_of
+from setpoint.tables.learners import LEARNERS, learner_for
+from setpoint.tables.model import AsInTable, TableModel
+from setpoint.tables.parquet import parquet_batches, parquet_sample
 from setpoint.tables.profile import odd_columns, profile_of
+from setpoint.tables.reader import Reader
 from setpoint.tables.reading import read_table
-from setpoint.tables.schema import Column, conform, kinds_of
+from setpoint.tables.schema import Column, Schema, kinds_of
+from setpoint.tables.state import StreamState
 from setpoint.tables.suspects import suspects
-from setpoint.tables.table import Table
-from setpoint.tables.table_model import TableModel, labels_of
+from setpoint.tables.table import Table, absent, conform
+from setpoint.tables.text import Interrupted
+from setpoint.tables.writing import FORMATS, Dialect, write_rows
 
 __all__ = [
+    "FORMATS",
+    "KIND_MESSAGES",
     "LEARNERS",
+    "AsInTable",
     "Column",
+    "Dialect",
+    "Interrupted",
+    "Reader",
+    "Schema",
+    "StreamState",
     "Table",
     "TableError",
     "TableModel",
+    "absent",
+    "as_kind",
     "conform",
     "described",
+    "first_misfit",
     "kinds_of",
+    "labels_as",
     "labels_of",
+    "learner_for",
     "model_for",
+    "needed",
     "odd_columns",
+    "parquet_batches",
+    "parquet_sample",
     "profile_of",
     "read_table",
+    "scores_of",
     "suspects",
     "transformer_for",
     "tumours",
     "unusable",
+    "write_rows",
 ]

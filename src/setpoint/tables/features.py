@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setpoint.errors import InputError
-from setpoint.tables.dates import DateParts
-from setpoint.tables.floats import AsFloats
 from setpoint.tables.learners import learner_for
-from setpoint.tables.schema import Column
+from setpoint.tables.schema import ID_SHARE, ID_VALUES, Column
+from setpoint.tables.transformers import AsFloats, DateParts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +20,6 @@ __all__ = ["described", "model_for", "transformer_for", "unusable"]
 _MOST_VALUES = 50  # columns that one category may become
 _MOST_CODES = 254  # what histograms take, with one bin for missing
 _RARE = 5  # rows below which a value shares its column with other rare ones
-_ID_VALUES, _ID_SHARE = 50, 0.9  # text with more different values than both names its rows
 
 _NOUNS = {
     "number": ("number", "numbers"),
@@ -194,9 +192,9 @@ def _why_unusable(values: pd.Series[Any], column: Column) -> str:
         return "the same value in every row"
     if column.kind == "category":
         different = int(values.nunique())
-        if different > max(_ID_VALUES, _ID_SHARE * there):
+        if different > max(ID_VALUES, ID_SHARE * there):
             return f"{different:,} different values in {there:,} rows"
-    if values.dtype.kind == "i" and len(values) > _ID_VALUES and (np.diff(values) == 1).all():
+    if values.dtype.kind == "i" and len(values) > ID_VALUES and (np.diff(values) == 1).all():
         return "it counts the rows"
     return ""
 

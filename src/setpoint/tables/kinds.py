@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
-from setpoint.tables.numbers import Decimal, as_numbers, looks_like_number, why_not
+from setpoint.tables.numbers import (
+    Decimal,
+    as_numbers,
+    has_mark,
+    is_ambiguous,
+    looks_like_number,
+    why_not,
+)
+from setpoint.typing import Codes
 
-__all__ = ["KIND_MESSAGES", "Guess", "Kind", "as_kind", "first_misfit", "guessed"]
+__all__ = [
+    "KIND_MESSAGES",
+    "Guess",
+    "Kind",
+    "as_kind",
+    "first_misfit",
+    "guessed",
+    "guesses_of",
+    "notes_of",
+]
 
 Kind = Literal["number", "boolean", "date", "category"]
 
@@ -22,6 +41,15 @@ KIND_MESSAGES = {
 
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 _DATE = r"^\d{4}-\d{2}-\d{2}([T ].*)?$"
+
+_AMOUNT = r"[+-]?\d[\d.,' ]*"
+_UNIT = r"([€$£¥₹]|EUR|USD|GBP|CHF)"
+_ALMOST = (
+    ("dates that are not written as 2024-12-31", r"^(\d{1,2}[./-]\d{1,2}|\d{4}[./]\d{1,2})[./-]\d"),
+    ("percentages", rf"^\s*{_AMOUNT}%\s*$"),
+    ("numbers with a unit", rf"^\s*({_UNIT}\s*{_AMOUNT}|{_AMOUNT}{_UNIT})\s*$"),
+)
+"""What is a date or a number to a reader, and in which order or unit only the reader knows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +72,90 @@ class Guess:
     decimal: str = ""
     why: str = ""
     row: int | None = None
+
+
+def guesses_of(
+    stored: Mapping[str, Any],
+    lines: Codes,
+    name: str,
+    *,
+    separator: str,
+    decimal: str | None,
+    as_text: Collection[str] = (),
+) -> tuple[dict[str, Guess], Decimal]:
+    """What the columns of a text are taken for, and the decimal mark of their numbers.
+
+    Parameters
+    ----------
+    stored : mapping of str to pyarrow.ChunkedArray
+        Text, null where missing.
+    lines : array of int64, shape (N,)
+        The line in which each row begins.
+    name : str
+        What messages call the text.
+    decimal : {".", ","}, optional
+        None: a point; or a comma, where that fits and `separator` is another.
+    as_text : collection of str
+        Columns that are not looked at.
+
+    Returns
+    -------
+    guesses : dict of str to Guess
+    decimal : {".", ",", "auto"}
+        "auto": columns differ.
+
+    Raises
+    ------
+    TableError
+        If a decimal mark is doubtful.
+    """
+    mark: Decimal = "," if decimal == "," else "."
+    if decimal is None and separator != ",":
+        mark = "auto"
+    guesses = {
+        column: Guess(values) if column in as_text else guessed(values, mark)
+        for column, values in stored.items()
+    }
+    return guesses, _mark_of(name, stored, guesses, lines) if mark == "auto" else mark
+
+
+def _mark_of(
+    name: str, stored: Mapping[str, Any], guesses: dict[str, Guess], lines: Codes
+) -> Decimal:
+    """The decimal mark of a text; "auto" where columns differ.
+
+    '1.234' or '1,234' may be a thousand or a little over one: other values have to tell.
+    """
+    numbers = {column: guess for column, guess in guesses.items() if guess.decimal}
+    doubtful = {c: row for c in numbers if (row := is_ambiguous(stored[c])) is not None}
+    settled = {g.decimal for c, g in numbers.items() if c not in doubtful and has_mark(stored[c])}
+    for column, row in doubtful.items():
+        if settled == {numbers[column].decimal}:
+            continue
+        value = stored[column][row].as_py()
+        whole = value.replace(",", "").replace(".", "")
+        raise TableError(
+            f"{name}, line {int(lines[row])}: {value!r} in column {column!r} may be {whole} or "
+            "have decimals; say which with `decimal=','` or `decimal='.'`"
+        )
+    if settled == {",", "."}:
+        return "auto"
+    return "," if "," in settled else "."
+
+
+def notes_of(
+    guesses: Mapping[str, Guess], stored: Mapping[str, Any], lines: Codes
+) -> dict[str, str]:
+    """By column, why one that looks like numbers or dates was read as text."""
+    notes = {}
+    for column, guess in guesses.items():
+        if guess.why:
+            first = ""
+            if guess.row is not None:
+                value = stored[column][guess.row].as_py()
+                first = f" (first: {value!r} in line {int(lines[guess.row])})"
+            notes[column] = f"column {column!r} has {guess.why}{first}, so it was read as text"
+    return notes
 
 
 def guessed(text: Any, decimal: Decimal) -> Guess:
@@ -159,6 +271,11 @@ def _words(text: Any, decimal: Decimal) -> Guess:
     dates = pc.filter(sizes, pc.match_substring_regex(values, _DATE))
     if 2 * (pc.sum(dates).as_py() or 0) > len(text) - text.null_count:
         return Guess(text, why="values that are not dates", row=first_misfit(text, "date"))
+    for what, pattern in _ALMOST:
+        alike = pc.match_substring_regex(values, pattern)
+        if 2 * (pc.sum(pc.filter(sizes, alike)).as_py() or 0) > len(text) - text.null_count:
+            first = pc.index(text, pc.filter(values, alike)[0]).as_py()
+            return Guess(text, why=what, row=int(first))
     words = pc.invert(looks_like_number(values, decimal))
     n_words = pc.sum(pc.filter(sizes, words)).as_py() or 0
     if not n_words or 2 * n_words > len(text) - text.null_count:

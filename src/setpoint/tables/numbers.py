@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from setpoint.tables.delimited import MISSING
 from setpoint.tables.extras import needed
 
 __all__ = [
+    "MISSING",
     "Decimal",
     "as_numbers",
     "beyond_floats",
@@ -17,13 +17,16 @@ __all__ = [
     "why_not",
 ]
 
+MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL")
+"""What a missing value looks like in text."""
+
 Decimal = Literal[".", ",", "auto"]
 """The decimal mark; "auto": a column may have the comma throughout."""
 
 _LARGEST = 2**53  # integers beyond are not distinct in float64
 _PROBE = 32  # values that are tried before a whole column
 
-_COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?$"
+_COMMA = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?([eE][+-]?\d+)?$"
 _PLAIN = r"^\s*-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _EITHER = r"^\s*[+-]?(\d+([.,]\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _HEXADECIMAL = r"^-?0[xX]"

@@ -1,26 +1,26 @@
-"""Read a table: CSV, plain or gzipped, or Parquet, from a file or from stdin."""
+"""Read a table: CSV, plain or gzipped, Parquet or a workbook, from a file or from stdin."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from dataclasses import replace
+from typing import BinaryIO
 
-from setpoint.tables.columnar import as_frame, read_parquet
-from setpoint.tables.delimited import Cells, read_cells
-from setpoint.tables.encodings import as_utf8
 from setpoint.tables.errors import TableError
+from setpoint.tables.excel import read_excel
 from setpoint.tables.extras import needed
-from setpoint.tables.kinds import Guess, guessed
-from setpoint.tables.numbers import Decimal, has_mark, is_ambiguous
-from setpoint.tables.sources import is_parquet, read_source, refuse_empty, refuse_other_files
-from setpoint.tables.table import Table
+from setpoint.tables.kinds import Guess, guesses_of, notes_of
+from setpoint.tables.parquet import read_parquet
+from setpoint.tables.reader import Reader
+from setpoint.tables.records import FILL_UP, Rows
+from setpoint.tables.schema import Column
+from setpoint.tables.table import Table, as_frame, conform
+from setpoint.tables.text import Source
 
-if TYPE_CHECKING:
-    from setpoint.tables.schema import Column
+__all__ = ["read_table"]
 
-__all__ = ["column_names", "decimal_mark_of", "read_table"]
+_BLOCK = 2**25  # bytes at once of a table that is read whole: fewer chunks, but more memory
 
 
 def read_table(
@@ -34,15 +34,16 @@ def read_table(
 ) -> Table:
     r"""Read a table from outside, without changing a value silently.
 
-    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does
-    a column with a word among its numbers; a note says where. ISO dates become dates,
-    other dates stay text. Missing is an empty field, ``NA``, ``N/A``, ``#N/A``, ``NaN``,
-    ``nan``, ``null`` or ``NULL``, and nothing else.
+    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does a
+    column with a word among its numbers, or with a unit; a note says where. ISO dates become
+    dates; others stay text, as day and month may be meant either way. Missing is an empty
+    field, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``nan``, ``null`` or ``NULL``, and nothing else.
 
     Parameters
     ----------
     source : path
-        CSV, gzipped or not, or Parquet, known by its first bytes. "-" is stdin.
+        CSV, gzipped or not, Parquet, or the first sheet of an Excel workbook where openpyxl is
+        installed; known by its first bytes. "-" is stdin.
     encoding : str, optional
         None: UTF-8, or what a byte order mark says.
     separator : str, optional
@@ -82,117 +83,57 @@ def read_table(
         needed(package)
     if decimal not in (None, ".", ","):
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
-    name, data = read_source(source, stdin)
-    if is_parquet(data):
-        names, arrays, notes = read_parquet(data, name)
-        stored = dict(zip(column_names(names, name, notes), arrays, strict=True))
-        table = Table(name, as_frame(stored), tuple(notes), stored)
-        table.refuse_infinite(stored)
+    opened = Source(source, stdin=stdin, least=_BLOCK)
+    if opened.is_parquet:
+        table = read_parquet(opened.read(), opened.name)
+    elif opened.is_excel:
+        table = read_excel(opened.read(), opened.name)
     else:
-        table = _delimited(data, name, encoding, separator, decimal, columns or ())
-    return table if columns is None else _of_known_kinds(table, columns)
-
-
-def _delimited(
-    data: bytes,
-    name: str,
-    encoding: str | None,
-    separator: str | None,
-    decimal: str | None,
-    columns: Sequence[Column],
-) -> Table:
-    refuse_other_files(data, name)
-    data, encoded = as_utf8(data, name, encoding)
-    refuse_empty(data, name)
-    refuse_other_files(data[:1000], name)
-    cells = read_cells(data, name, separator)
-    del data
-    notes = [encoded] if encoded else []
-    if len(cells.names) > 1 and cells.separator != ",":
-        notes.append(
-            "tabs between fields" if cells.separator == "\t" else f"separator {cells.separator!r}"
-        )
-    names = column_names(cells.names, name, notes)
-    stored = dict(zip(names, cells.columns, strict=True))
-    mark: Decimal = "," if decimal == "," else "."
-    if decimal is None and cells.separator != ",":
-        mark = "auto"
-    kinds = {column.name: column.kind for column in columns}
-    guesses = {
-        name: guessed(column, mark) if kinds.get(name, "number") == "number" else Guess(column)
-        for name, column in stored.items()
-    }
-    if mark == "auto":
-        mark = decimal_mark_of(name, stored, guesses, cells)
-    if mark != ".":
-        notes.append("decimal comma")
-    # Kinds that are known are read from the text as it stands.
-    guesses |= {name: Guess(stored[name]) for name in kinds if name in stored}
-    typed = {column_name: guess.column for column_name, guess in guesses.items()}
-    draft = Table(name, as_frame(typed), tuple(notes), stored, cells.lines, mark)
-    draft.refuse_infinite(typed)
-    for column_name, guess in guesses.items():
-        if guess.why:
-            first = ""
-            if guess.row is not None:
-                value = stored[column_name][guess.row].as_py()
-                first = f" (first: {value!r} in {draft.place(guess.row)})"
-            notes.append(f"column {column_name!r} has {guess.why}{first}, so it was read as text")
-    return Table(name, draft.frame, tuple(notes), stored, cells.lines, mark)
-
-
-def column_names(found: list[str], name: str, notes: list[str]) -> list[str]:
-    """Names of columns, stripped, no two alike; a nameless column is called by its place."""
-    names = [column.strip() for column in found]
-    for i, column in enumerate(names):
-        if not column:
-            names[i] = f"column {i + 1}"
-            notes.append(f"column {i + 1} has no name and is called {names[i]!r}")
-    twice = [column for column, n in Counter(names).items() if n > 1]
-    if twice:
-        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
-        shown = ", ".join(map(repr, twice[:5]))
-        raise TableError(
-            f"{name} has more than one column named {shown}{more}; names have to differ"
-        )
-    return names
-
-
-def decimal_mark_of(
-    name: str, stored: dict[str, Any], guesses: dict[str, Guess], cells: Cells
-) -> Decimal:
-    """The decimal mark of a file; "auto" where columns differ.
-
-    Raises
-    ------
-    TableError
-        If '1.234' or '1,234' may be a thousand or a little over one, and no other value
-        tells.
-    """
-    numbers = {column: guess for column, guess in guesses.items() if guess.decimal}
-    doubtful = {c: row for c in numbers if (row := is_ambiguous(stored[c])) is not None}
-    settled = {g.decimal for c, g in numbers.items() if c not in doubtful and has_mark(stored[c])}
-    for column, row in doubtful.items():
-        if settled == {numbers[column].decimal}:
-            continue
-        value = stored[column][row].as_py()
-        whole = value.replace(",", "").replace(".", "")
-        raise TableError(
-            f"{name}, line {int(cells.lines[row])}: {value!r} in column {column!r} may be {whole} "
-            "or have decimals; say which with --decimal ',' or --decimal '.'"
-        )
-    if settled == {",", "."}:
-        return "auto"
-    return "," if "," in settled else "."
-
-
-def _of_known_kinds(table: Table, columns: Sequence[Column]) -> Table:
-    from dataclasses import replace
-
-    from setpoint.tables.schema import conform
-
-    there = [column for column in columns if column.name in table.frame]
-    known = conform(table, there)
+        reader = Reader(opened, encoding=encoding, separator=separator)
+        table = _table_of(reader, decimal, columns or ())
+    if columns is None:
+        return table
+    known = conform(table, [column for column in columns if column.name in table.frame])
     frame = table.frame.copy()
     frame[known.columns] = known
     return replace(table, frame=frame)
+
+
+def _table_of(reader: Reader, decimal: str | None, columns: Sequence[Column]) -> Table:
+    rows = reader.rows()
+    _refuse_bad(rows, reader.name)
+    stored = dict(zip(reader.names, rows.columns, strict=True))
+    known = {column.name: column.kind for column in columns}
+    guesses, mark = guesses_of(
+        stored,
+        rows.lines,
+        reader.name,
+        separator=reader.separator,
+        decimal=decimal,
+        as_text=[name for name, kind in known.items() if kind != "number"],
+    )
+    # Kinds that are known are read from the text as it stands.
+    guesses |= {name: Guess(stored[name]) for name in known if name in stored}
+    notes = [*reader.notes, *(["decimal comma"] if mark != "." else [])]
+    notes += notes_of(guesses, stored, rows.lines).values()
+    typed = {name: guess.column for name, guess in guesses.items()}
+    table = Table(reader.name, as_frame(typed), tuple(notes), stored, rows.lines, mark)
+    table.refuse_infinite(typed)
+    return table
+
+
+def _refuse_bad(rows: Rows, name: str) -> None:
+    """Refuse a table in which a record is not a row."""
+    if not rows.bad:
+        return
+    first, n_more = rows.bad[0], len(rows.bad) - 1
+    if not first.n_fields:
+        raise TableError(f"{name}, {first}")
+    more = f" (and so in {n_more} more rows)" if n_more else ""
+    remedy = first.remedy
+    if remedy == FILL_UP and not n_more and not (rows.lines > first.line).any():
+        remedy = "the file may be cut short"
+    raise TableError(
+        f"{name}, line {first.line}: {first.what}{more}; {remedy}, or name another separator with "
+        "`separator`"
+    )

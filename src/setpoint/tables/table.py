@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.tables.columnar import plain_column
+from setpoint.goals.errors import nearest
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
-from setpoint.tables.numbers import Decimal
+from setpoint.tables.kinds import KIND_MESSAGES, Kind, as_kind, first_misfit
+from setpoint.tables.numbers import Decimal, beyond_floats
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["Table"]
+    from setpoint.tables.schema import Column
+
+__all__ = ["Table", "absent", "as_frame", "conform", "plain_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,3 +144,156 @@ class Table:
         pa = needed("pyarrow")
         array = pa.chunked_array([pa.array(self.frame[name], from_pandas=True)])
         return plain_column(array, name, self.name)
+
+    def read(self, name: str, kind: Kind) -> tuple[Any | None, int]:
+        """A column as it stood in the file, read as a kind.
+
+        Returns
+        -------
+        column : pyarrow.ChunkedArray or None
+            None: it holds a value of another kind.
+        row : int
+            The first such row, or -1.
+        """
+        stored = self.column(name)
+        read = as_kind(stored, kind, self.decimal)
+        return read, first_misfit(stored, kind, self.decimal) if read is None else -1
+
+
+def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
+    """A table brought to the columns, order and kinds of an earlier one.
+
+    A category whose values look like numbers in this table is the same text as before:
+    it is taken from the file as it stood there.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of Column
+        As of :func:`kinds_of` in training.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Other columns of the table are left out.
+
+    Raises
+    ------
+    TableError
+        If a column is missing, or holds a value that is not of its kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from setpoint.tables.schema import Column
+    >>> table = Table("new.csv", pd.DataFrame({"extra": [0, 0], "code": [1, 2]}))
+    >>> conform(table, [Column("code", "category")])["code"].tolist()
+    ['1', '2']
+    >>> conform(table, [Column("codes", "category")])
+    Traceback (most recent call last):
+    ...
+    setpoint.tables.errors.TableError: new.csv has no column 'codes' (did you mean 'code'?)
+    """
+    there = set(table.frame.columns)
+    missing = [c.name for c in columns if c.name not in there]
+    if missing:
+        raise TableError(absent(table, missing))
+    return as_frame({c.name: _read(table, c) for c in columns})
+
+
+def absent(table: Table, missing: Sequence[str]) -> str:
+    """What to say of columns that a table does not have."""
+    message = f"{table.name} has no column {missing[0]!r} "
+    message += f"({nearest(missing[0], table.frame.columns)})"
+    if len(missing) > 1:
+        shown = ", ".join(map(repr, missing[1:6]))
+        more = f" and {len(missing) - 6} more" if len(missing) > 6 else ""
+        message += f"; missing too: {shown}{more}"
+    return message
+
+
+def _read(table: Table, column: Column) -> Any:
+    read, row = table.read(column.name, column.kind)
+    if read is None:
+        raise TableError(
+            f"{table.name}: column {column.name!r}, {table.place(row)}: "
+            f"{table.column(column.name)[row].as_py()!r} is {KIND_MESSAGES[column.kind]}, as it "
+            "was in training"
+        )
+    table.refuse_infinite({column.name: read})
+    return read
+
+
+def plain_column(column: Any, column_name: str, name: str) -> Any:
+    """A column as int64, double, bool, timestamp without zone, or string.
+
+    Categories become their text, decimals and narrow floats double, times with a zone UTC,
+    NaN missing; integers that a number would not keep become text.
+
+    Raises
+    ------
+    TableError
+        If the column holds lists, structures, bytes or durations.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> plain_column(pa.chunked_array([["b", "a"]]).dictionary_encode(), "x", "f").to_pylist()
+    ['b', 'a']
+    """
+    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    made = column.type
+    if types.is_boolean(made) or types.is_string(made):
+        return column
+    if types.is_null(made):
+        return column.cast(pa.float64())
+    if types.is_large_string(made) or types.is_string_view(made) or types.is_time(made):
+        return column.cast(pa.string())
+    if types.is_integer(made):
+        return _plain_integers(column)
+    if types.is_floating(made) or types.is_decimal(made):
+        column = column.cast(pa.float64())
+        return pc.if_else(pc.is_nan(column), None, column)
+    if types.is_date(made):
+        return column.cast(pa.timestamp("s")).cast(pa.timestamp("us"))
+    if types.is_timestamp(made):
+        return column.cast(pa.timestamp("ns" if made.unit == "ns" else "us"))
+    raise TableError(
+        f"{name}: column {column_name!r} holds values of type {made}; a table holds numbers, text, "
+        "booleans and dates. Leave the column out, or take it apart into plain ones"
+    )
+
+
+def as_frame(columns: Mapping[str, Any]) -> pd.DataFrame:
+    """Plain columns as a pandas frame; booleans beside missing values are nullable.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> as_frame({"x": pa.chunked_array([[1, None]])})["x"].tolist()
+    [1.0, nan]
+    """
+    pa, types = needed("pyarrow"), needed("pyarrow.types")
+    table = pa.table(list(columns.values()), names=list(columns))
+    frame: pd.DataFrame = table.to_pandas(date_as_object=False)
+    gaps = [
+        name
+        for name, column in columns.items()
+        if types.is_boolean(column.type) and column.null_count
+    ]
+    return frame.astype(dict.fromkeys(gaps, "boolean")) if gaps else frame
+
+
+def _plain_integers(column: Any) -> Any:
+    pa = needed("pyarrow")
+    try:
+        whole = column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return column.cast(pa.string())
+    if whole.null_count and beyond_floats(whole):
+        return column.cast(pa.string())
+    return whole

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from setpoint.tasks.reading import Reading
     from setpoint.tasks.settings import FitSettings
     from setpoint.tasks.shown import ShownModel, show_model
+    from setpoint.tasks.streaming import stream
 
 __all__ = [
     "ComparedTables",
@@ -38,6 +39,7 @@ __all__ = [
     "page_of_model",
     "predict_table",
     "show_model",
+    "stream",
 ]
 
 _HOME = {
@@ -60,6 +62,7 @@ _HOME = {
     "page_of_model": "model_page",
     "predict_table": "prediction",
     "show_model": "shown",
+    "stream": "streaming",
 }
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

@@ -62,7 +62,7 @@ def prepare_files(
     from setpoint.counting.parquet import files_of
     from setpoint.counting.partitions import Partitions
     from setpoint.counting.reading import package
-    from setpoint.tables.batches import parquet_sample
+    from setpoint.tables import parquet_sample
 
     journal = Journal() if journal is None else journal
     address, client = scheduler, None
@@ -190,8 +190,7 @@ class FilesFit:
         from setpoint.plugin import PlugInClassifier
         from setpoint.plugin.tables_to_fit import FitTable
         from setpoint.solvers import HoldOut
-        from setpoint.tables import model_for, profile_of
-        from setpoint.tables.pieces import AsInTable
+        from setpoint.tables import AsInTable, model_for, profile_of
 
         goal, settings, roles, journal = self.goal, self.settings, self.roles, self.journal
         positive, classes = self._classes()

@@ -13,7 +13,6 @@ from setpoint.tasks.drift import odd_rows
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import decide_new_groups
 from setpoint.tasks.reading import Reading, columns_named, note_reading, open_model, read
-from setpoint.tasks.rows import scores_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +120,7 @@ def decide_rows(
         If a column is missing, or holds what it should not.
     """
     from setpoint.inputs import Deployed
-    from setpoint.tables.extras import needed
+    from setpoint.tables import needed, scores_of
 
     kept = columns_named("keep", keep, list(map(str, table.frame)), table.name)
     note_reading(table, {*kept, *(c.name for c in model.columns)}, journal)

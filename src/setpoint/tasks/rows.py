@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from setpoint.tables import Column, Table
 
-__all__ = ["TableRows", "check_threshold", "kind_by_goal", "rows_of", "scores_of"]
+__all__ = ["TableRows", "check_threshold", "kind_by_goal", "rows_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def rows_of(
     TableError, InputError
         If a column is missing, or holds what it should not.
     """
-    from setpoint.tables import conform, labels_of
+    from setpoint.tables import conform, labels_of, scores_of
 
     needs = goal.needs
     y = None
@@ -185,44 +185,9 @@ def check_threshold(scores: Any, threshold: float, name: str, journal: Journal) 
         )
 
 
-def scores_of(table: Table, name: str) -> NDArray[np.float64]:
-    """The deployed model's scores, one for each row.
-
-    Raises
-    ------
-    TableError
-        If the column is missing, or a score is, or one is not a number.
-    """
-    import numpy as np
-
-    from setpoint.tables import Column, conform
-    from setpoint.tables.errors import TableError
-    from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
-    from setpoint.tables.schema import absent
-
-    if name not in table.frame:
-        raise TableError(f"{absent(table, [name])}; it holds the deployed model's scores")
-    stored = table.column(name)
-    if as_kind(stored, "number", table.decimal) is None:
-        row = first_misfit(stored, "number", table.decimal)
-        raise TableError(
-            f"{table.name}: column {name!r}, {table.place(row)}: {stored[row].as_py()!r} is "
-            f"{KIND_MESSAGES['number']}, and the column holds the deployed model's scores"
-        )
-    found = np.asarray(conform(table, [Column(name, "number")])[name], np.float64)
-    table.refuse_gaps(
-        np.isnan(found),
-        f"score of the deployed model in column {name!r}",
-        "leave such rows out, or fill them in",
-    )
-    return found
-
-
 def kind_by_goal(name: str, goal: Goal, table: Table) -> Column:
     """The kind of a column that the goal looks at: text where the goal writes text."""
-    from setpoint.tables import Column, kinds_of
-    from setpoint.tables.errors import TableError
-    from setpoint.tables.schema import absent
+    from setpoint.tables import Column, TableError, absent, kinds_of
 
     if name not in table.frame:
         raise TableError(absent(table, [name]))

@@ -1,23 +1,77 @@
-"""A table piece by piece: Parquet by some rows at a time, so that memory stays bounded."""
+"""Parquet files: whole, some rows at a time, or a sample of some."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setpoint.tables.columnar import INDEX, as_frame, plain_column
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
-from setpoint.tables.reading import column_names
-from setpoint.tables.schema import absent
-from setpoint.tables.table import Table
+from setpoint.tables.schema import column_names
+from setpoint.tables.table import Table, absent, as_frame, plain_column
 
 if TYPE_CHECKING:
     from setpoint.tables.schema import Column
 
-__all__ = ["parquet_batches", "parquet_sample"]
+__all__ = ["parquet_batches", "parquet_sample", "read_parquet"]
+
+INDEX = re.compile(r"__index_level_\d+__")
+"""The column in which pandas stores an index."""
+
+
+def read_parquet(data: bytes, name: str) -> Table:
+    """The rows of a Parquet file.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+
+    Raises
+    ------
+    TableError
+        If the file is damaged, has no rows, or has columns of lists and the like.
+    """
+    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    with _undamaged(name):
+        # In this thread: others that are still busy after an error abort a process that ends,
+        # and on bytes in memory they save no time.
+        whole = parquet.read_table(pa.BufferReader(data), use_threads=False, pre_buffer=False)
+    if not whole.num_rows:
+        raise TableError(f"{name} has columns and no rows")
+    return _table_of(whole, name)
+
+
+def _table_of(whole: Any, name: str) -> Table:
+    """An Arrow table without the index that pandas stored."""
+    own = [raw for raw in whole.column_names if not INDEX.fullmatch(raw)]
+    notes = ["without the index that pandas stored"] * (whole.num_columns - len(own))
+    columns = [
+        plain_column(column, raw, name)
+        for raw, column in zip(whole.column_names, whole.columns, strict=True)
+        if not INDEX.fullmatch(raw)
+    ]
+    stored = dict(zip(column_names(own, name, notes), columns, strict=True))
+    table = Table(name, as_frame(stored), tuple(notes), stored)
+    table.refuse_infinite(stored)
+    return table
+
+
+@contextmanager
+def _undamaged(name: str) -> Iterator[None]:
+    pa = needed("pyarrow")
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise TableError(
+            f"{name} is a damaged Parquet file, or was cut short ({reason}); copy it again"
+        ) from None
+
 
 _ROWS = 1 << 16
 """Rows at a time."""
@@ -57,32 +111,25 @@ def parquet_batches(
     TableError
         If the file is damaged, lacks a column, has no rows, or holds what a table does not.
     """
-    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     name = Path(path).name
-    try:
-        with parquet.ParquetFile(path) as file:
-            raw, notes = list(file.schema_arrow.names), list[str]()
-            names = dict(zip(column_names(raw, name, notes), raw, strict=True))
-            missing = [c.name for c in columns if c.name not in names]
-            if missing:
-                frame = needed("pandas").DataFrame(columns=list(names))
-                raise TableError(absent(Table(name, frame), missing))
-            if not file.metadata.num_rows:
-                raise TableError(f"{name} has columns and no rows")
-            wanted = dict.fromkeys([*(c.name for c in columns), *more(list(names), name)])
-            first = 0
-            # Without threads: those of a file left half-way abort a process that ends.
-            for batch in file.iter_batches(
-                rows or _ROWS, columns=[names[own] for own in wanted], use_threads=False
-            ):
-                if batch.num_rows:
-                    yield _table(batch, {own: names[own] for own in wanted}, name, notes, first)
-                    first += batch.num_rows
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise TableError(
-            f"{name} is a damaged Parquet file, or was cut short ({reason}); copy it again"
-        ) from None
+    with _undamaged(name), needed("pyarrow.parquet").ParquetFile(path) as file:
+        raw, notes = list(file.schema_arrow.names), list[str]()
+        names = dict(zip(column_names(raw, name, notes), raw, strict=True))
+        missing = [c.name for c in columns if c.name not in names]
+        if missing:
+            frame = needed("pandas").DataFrame(columns=list(names))
+            raise TableError(absent(Table(name, frame), missing))
+        if not file.metadata.num_rows:
+            raise TableError(f"{name} has columns and no rows")
+        wanted = dict.fromkeys([*(c.name for c in columns), *more(list(names), name)])
+        first = 0
+        # Without threads: those of a file left half-way abort a process that ends.
+        for batch in file.iter_batches(
+            rows or _ROWS, columns=[names[own] for own in wanted], use_threads=False
+        ):
+            if batch.num_rows:
+                yield _table(batch, {own: names[own] for own in wanted}, name, notes, first)
+                first += batch.num_rows
 
 
 def _table(batch: Any, names: dict[str, str], name: str, notes: list[str], first: int) -> Table:
@@ -139,18 +186,9 @@ def parquet_sample(paths: Sequence[str], name: str, rows: int = 100_000) -> tupl
         ) from None
     if whole is None:
         raise TableError(f"{name}: {path} has columns and no rows")
-    notes: list[str] = []
-    names = column_names(whole.column_names, name, notes)
-    for raw, own in zip(whole.column_names, names, strict=True):
-        if raw != own:
+    for raw in whole.column_names:
+        if raw != raw.strip() or not raw:
             raise TableError(
                 f"{name}: the column {raw!r} has blanks around its name, or none; rename it"
             )
-    stored = {
-        own: plain_column(whole[own], own, name)
-        for own in whole.column_names
-        if not INDEX.fullmatch(own)
-    }
-    table = Table(name, as_frame(stored), tuple(notes), stored)
-    table.refuse_infinite(stored)
-    return table, parts[0].num_rows
+    return _table_of(whole, name), parts[0].num_rows

@@ -1,4 +1,4 @@
-"""A table as a stream: batches of features and labels, row by row, in constant memory."""
+"""Read a delimited text: all of its rows, or batches of features in constant memory."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.goals.errors import nearest
-from setpoint.tables.delimited import Cells, separator_of
+from setpoint.tables.encoder import StreamEncoder
 from setpoint.tables.errors import TableError
-from setpoint.tables.extras import needed
-from setpoint.tables.reading import column_names
-from setpoint.tables.sources import refuse_empty
-from setpoint.tables.streaming.batches import Batch, batches_of
-from setpoint.tables.streaming.encoder import StreamEncoder
-from setpoint.tables.streaming.records import Block, Rows, blocks_of, first_record, rows_of
-from setpoint.tables.streaming.schema import SEPARATE, StreamSchema, columns_by, two_classes
-from setpoint.tables.streaming.text import Interrupted, Waiting, name_of, pieces_of_text
+from setpoint.tables.labels import MISSING_LABEL, UNKNOWN, codes_of, two_classes
+from setpoint.tables.records import (
+    Block,
+    Rows,
+    blocks_of,
+    first_record,
+    joined,
+    rows_of,
+    separator_of,
+)
+from setpoint.tables.schema import SEPARATE, Schema, column_names, columns_by
+from setpoint.tables.text import Interrupted, Source, Waiting, refuse_empty, refuse_other_files
 
-__all__ = ["Place", "Stream"]
+__all__ = ["Batch", "Place", "Reader"]
 
 
 @dataclass(eq=False)
@@ -55,12 +60,40 @@ class Place:
         return str(self._sum.hexdigest())
 
 
-class Stream:
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a stream.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (N, n_features)
+    y : array of shape (N,)
+        Where `labelled`.
+    labelled : array of bool, shape (N,)
+    lines : array of int64, shape (N,)
+    text : bytes
+        The part of the source that these rows are, with rows that were left out.
+    bad : tuple of str
+        What is wrong with rows that were left out because they cannot be read.
+    notes : tuple of str
+        What else there is to say of the rows.
+    """
+
+    X: Any
+    y: NDArray[Any]
+    labelled: NDArray[np.bool_]
+    lines: NDArray[np.int64]
+    text: bytes
+    bad: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Reader:
     r"""A delimited text that is read once, from a file or from stdin.
 
     Parameters
     ----------
-    source : path
+    source : path or Source
         CSV, gzipped or not. "-" is stdin.
     encoding : str, optional
         None: UTF-8, or what a byte order mark says.
@@ -99,9 +132,9 @@ class Stream:
     --------
     >>> import io
     >>> text = b"age,city,y\n31,Bonn,no\n45,Kiel,yes\n,Bonn,no\n"
-    >>> stream = Stream("-", stdin=io.BytesIO(text))
-    >>> schema = stream.schema("y")
-    >>> for batch in stream.batches(schema, most_rows=2):
+    >>> reader = Reader("-", stdin=io.BytesIO(text))
+    >>> schema = reader.schema("y")
+    >>> for batch in reader.batches(schema, most_rows=2):
     ...     batch.X.shape, batch.y.tolist(), batch.text
     ((2, 65538), ['no', 'yes'], b'31,Bonn,no\n45,Kiel,yes\n')
     ((1, 65538), ['no'], b',Bonn,no\n')
@@ -109,7 +142,7 @@ class Stream:
 
     def __init__(
         self,
-        source: str | os.PathLike[str],
+        source: str | os.PathLike[str] | Source,
         *,
         encoding: str | None = None,
         separator: str | None = None,
@@ -118,20 +151,24 @@ class Stream:
         waiting: Waiting = nullcontext,
         open_end: bool = False,
     ) -> None:
-        if separator is not None and (len(separator) != 1 or separator in '"\n\r\0'):
+        one = separator is None or (len(separator) == 1 and separator.isascii())
+        if not one or separator in ('"', "\n", "\r", "\0"):
             raise TableError(
                 f"the separator is one character, such as ',' or ';', got {separator!r}"
             )
-        self.name = name_of(source)
+        if not isinstance(source, Source):
+            source = Source(source, stdin=stdin, waiting=waiting)
+        self.name = source.name
+        if source.is_parquet:
+            raise TableError(
+                f"{self.name} is a Parquet file; a stream is CSV: convert it, or fit on all of its "
+                "rows at once with setpoint fit"
+            )
         self.notes: list[str] = []
         self.place = Place()
         self.interrupted = False
-        self._open_end, self._is_left = open_end, False
-        pieces = self._until_interrupted(
-            pieces_of_text(
-                source, encoding=encoding, stdin=stdin, waiting=waiting, notes=self.notes
-            )
-        )
+        self._open_end, self._is_left, self._first_rows = open_end, False, first_rows
+        pieces = self._until_interrupted(source.text(encoding, self.notes))
         head = b""
         for piece in pieces:
             head += piece
@@ -140,24 +177,32 @@ class Stream:
         if not head.strip():
             self._check_interrupted()
         refuse_empty(head, self.name)
+        refuse_other_files(head[:1000], self.name)
         self.separator = separator or separator_of(head)
         self._blocks = blocks_of(
             chain([head], pieces), self.separator, self.name, is_complete=self._is_complete
         )
-        fields: list[str] = []
-        while not fields:
-            found = next(self._blocks, None)
-            if found is None:
-                raise self._no_rows()
-            block = found
+        self.names = column_names(self._header(), self.name, self.notes)
+
+    def _header(self) -> list[str]:
+        for block in self._blocks:
             fields, size = first_record(block, self.separator, self.name)
-            self.place.take(block.text[:size])
+            self._go_by(block, size)
+            if fields:
+                break
+        else:
+            raise self._no_rows()
         if len(fields) > 1 and self.separator != ",":
             tabs = self.separator == "\t"
             self.notes.append("tabs between fields" if tabs else f"separator {self.separator!r}")
-        self.names = column_names(fields, self.name, self.notes)
-        self._blocks = chain([Block(block.text[size:], self.place.line)], self._blocks)
-        self._first_rows = first_rows
+        return fields
+
+    def _go_by(self, block: Block, size: int) -> None:
+        """Pass a part of a block; the rest stays to be read."""
+        self.place.take(block.text[:size])
+        if size < len(block.text):
+            rest = block.after(size, self.place.line, self.separator)
+            self._blocks = chain([rest], self._blocks)
 
     def _until_interrupted(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         try:
@@ -184,6 +229,16 @@ class Stream:
         """When everything was read: the line that was left as it has no line end, or None."""
         return self.place.line if self._is_left else None
 
+    def _rows_of(self, block: Block) -> Rows:
+        return rows_of(block, len(self.names), self.separator)
+
+    def rows(self) -> Rows:
+        """All rows from here on."""
+        parts = [self._rows_of(block) for block in self._blocks]
+        if not any(len(part.lines) or part.bad for part in parts):
+            raise self._no_rows()
+        return joined(parts)
+
     def schema(
         self,
         target: str,
@@ -194,7 +249,7 @@ class Stream:
         positive: str | None = None,
         decimal: str | None = None,
         encoding: str | None = None,
-    ) -> StreamSchema:
+    ) -> Schema:
         """What the columns hold, by the first rows; it waits for them.
 
         Parameters
@@ -227,18 +282,23 @@ class Stream:
                 f"{self.name} has no column {target!r} ({nearest(target, self.names)}){remedy}"
             )
         if target in drop:
-            raise TableError(f"--drop: column {target!r} is the target")
+            raise TableError(f"`drop`: column {target!r} is the target")
         rows = self._look_ahead()
         by_name = dict(zip(self.names, rows.columns, strict=True))
         used = [name for name in self.names if name != target and name not in drop]
         if not used:
             raise TableError(f"{self.name} has no column beside the target to learn from")
-        seen = [by_name[name] for name in (*used, target)]
-        cells = Cells([*used, target], seen, rows.lines, self.separator)
-        columns, notes = columns_by(cells, self.name, decimal=decimal, text=text)
+        columns, notes = columns_by(
+            {name: by_name[name] for name in (*used, target)},
+            rows.lines,
+            self.name,
+            separator=self.separator,
+            decimal=decimal,
+            text=text,
+        )
         if any(column.decimal == "," for column in columns):
             self.notes.append("decimal comma")
-        self.notes += [note for note in notes if not note.startswith(f"column {target!r} ")]
+        self.notes += [note for name, note in notes.items() if name != target]
         known = two_classes(
             target,
             columns[-1].kind,
@@ -248,7 +308,7 @@ class Stream:
             where=f"{self.name}: the first {len(rows.lines):,} rows",
         )
         left_out = tuple(name for name in self.names if name in drop)
-        return StreamSchema(columns[:-1], target, known, left_out, self.separator, encoding)
+        return Schema(columns[:-1], target, known, left_out, self.separator, encoding)
 
     def _look_ahead(self) -> Rows:
         """The first rows, which stay to be read."""
@@ -257,23 +317,17 @@ class Stream:
         n_rows = 0
         for block in self._blocks:
             blocks.append(block)
-            parts.append(rows_of(block, self.names, self.separator, self.name))
+            parts.append(self._rows_of(block))
             n_rows += len(parts[-1].lines)
             if n_rows >= self._first_rows:
                 break
         self._blocks = chain(blocks, self._blocks)
+        for bad in (bad for part in parts for bad in part.bad if not n_rows):
+            raise TableError(f"{self.name}, {bad}")
         if not n_rows:
-            for part in parts:
-                for message in part.bad.values():
-                    raise TableError(message)
             raise self._no_rows()
-        pa = needed("pyarrow")
-        columns = [
-            pa.chunked_array([chunk for part in parts for chunk in part.columns[i].chunks])
-            for i in range(len(self.names))
-        ]
-        lines = np.concatenate([part.lines for part in parts])
-        return Rows([c[: self._first_rows] for c in columns], lines[: self._first_rows], {})
+        rows, n = joined(parts), self._first_rows
+        return Rows([column[:n] for column in rows.columns], rows.lines[:n], [])
 
     def go_on(self, offset: int, checksum: str) -> bool:
         """Go to a place where reading stopped before.
@@ -287,21 +341,17 @@ class Stream:
         -------
         bool
             False: this is another source, or it is not that long. Then nothing more can be
-            read of this stream; another one begins anew.
+            read of this one; another one begins anew.
         """
         while self.place.offset < offset:
             block = next(self._blocks, None)
             if block is None:
                 return False
-            size = offset - self.place.offset
-            self.place.take(block.text[:size])
-            rest = Block(block.text[size:], self.place.line)
-            if rest.text:
-                self._blocks = chain([rest], self._blocks)
+            self._go_by(block, offset - self.place.offset)
         return self.place.offset == offset and self.place.checksum == checksum
 
     def batches(
-        self, schema: StreamSchema, *, most_rows: int = 2**14, skip_bad: bool = False
+        self, schema: Schema, *, most_rows: int = 2**14, skip_bad: bool = False
     ) -> Iterator[Batch]:
         """The rows from here on.
 
@@ -319,14 +369,48 @@ class Stream:
         """
         encoder = StreamEncoder(schema.columns)
         for block in self._blocks:
-            if block.text:
-                yield from batches_of(
-                    block,
-                    self.names,
-                    self.separator,
-                    self.name,
-                    schema,
-                    encoder,
-                    most_rows,
-                    skip_bad,
+            yield from self._batches_of(block, schema, encoder, most_rows, skip_bad)
+
+    def _batches_of(
+        self, block: Block, schema: Schema, encoder: StreamEncoder, most_rows: int, skip_bad: bool
+    ) -> Iterator[Batch]:
+        rows = self._rows_of(block)
+        by_name = dict(zip(self.names, rows.columns, strict=True))
+        X, misfits = encoder.encode({c.name: by_name[c.name] for c in schema.columns})
+        labels = by_name[schema.target]
+        codes = codes_of(labels, schema.classes)
+        known = " and ".join(map(repr, schema.classes))
+        for row in np.flatnonzero(codes == UNKNOWN).tolist():
+            what = f"the label {labels[row].as_py()!r} in column {schema.target!r} is neither of"
+            misfits.setdefault(row, f"{what} {known}")
+        codes[list(misfits)] = UNKNOWN
+
+        def placed(what: dict[int, str]) -> dict[int, str]:
+            lines = ((int(rows.lines[row]), words) for row, words in what.items())
+            return {line: f"{self.name}, line {line}: {words}" for line, words in lines}
+
+        noted, bad = placed(encoder.codes), placed(misfits)
+        bad |= {row.line: f"{self.name}, {row}" for row in rows.bad}
+        ends = np.flatnonzero(np.frombuffer(block.text, np.uint8) == ord("\n")) + 1
+        ends = np.concatenate([[0], ends])
+        stop = block.line + len(ends) - 1
+        if bad and not skip_bad:
+            stop = min(bad)
+        starts = rows.lines[most_rows::most_rows].tolist()
+        classes = np.array(schema.classes)
+        for start, end in pairwise([block.line, *(at for at in starts if at < stop), stop]):
+            low, high = np.searchsorted(rows.lines, (start, end)).tolist()
+            chosen = low + np.flatnonzero(codes[low:high] != UNKNOWN)
+            text = block.text[ends[start - block.line] : ends[end - block.line]]
+            if text:
+                yield Batch(
+                    X[chosen],
+                    classes[codes[chosen]],
+                    codes[chosen] != MISSING_LABEL,
+                    rows.lines[chosen],
+                    text,
+                    tuple(bad[line] for line in sorted(bad) if start <= line < end),
+                    tuple(what for line, what in noted.items() if start <= line < end),
                 )
+        if bad and not skip_bad:
+            raise TableError(f"{bad[stop]}; `skip_bad` leaves such rows out")

@@ -1,28 +1,88 @@
-"""The work of ``setpoint stream``: learn batch by batch, save, report."""
+"""A stream as it runs: learn batch by batch, save, report."""
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from setpoint.cli.errors import CommandError
-from setpoint.cli.files import keep_old_on_error
-from setpoint.cli.session import current
-from setpoint.cli.stream_live import SaveEvery, SignalHandler
-from setpoint.cli.stream_output import Decisions
+from setpoint.errors import InputError
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.stream_output import Decisions
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
-    from setpoint.tables.streaming.state import StreamState
-    from setpoint.tables.streaming.stream import Stream
+    from setpoint.tables import Reader, StreamState
 
-__all__ = ["Run"]
+__all__ = ["Run", "SaveEvery", "Stopping"]
 
 _BATCH = 2**14  # rows
 _UNSCALED = ("sgd", "adagrad")  # learners that columns of different scales mislead
 _FLAT = 0.3  # a slope of calibration; 1 is right
+
+
+class Stopping:
+    """Says when a stream is to end: never; a front end overrides it.
+
+    Attributes
+    ----------
+    asked : bool
+        Whether to end after the rows that were read.
+    """
+
+    asked = False
+
+    def waiting(self) -> AbstractContextManager[object]:
+        """What to be in while waiting for rows; it may raise Interrupted."""
+        return nullcontext()
+
+
+@dataclass
+class SaveEvery:
+    """When to save: after so many rows, or seconds.
+
+    Examples
+    --------
+    >>> SaveEvery.parse("5000").rows, SaveEvery.parse("30s").seconds
+    (5000, 30.0)
+    """
+
+    rows: int | None = None
+    seconds: float | None = None
+    _row: int = field(default=0, init=False, repr=False)
+    _time: float = field(default_factory=time.monotonic, init=False, repr=False)
+
+    @classmethod
+    def parse(cls, text: int | str) -> SaveEvery:
+        """Read a number of rows, or of seconds as in "30s".
+
+        Raises
+        ------
+        InputError
+            If it is neither.
+        """
+        found = re.fullmatch(r"([1-9]\d*)(s?)", str(text).replace("_", ""))
+        if found is None:
+            raise InputError(
+                "`save_every` is a number of rows such as 5000, or of seconds such as 30s, got "
+                f"{text!r}"
+            )
+        number = int(found[1])
+        return cls(seconds=float(number)) if found[2] else cls(rows=number)
+
+    def is_due(self, n_rows: int) -> bool:
+        """Whether to save now, when so many rows were read."""
+        if self.rows is not None:
+            return n_rows - self._row >= self.rows
+        return self.seconds is not None and time.monotonic() - self._time >= self.seconds
+
+    def saved(self, n_rows: int) -> None:
+        """Count from here."""
+        self._row, self._time = n_rows, time.monotonic()
 
 
 @dataclass(eq=False)
@@ -35,6 +95,8 @@ class Run:
         The state file.
     again : bool
         Whether the source can be read again.
+    journal : Journal
+        Takes the notes.
     output : Decisions, optional
         Where decisions go.
 
@@ -48,10 +110,11 @@ class Run:
         Rows that were learnt, and read, before this run.
     """
 
-    stream: Stream
+    stream: Reader
     state: StreamState
     path: str | None
     again: bool
+    journal: Journal
     output: Decisions | None = None
     stopped: bool = False
     first_bad: str = ""
@@ -61,12 +124,17 @@ class Run:
     def __post_init__(self) -> None:
         self.n_before, self.read_before = self.state.n_rows, self.state.n_read
 
-    def go(self, every: SaveEvery, skip_bad: bool, stopping: SignalHandler) -> None:
+    @property
+    def notes(self) -> list[str]:
+        """What was said."""
+        return self.journal.notes
+
+    def go(self, every: SaveEvery, skip_bad: bool, stopping: Stopping) -> None:
         """Learn what comes, until it ends or somebody stops it.
 
         Raises
         ------
-        CommandError
+        InputError
             At a row that cannot be read. What came before it is saved.
         """
         from setpoint.estimators.progress import LiveLine
@@ -86,9 +154,9 @@ class Run:
                         self.output.write(batch.lines, decided)
                     if batch.bad and not self.first_bad:
                         self.first_bad = batch.bad[0]
-                        current().note(f"{self.first_bad}; such rows are left out")
+                        self.journal.note(f"{self.first_bad}; such rows are left out")
                     for note in batch.notes:
-                        current().note(note)
+                        self.journal.note(note)
                     if every.is_due(self.state.n_read):
                         self._save()
                         every.saved(self.state.n_read)
@@ -100,10 +168,10 @@ class Run:
             n = self.state.n_rows - self.n_before
             kept = f"{n:,} rows before it were learnt"
             if self.path is None:
-                kept = "--state FILE keeps what was learnt before"
+                kept = "`state` keeps what was learnt before"
             elif not self.again:
                 kept += ", and count as new if they are sent again"
-            raise CommandError(f"{error}; {kept}") from error
+            raise InputError(f"{error}; {kept}") from error
         self.stopped = stopping.asked
         self._save()
 
@@ -111,8 +179,14 @@ class Run:
         if self.path is not None and self.state.n_rows:
             if self.output is not None:
                 self.state.output = self.output.kept()
-            with keep_old_on_error(self.path):
+            there = Path(self.path).is_file()
+            try:
                 self.state.save(self.path, self.stream.place if self.again else None)
+            except OSError as error:
+                stays = f"; the old {self.path} stays" if there else ""
+                raise InputError(
+                    f"{self.path} cannot be written: {error.strerror or error}{stays}"
+                ) from error
 
     def remarks(self) -> list[str]:
         """What there is to say when everything was read that is there."""
@@ -142,7 +216,7 @@ class Run:
                 if flat:
                     what = f"the slope of the calibration is {counts.slope:.2g}, far below 1"
                 out.append(
-                    f"{what}: --learner {learner} is for columns scaled alike; --learner nag "
+                    f"{what}: `learner={learner!r}` is for columns scaled alike; `learner='nag'` "
                     "scales them itself"
                 )
         return out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
-from setpoint.tables.dates import date_parts
 from setpoint.tables.extras import needed
 from setpoint.tables.kinds import KIND_MESSAGES, as_kind
-from setpoint.tables.streaming.schema import StreamColumn
+from setpoint.tables.schema import Column
+from setpoint.tables.transformers import date_parts
 from setpoint.typing import Floats
 
 __all__ = ["HASHED", "StreamEncoder"]
@@ -48,7 +47,7 @@ class StreamEncoder:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> encoder = StreamEncoder([StreamColumn("age", "number")])
+    >>> encoder = StreamEncoder([Column("age", "number")])
     >>> X, misfits = encoder.encode({"age": pa.chunked_array([["31", None, "x"]])})
     >>> X
     array([[31.,  0.],
@@ -58,7 +57,7 @@ class StreamEncoder:
     {2: "column 'age': 'x' is not a number, as it was in the first rows"}
     """
 
-    def __init__(self, columns: Sequence[StreamColumn]) -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = tuple(columns)
         self._hashed = [column.name for column in columns if column.kind == "category"]
         self._width = sum(_WIDTHS[c.kind] + 1 for c in columns if c.kind != "category")
@@ -113,7 +112,7 @@ class StreamEncoder:
         return X, misfits
 
 
-def _values(text: Any, column: StreamColumn) -> tuple[Floats, dict[int, str]]:
+def _values(text: Any, column: Column) -> tuple[Floats, dict[int, str]]:
     """Numbers of shape (N, k), NaN where missing or wrong; and what is wrong, by row."""
     wrong: dict[int, str] = {}
     read = _read(text, column)
@@ -152,12 +151,12 @@ def _codes(text: Any, numbers: Floats, name: str) -> dict[int, str]:
     row = int(rows[at])
     return {
         row: f"column {name!r}: {text[row].as_py()!r} looks like a code and is learnt as a number, "
-        f"as in the first rows; --text {shlex.quote(name)} keeps it as text, from the beginning of "
+        f"as in the first rows; `text={name!r}` keeps it as text, from the beginning of "
         "a stream on"
     }
 
 
-def _read(text: Any, column: StreamColumn) -> NDArray[Any] | None:
+def _read(text: Any, column: Column) -> NDArray[Any] | None:
     """A column as floats or times, or None where a value is not of its kind."""
     if column.kind == "date":
         return _times(text)
@@ -185,7 +184,7 @@ def _times(text: Any) -> NDArray[Any] | None:
     return times
 
 
-def _misfits(text: Any, column: StreamColumn, start: int, stop: int) -> list[int]:
+def _misfits(text: Any, column: Column, start: int, stop: int) -> list[int]:
     """The rows of a column that are not of its kind: by halving."""
     if _read(text.slice(start, stop - start), column) is not None:
         return []

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from setpoint.cli.errors import CommandError
+from setpoint.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ class Decisions:
 
     Raises
     ------
-    CommandError
+    InputError
         If the file that is there is not the one that was written before.
     """
 
@@ -41,8 +41,8 @@ class Decisions:
             self._file = target.open("r+b")
             if not _is_ours(self._file, size):
                 self._file.close()
-                raise CommandError(
-                    f"--output: {path} is not the file that was written before, or was changed; "
+                raise InputError(
+                    f"`output`: {path} is not the file that was written before, or was changed; "
                     "name one that is not there yet"
                 )
             self._file.seek(size)

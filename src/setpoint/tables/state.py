@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.estimators import ModelFileError, load_model, save_model
-from setpoint.tables.streaming.schema import StreamSchema
+from setpoint.tables.schema import Schema
 
 if TYPE_CHECKING:
     from setpoint.online import OnlineFClassifier
-    from setpoint.tables.streaming.batches import Batch
-    from setpoint.tables.streaming.stream import Place
+    from setpoint.tables.reader import Batch, Place
 
 __all__ = ["StreamState"]
 
@@ -30,14 +29,14 @@ class StreamState:
     n_unlabelled, n_bad : int
         Rows that were left out because they have no label, or cannot be read.
     checksum : str
-        Where reading stopped, as of a :class:`~setpoint.tables.streaming.stream.Place`; "" where
+        Where reading stopped, as of a :class:`~setpoint.tables.reader.Place`; "" where
         the source cannot be read again.
     output : int
         Bytes of the file of decisions; 0: there is none.
     """
 
     classifier: OnlineFClassifier
-    schema: StreamSchema
+    schema: Schema
     n_unlabelled: int = 0
     n_bad: int = 0
     offset: int = 0

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from setpoint.errors import InputTypeError
-from setpoint.goals.errors import nearest
-from setpoint.tables.columnar import as_frame
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
-from setpoint.tables.kinds import Kind, as_kind, first_misfit
-from setpoint.tables.schema import Column, absent, conform
-from setpoint.tables.table import Table
+from setpoint.tables.labels import labels_of
+from setpoint.tables.schema import Column, column_names
+from setpoint.tables.table import Table, conform
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.report import GoalReport
 
-__all__ = ["TableModel", "labels_of"]
+__all__ = ["AsInTable", "TableModel"]
 
 Array = NDArray[Any]
 
@@ -162,77 +161,48 @@ def _table(table: Any) -> Table:
     if isinstance(table, Table):
         return table
     if isinstance(table, needed("pandas").DataFrame):
+        column_names([str(name) for name in table.columns], "the frame", [])  # each once
         return Table("the frame", table)
     raise InputTypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
 
 
-def labels_of(
-    table: Table, target: str, classes: Array | None = None, *, deployed: bool = False
-) -> Array:
-    """The labels in a column of a table.
+class AsInTable(TransformerMixin, BaseEstimator):
+    """The first step of a pipeline that is called with pieces as an engine reads them.
+
+    The next step is given what it would be given of a file, see
+    :meth:`TableModel.frame`.
 
     Parameters
     ----------
-    table : Table
-    target : str
-    classes : array of shape (n,), optional
-        Labels of the same type are wanted, and no others: "1" is read as text where the
-        classes are text. None: as the column was read.
-    deployed : bool
-        Whether they are what a deployed model decides, for messages.
-
-    Returns
-    -------
-    array of shape (N,)
-        Text as objects, integers, booleans or floats.
-
-    Raises
-    ------
-    TableError
-        If the column is missing, a label is, or one is not a class.
+    columns : sequence of Column
+        The columns that the model takes, with their kinds.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> labels_of(Table("a.csv", pd.DataFrame({"y": [1, 0]})), "y", np.array(["0", "1"]))
-    array(['1', '0'], dtype=object)
+    >>> piece = pd.DataFrame({"code": [1, 2]})
+    >>> AsInTable([Column("code", "category")]).fit_transform(piece)["code"].tolist()
+    ['1', '2']
     """
-    what, remedy, more = "label", "label them", ""
-    if deployed:
-        what, remedy = "decision of the deployed model", "fill them in"
-        more = "; it holds the deployed model's decisions"
-    if target not in table.frame:
-        raise TableError(absent(table, [target]) + more)
-    gone = np.asarray(table.frame[target].isna(), dtype=bool)
-    table.refuse_gaps(gone, f"{what} in column {target!r}", f"leave such rows out, or {remedy}")
-    if classes is None:
-        if table.frame[target].dtype.kind == "M":
-            raise TableError(
-                f"{table.name}: column {target!r} holds dates; labels are text, whole numbers or "
-                "booleans"
-            )
-        return _plain(table.frame[target])
-    kinds: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number"}
-    stored = table.column(target)
-    kind = kinds.get(classes.dtype.kind, "category")
-    read = as_kind(stored, kind, table.decimal)
-    if read is None:
-        row = first_misfit(stored, kind, table.decimal)
-    else:
-        column = as_frame({target: read})[target]
-        known = np.asarray(column.isin(classes.tolist()), dtype=bool)
-        row = -1 if known.all() else int((~known).argmax())
-    if row >= 0:
-        label = stored[row].as_py()
-        raise TableError(
-            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is not a "
-            f"class of the model ({nearest(label, classes.tolist())})"
-        )
-    return _plain(column).astype(object if kind == "category" else classes.dtype)
 
+    columns: Sequence[Column]
 
-def _plain(column: pd.Series[Any]) -> Array:
-    """NumPy's types for numbers and booleans, objects for text."""
-    if column.dtype.kind in "biuf":
-        return np.asarray(column.to_numpy())
-    return np.asarray(column.to_numpy(dtype=object))
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+
+    def fit(self, X: Any, y: Any = None) -> AsInTable:
+        """Nothing is learnt."""
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The columns, in their order and of their kinds.
+
+        Raises
+        ------
+        TableError
+            If a column holds a value of another kind.
+        """
+        return conform(Table("a piece of the table", X), self.columns)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True

@@ -1,0 +1,77 @@
+"""Rows as bytes: every bit kept, or as a spreadsheet wants them."""
+
+import csv
+import gzip
+import io
+import math
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.tables import Dialect, read_table, write_rows
+
+
+def written(columns, kind=".csv", dialect=None):
+    file = io.BytesIO()
+    arrays = {name: pa.chunked_array([values]) for name, values in columns.items()}
+    write_rows(arrays, file, kind, dialect)
+    return file.getvalue()
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_floats_keep_every_bit(values):
+    table = read_table("-", stdin=io.BytesIO(written({"score": values})), decimal=".")
+    assert table.frame["score"].tolist() == values
+    commas = written({"score": values, "x": ["w"] * len(values)}, dialect=Dialect(";", ","))
+    table = read_table("-", stdin=io.BytesIO(commas), decimal=",")
+    assert all(map(math.isclose, table.frame["score"], values))
+
+
+def test_plain_csv_is_as_it_was():
+    data = written({"a": ["=x", None, 'q"'], "s": [0.1 + 0.2, None, 1e-300]})
+    assert data == b'a,s\n=x,0.30000000000000004\n,\n"q""",1e-300\n'
+    packed = written({"a": ["x"]}, ".csv.gz")
+    assert gzip.decompress(packed) == b"a\nx\n"
+    assert packed == written({"a": ["x"]}, ".csv.gz")
+
+
+@pytest.mark.parametrize(("decimal", "separator"), [(",", ";"), (".", ",")])
+def test_for_excel(decimal, separator):
+    dialect = Dialect.excel(decimal, rounded=["score"])
+    data = written(
+        {"größe": ["Köln", "215,82"], "score": [0.123456789, -1.5], "x": [0.123456789, 2.0]},
+        dialect=dialect,
+    )
+    assert data.startswith(b"\xef\xbb\xbf")
+    assert data.count(b"\xef\xbb\xbf") == 1
+    assert data.count(b"\r\n") == data.count(b"\n") == 3
+    rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=separator))
+    point = decimal.join
+    assert rows[1:] == [
+        ["Köln", point(["0", "123457"]), point(["0", "123456789"])],
+        ["215,82", point(["-1", "5"]), point(["2", "0"])],
+    ]
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "-1+2", "--5"])
+def test_formulas_are_text_in_a_spreadsheet(cell):
+    for columns in ({"x": [cell]}, {cell: ["x"]}):
+        text = written(columns, dialect=Dialect.excel()).decode("utf-8-sig")
+        found = list(csv.reader(io.StringIO(text, newline="")))
+        assert f"'{cell}" in (found[0][0], found[1][0])
+
+
+@pytest.mark.parametrize(
+    "cell", ["-3", "+4.5", "-3,5", "-1e-5", "-.5", "1.234,5", "a=b", "", "x-y"]
+)
+def test_numbers_and_other_text_stay(cell):
+    text = written({"x": [cell, "y"]}, dialect=Dialect.excel(",")).decode("utf-8-sig")
+    assert next(csv.reader(io.StringIO(text.split("\r\n")[1]), delimiter=";"), [""]) == [cell]
+
+
+def test_long_tables_have_one_mark():
+    data = written({"x": list(range(120_000))}, dialect=Dialect.excel())
+    assert data.count(b"\xef\xbb\xbf") == 1
+    assert data.count(b"\r\n") == 120_001
