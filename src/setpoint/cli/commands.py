@@ -38,6 +38,22 @@ PLACES = {
         "evaluate",
         "Judge a model file by a table with labels, or decisions that are a column of tables.",
     ),
+    "show": Place(
+        "show",
+        "show",
+        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
+    ),
+    "report": Place(
+        "report",
+        "report",
+        "Write the page of a model file: on a table with labels, or as it was judged in the fit.",
+    ),
+    "compare": Place(
+        "compare",
+        "compare",
+        "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
+    ),
+    "take": Place("take", "take", "Move the rule of MODEL to another bound, without a new fit."),
     "solve": Place(
         "solve", "solve", "Find the rule for the scores of a model, on tables of any size."
     ),

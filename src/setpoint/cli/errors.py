@@ -92,6 +92,8 @@ OPTIONS = {
     "keep": "--keep",
     "adapt": "--adapt",
     "at_most": "--at-most",
+    "bounds": "--bound",
+    "line": "--line",
     "prediction": "--prediction",
     "sensitive": "--sensitive",
     "target": "--target",

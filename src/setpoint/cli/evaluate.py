@@ -18,6 +18,8 @@ from setpoint.cli.options import (
     named_files,
     new_groups_option,
     sensitive_option,
+    skip_option,
+    target_option,
     trust_option,
     weight_option,
 )
@@ -41,7 +43,7 @@ __all__ = ["evaluate"]
 @click.argument("model")
 @click.argument("data", required=False)
 @click.argument("tables", nargs=-1)
-@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
+@target_option
 @click.option(
     "--prediction",
     metavar="COL",
@@ -67,7 +69,7 @@ __all__ = ["evaluate"]
     help="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
     "its --judge-by says.",
 )
-@click.option("--skip-unlabelled", is_flag=True, help="Leave out rows without a label.")
+@skip_option
 @accept_option
 @datasets_option
 @new_groups_option

@@ -8,7 +8,13 @@ import click
 
 from setpoint.cli.errors import FAILED, CommandError
 from setpoint.cli.files import check_outputs
-from setpoint.cli.options import as_json, datasets_option, named_files, trust_option
+from setpoint.cli.options import (
+    as_json,
+    datasets_option,
+    named_files,
+    target_option,
+    trust_option,
+)
 from setpoint.cli.output import aligned, print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current
@@ -37,7 +43,7 @@ _BY_POSTERIORS = (
 )
 @click.argument("model")
 @click.argument("data")
-@click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
+@target_option
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
 @click.option(
     "--vary",

@@ -15,6 +15,8 @@ __all__ = [
     "named_files",
     "new_groups_option",
     "sensitive_option",
+    "skip_option",
+    "target_option",
     "together",
     "trust_option",
     "weight_option",
@@ -61,6 +63,13 @@ trust_option = click.option(
     help="A type that the model file may hold beside setpoint's and scikit-learn's.",
 )
 
+target_option = click.option(
+    "--target", metavar="COL", help="The column with the labels; else as in the fit."
+)
+
+skip_option = click.option(
+    "--skip-unlabelled", is_flag=True, help="Leave out rows without a label."
+)
 
 sensitive_option = click.option(
     "--sensitive",

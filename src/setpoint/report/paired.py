@@ -25,7 +25,12 @@ from setpoint.report.entry import Entry
 from setpoint.report.report import GoalReport
 from setpoint.report.sections.prices import Prices
 
-__all__ = ["against_deployed", "measured_difference", "with_deployed"]
+__all__ = [
+    "against_deployed",
+    "differences_of_constraints",
+    "measured_difference",
+    "with_deployed",
+]
 
 
 def against_deployed(
@@ -120,6 +125,50 @@ def _with_objective(
         constraints=tuple(replace(e, text=str(c)) for e, c in zip(constraints, own, strict=True)),
         confusion=_deployed_counts(confusion),
     )
+
+
+def differences_of_constraints(
+    goal: Goal,
+    classes: Sequence[Label],
+    table: Table,
+    decided: NDArray[Any],
+    level: float = LEVEL,
+) -> list[Entry | None]:
+    """What the left side of each constraint gains against the deployed model, with intervals.
+
+    Parameters
+    ----------
+    goal, classes, table, decided, level
+        As of :func:`against_deployed`; there are labels, and a deployed model.
+
+    Returns
+    -------
+    list of Entry or None
+        The left side for these decisions minus that for the deployed model, by the pairs of
+        rows; its bound is 0, on the side of the constraint. None where the left side refers to
+        the deployed model or to other data sets.
+    """
+    assert table.true is not None
+    out: list[Entry | None] = []
+    for c in goal.constraints:
+        needs = replace(goal, objective=c.lhs, constraints=()).needs
+        if needs.datasets or needs.baseline:
+            out.append(None)
+            continue
+        gain = Constraint(c.lhs - c.lhs.baseline(), c.relation, Const(0.0))
+        try:
+            pair = Goal(goal.sense, c.lhs.baseline(), (gain,))
+            rows = Rows.from_arrays(
+                classes, table.true, len(table.true), needs=pair.needs, weight=table.weight,
+                columns=table.columns, baseline=table.deployed,
+            )  # fmt: skip
+            confusion = rows.confusion(decided[counted_rows(table.weight)])
+            found = entries_on(link(pair, rows.codebook), confusion, level, checked=False)[1]
+        except GoalError:  # such as a side that is too long with both models in it
+            out.append(None)
+            continue
+        out.append(replace(found, text=str(c.lhs)))
+    return out
 
 
 def _better(goal: Goal) -> Relation:

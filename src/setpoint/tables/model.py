@@ -20,6 +20,8 @@ from setpoint.tables.table import Table, conform
 if TYPE_CHECKING:
     import pandas as pd
 
+    from setpoint.report import GoalReport
+
 __all__ = ["AsInTable", "TableModel"]
 
 Array = NDArray[Any]
@@ -45,6 +47,10 @@ class TableModel:
         The goal that is meant, as text, where the fit asked for a margin on top.
     profile : mapping of str to sequence
         What the columns held in the fit, as `profile_of` finds it.
+    held_out : GoalReport or None
+        How the rule did then on rows that took no part.
+    fitted_rows : int or None
+        Rows of the table that took part, those that certify among them where they are its own.
 
     Examples
     --------
@@ -71,6 +77,8 @@ class TableModel:
     notes: tuple[str, ...] = ()
     judge_by: str | None = None
     profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    held_out: GoalReport | None = None
+    fitted_rows: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Names and kinds apart: a file of thousands of small objects is slow to read."""

@@ -5,43 +5,63 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
+    from setpoint.tasks.comparison import ComparedTables, compare_tables
     from setpoint.tasks.evaluation import EvaluatedTable, evaluate_table
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
     from setpoint.tasks.journal import Journal
+    from setpoint.tasks.model_page import ModelPage, page_of_model
     from setpoint.tasks.moved_bound import TableFrontier, frontier_of_table
+    from setpoint.tasks.moving import MovedRule, move_rule
     from setpoint.tasks.prediction import DecidedTable, predict_table
     from setpoint.tasks.reading import Reading
     from setpoint.tasks.settings import FitSettings
+    from setpoint.tasks.shown import ShownModel, show_model
     from setpoint.tasks.streaming import stream
 
 __all__ = [
+    "ComparedTables",
     "DecidedTable",
     "EvaluatedTable",
     "FitSettings",
     "FittedTable",
     "Journal",
+    "ModelPage",
+    "MovedRule",
     "Reading",
+    "ShownModel",
     "TableFrontier",
+    "compare_tables",
     "evaluate_table",
     "fit_table",
     "frontier_of_table",
+    "move_rule",
+    "page_of_model",
     "predict_table",
+    "show_model",
     "stream",
 ]
 
 _HOME = {
+    "ComparedTables": "comparison",
     "DecidedTable": "prediction",
     "EvaluatedTable": "evaluation",
     "FitSettings": "settings",
     "FittedTable": "fitted",
     "Journal": "journal",
+    "ModelPage": "model_page",
+    "MovedRule": "moving",
     "Reading": "reading",
+    "ShownModel": "shown",
     "TableFrontier": "moved_bound",
+    "compare_tables": "comparison",
     "evaluate_table": "evaluation",
     "fit_table": "fitting",
     "frontier_of_table": "moved_bound",
+    "move_rule": "moving",
+    "page_of_model": "model_page",
     "predict_table": "prediction",
+    "show_model": "shown",
     "stream": "streaming",
 }
 

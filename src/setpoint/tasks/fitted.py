@@ -102,6 +102,8 @@ class FittedTable:
             tuple(line for _, lines in self.about for line in lines),
             judge_by=None if meant == self.report.goal else meant,
             profile=self.profile,
+            held_out=self.held_out,
+            fitted_rows=self.n_fitted,
         )
 
     @property

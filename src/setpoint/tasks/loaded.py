@@ -70,6 +70,7 @@ def load_and_read(
     goal: Any = None,
     labelled: bool = True,
     skip_unlabelled: bool = False,
+    deployed_apart: bool = False,
 ) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
@@ -94,6 +95,8 @@ def load_and_read(
         Whether the table has labels.
     skip_unlabelled : bool
         Whether rows without a label are left out; else they are an error.
+    deployed_apart : bool
+        Whether the caller adds what the deployed model decides, so that no column is needed.
 
     Raises
     ------
@@ -138,7 +141,7 @@ def load_and_read(
     named = Deployed.of(clf.baseline)
     own_column = None if named is None else named.column
     deployed = own_column if baseline is None else baseline
-    if not judging and not goal.needs.baseline:
+    if deployed_apart or (not judging and not goal.needs.baseline):
         deployed = None
     threshold = None if named is None else named.threshold
     scored = threshold is not None
@@ -149,7 +152,7 @@ def load_and_read(
             table, model.columns, goal, model.target, np.asarray(clf.classes_),
             dataset=dataset, baseline=deployed, scores=own_column if scored else None,
             threshold=threshold, groups=groups, metric_columns=metric_columns,
-            labelled=labelled, journal=journal,
+            labelled=labelled, deployed_apart=deployed_apart, journal=journal,
         )  # fmt: skip
 
     table = read(data, reading, journal, model.columns)

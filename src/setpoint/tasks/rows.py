@@ -91,6 +91,7 @@ def rows_of(
     groups: Mapping[str, str] | None = None,
     metric_columns: Sequence[Column] = (),
     labelled: bool = True,
+    deployed_apart: bool = False,
     journal: Journal,
 ) -> TableRows:
     """A table as the classifier and the goal take it.
@@ -115,6 +116,8 @@ def rows_of(
         Columns that a metric is given.
     labelled : bool
         Whether there are labels, for the rows of X.
+    deployed_apart : bool
+        Whether the caller adds what the deployed model decides, so that no column is needed.
 
     Raises
     ------
@@ -136,7 +139,7 @@ def rows_of(
         else:
             y = labels_of(table, target, classes)
     deployed = None
-    if dataset in needs.baseline and baseline is None:
+    if dataset in needs.baseline and baseline is None and not deployed_apart:
         raise InputError(
             "the goal refers to the deployed model: name the column with its predictions with "
             "`baseline`"

@@ -1,0 +1,148 @@
+"""The rule of a fitted classifier, moved to another goal on other rows; the model stays."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from setpoint.estimators.base import GoalClassifier
+from setpoint.evidence import Evidence
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.inputs.arrays import column_names
+from setpoint.inputs.digest import RowDigest
+from setpoint.inputs.inputs import Table
+from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
+from setpoint.plugin.solving import solve_evidence
+from setpoint.report import GoalReport
+from setpoint.report.outcome import rule_facts
+from setpoint.rules import Rule, Threshold
+
+__all__ = ["with_goal", "with_threshold"]
+
+C = TypeVar("C", bound=GoalClassifier)
+
+
+def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
+    """A copy whose rule is the best for a goal on some rows with labels.
+
+    Parameters
+    ----------
+    classifier : fitted classifier
+    goal : Goal
+        Nothing is certified: confidences of constraints do not count.
+    **rows
+        ``X``, ``y`` and what goes beside them, as in ``fit``.
+
+    Raises
+    ------
+    InfeasibleError
+        If no rule on these scores meets the goal.
+    GoalError
+        If the rule is one that is found together with models, so that it cannot move alone.
+    """
+    _check_movable(classifier)
+    evidence, table = _scored(classifier, goal, rows)
+    decision = solve_evidence(goal, evidence, _options(classifier), table=table)
+    if decision.rule.randomized:
+        key, names = classifier.draw_key_, classifier.draw_columns_
+        classifier._check_drawable(rows["X"], key, names)
+    report = _flattered(decision.report, _share_seen(classifier, rows, table.weight))
+    out = _moved(classifier, decision.rule, report, rows)
+    out.trace_ = decision.trace
+    out.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
+    if hasattr(out, "gap_"):
+        out.gap_ = decision.report.certificate.gap
+    if hasattr(classifier, "goal"):
+        out.goal = str(goal)
+    return out
+
+
+def with_threshold(classifier: C, threshold: float, goal: Goal, **rows: Any) -> C:
+    """A copy that decides positive from a score on, measured on some rows with labels.
+
+    Parameters
+    ----------
+    classifier : fitted classifier
+    threshold : float
+        Of the score that ``predict`` writes.
+    goal : Goal
+        What is measured.
+    **rows
+        ``X``, ``y`` and what goes beside them, as in ``fit``.
+
+    Raises
+    ------
+    GoalError
+        If the rule goes by more than one score.
+    """
+    _check_movable(classifier)
+    if classifier.rule_.score_columns is not None:
+        raise GoalError(
+            "`line` is a place on one score, and this rule goes by a score for each of "
+            f"{len(classifier.classes_)} classes; move a bound of the goal"
+        )
+    rule = Threshold(threshold)
+    evidence, _ = _scored(classifier, goal, rows)
+    facts = rule_facts(rule, evidence, 0.0)
+    moved = copy.copy(classifier)
+    moved.rule_ = rule
+    moved.goal_report_ = replace(classifier.goal_report_, rule=facts, guarantee=None)
+    return _moved(classifier, rule, moved.evaluate(**rows, goal=goal), rows)
+
+
+def _check_movable(classifier: GoalClassifier) -> None:
+    if getattr(classifier, "scorer_", None) is not None:
+        raise GoalError(
+            "this rule decides by joint posteriors or retrained learners, which are found for one "
+            "goal; fit for the new goal instead"
+        )
+
+
+def _options(classifier: GoalClassifier) -> Options:
+    """How to search: as in the fit, where that looks at the goal."""
+    solver, _ = classifier._chosen()
+    options = Options.of("auto", randomized=False)
+    if classifier._family == "plugin":
+        own: Any = classifier
+        options = own._options(solver)
+        if options.solver in ("post-shift", *BASELINES):
+            options = replace(options, solver="auto")
+    evidence: EvidenceKind = "label"
+    if classifier.goal_report_.search.evidence == "soft":
+        evidence = "soft"
+    return replace(options, evidence=evidence, on_infeasible="raise")
+
+
+def _scored(classifier: GoalClassifier, goal: Goal, rows: dict[str, Any]) -> tuple[Evidence, Table]:
+    """The rows with the scores that rules decide by."""
+    names = ("X", "y", "sample_weight", "sensitive_features", "baseline", "datasets")
+    given, seen = classifier._seen(goal, *(rows.get(name) for name in names))
+    scores = {name: classifier._scores(given[name].X) for name in seen.tables}
+    return seen.evidence(scores), seen.tables[None]
+
+
+def _share_seen(classifier: GoalClassifier, rows: dict[str, Any], weight: Any) -> float:
+    """The share of the rows that are rows of the fit."""
+    digest = getattr(classifier, "digest_", None)
+    return 0.0 if digest is None else float(digest.share_of(rows["X"], weight))
+
+
+def _flattered(report: GoalReport, known: float) -> GoalReport:
+    """The report where some of its rows are rows of the fit."""
+    entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
+    return replace(report, counts=replace(report.counts, seen=known), constraints=entries)
+
+
+def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any]) -> C:
+    """A copy with another rule; the rows that it was chosen on count as rows of the fit."""
+    out = copy.copy(classifier)
+    out.rule_, out.goal_report_, out.evidence_ = rule, report, None
+    digest = getattr(classifier, "digest_", None)
+    if digest is not None:
+        names = column_names(rows["X"])
+        out.digest_ = digest | RowDigest.of(rows["X"], names, rows.get("sample_weight"))
+    return out

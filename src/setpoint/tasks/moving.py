@@ -1,0 +1,245 @@
+"""The rule of a stored model, moved to another bound or another place; the model stays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from setpoint.errors import InputError
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.goal import Goal
+from setpoint.tasks.journal import Journal
+from setpoint.tasks.loaded import LoadedModel, load_and_read
+from setpoint.tasks.reading import Reading, open_model
+
+if TYPE_CHECKING:
+    from setpoint.report import GoalReport, TextSection
+    from setpoint.tables import TableModel
+
+__all__ = ["MovedRule", "move_rule", "moved_goal"]
+
+
+@dataclass(frozen=True, eq=False)
+class MovedRule:
+    """A stored model with another rule.
+
+    Parameters
+    ----------
+    model : TableModel
+        To store; its notes say what was moved.
+    goal : Goal
+    before : LoadedModel
+        The model as it was, and the rows.
+    notes : sequence of str
+        What was said on the way.
+    """
+
+    model: TableModel
+    goal: Goal
+    before: LoadedModel
+    notes: Sequence[str]
+
+    @property
+    def report(self) -> GoalReport:
+        """What the rule reaches on these rows."""
+        found: GoalReport = self.model.classifier.goal_report_
+        return found
+
+    def about(self) -> list[TextSection]:
+        """Sections of the page: the data, and the model."""
+        from setpoint.report import TextSection
+
+        table = self.before.table
+        return [
+            TextSection("The data", (f"{self.before.part.n_rows:,} rows from {table.name}",
+                                     *table.notes)),
+            TextSection("The model", self.model.notes),
+        ]  # fmt: skip
+
+
+def move_rule(
+    model: Any,
+    table: Any,
+    *,
+    bounds: Sequence[str] = (),
+    line: float | None = None,
+    target: str | None = None,
+    baseline: str | None = None,
+    datasets: Mapping[str, Any] | None = None,
+    skip_unlabelled: bool = False,
+    trust: Sequence[str] = (),
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+) -> MovedRule:
+    """Move the rule of a stored model, without fitting the model again.
+
+    Rows with labels are needed: the rule is found anew on their scores. Nothing is certified,
+    and what was certified in the fit does not hold for the new rule.
+
+    Parameters
+    ----------
+    model : str, path or TableModel
+    table : str, path, frame or Table
+        Best of rows that took no part in the fit.
+    bounds : sequence of str
+        Constraints such as ``"precision >= 0.8"``; each takes the place of the constraint with
+        the same left side, or joins the goal.
+    line : float, optional
+        In place of `bounds`: the score from which on all rows are decided positive.
+    target, baseline : str, optional
+        Columns; None: as in the fit.
+    datasets : mapping of str to table, optional
+        The further data sets that the goal refers to.
+    skip_unlabelled : bool
+        Whether rows without a label are left out; else they are an error.
+    trust : sequence of str
+        Types that the file may hold beside setpoint's and scikit-learn's.
+    reading : Reading, optional
+    journal : Journal, optional
+
+    Returns
+    -------
+    MovedRule
+
+    Raises
+    ------
+    InfeasibleError
+        If no rule on these scores meets the goal; its `goal` has the new bounds.
+    InputError, TableError, ModelFileError, GoalError
+        If something does not fit.
+
+    Examples
+    --------
+    >>> from setpoint.tables import tumours
+    >>> from setpoint.tasks import fit_table, move_rule
+    >>> goal = "maximize recall subject to precision >= 0.95"
+    >>> fitted = fit_table(tumours()[::2], goal, target="diagnosis", pos_label="malignant")
+    >>> moved = move_rule(fitted.model, tumours()[1::2], bounds=["precision >= 0.8"])
+    >>> print(moved.goal)
+    maximize recall subject to precision >= 0.8
+    >>> moved.report.satisfied
+    True
+    """
+    from setpoint.plugin.moving import with_goal, with_threshold
+    from setpoint.search import InfeasibleError
+
+    journal = Journal() if journal is None else journal
+    if not bounds and line is None:
+        raise InputError("say where the rule goes: `bounds`, such as 'precision >= 0.8', or `line`")
+    if bounds and line is not None:
+        raise InputError("`bounds` and `line` move the rule both: leave one of them out")
+    if line is not None and not math.isfinite(line):
+        raise InputError(f"`line` is a finite number, got {line}")
+    if isinstance(bounds, str):
+        bounds = [bounds]
+    found = open_model(model, trust, journal)
+    own = Goal.parse(found.classifier.goal_report_.goal)
+    if own.is_blackbox:
+        raise InputError(
+            f"the goal is a metric without a formula, {own.objective}, whose rule cannot be moved "
+            "by a goal; fit for another one"
+        )
+    goal = moved_goal(own, bounds, journal)
+    loaded = load_and_read(
+        found, table, Reading() if reading is None else reading, journal, target=target,
+        baseline=baseline, files=datasets or {}, judging=True, goal=goal,
+        skip_unlabelled=skip_unlabelled,
+    )  # fmt: skip
+    with journal.warnings_as_notes(), journal.step("moving the rule"):
+        try:
+            if line is None:
+                clf = with_goal(found.classifier, goal, **loaded.rows())
+            else:
+                clf = with_threshold(found.classifier, line, goal, **loaded.rows())
+        except InfeasibleError as error:
+            error.goal = goal
+            raise
+    if found.classifier.goal_report_.guarantee is not None:
+        journal.note(
+            "what was certified in the fit was certified of the old rule; nothing is certified of "
+            "the new one"
+        )
+    source = "a model" if isinstance(model, type(found)) else str(model)
+    stored = replace(
+        found,
+        classifier=clf,
+        target=loaded.model.target,
+        dataset_names=goal.needs.datasets,
+        notes=(*found.notes, _moved_note(source, own, goal, line, loaded)),
+        judge_by=None if line is None else found.judge_by,
+        held_out=None,
+    )
+    if line is None and found.judge_by is not None:
+        journal.note(f"the model was judged by '{found.judge_by}'; the new one is by '{goal}'")
+    return MovedRule(stored, goal, loaded, tuple(journal.notes))
+
+
+def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
+    """A goal with other bounds, and without confidences, which only a fit can keep.
+
+    Parameters
+    ----------
+    bounds : sequence of str
+        Each a constraint.
+
+    Raises
+    ------
+    GoalError, InputError
+        If one is none, or it is not clear which constraint it moves.
+
+    Examples
+    --------
+    >>> own = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate <= 0.5")
+    >>> print(moved_goal(own, ["precision >= 0.8"], Journal()))
+    maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5
+    """
+    constraints = list(goal.constraints)
+    for text in bounds:
+        new = _constraint(goal, text)
+        places = [
+            i
+            for i, c in enumerate(constraints)
+            if (str(c.lhs), c.relation) == (str(new.lhs), new.relation)
+        ]
+        if len(places) > 1:
+            raise InputError(
+                f"`bounds`: {text!r} has the left side of several constraints of the goal, "
+                f"{' and '.join(str(constraints[i]) for i in places)}; fit for the new goal instead"
+            )
+        if places:
+            constraints[places[0]] = new
+        else:
+            journal.note(f"the goal had no such bound, so {new} is added to it")
+            constraints.append(new)
+    if any(c.confidence is not None for c in constraints):
+        journal.note("the goal asks for a confidence, and a rule that is moved is not certified")
+        constraints = [replace(c, confidence=None) for c in constraints]
+    return replace(goal, constraints=tuple(constraints))
+
+
+def _constraint(goal: Goal, text: str) -> Constraint:
+    """A constraint from its text."""
+    if not any(sign in text for sign in (">=", "<=", "≥", "≤", " at ")):
+        raise InputError(
+            f"`bounds`: {text!r} is not a constraint; write its bound too, as in 'precision >= 0.8'"
+        )
+    found = Goal.parse(f"{goal.sense} {goal.objective} subject to {text}").constraints
+    if len(found) != 1:
+        raise InputError(
+            f"`bounds`: {text!r} is {len(found)} constraints; give them one by one"
+        )  # fmt: skip
+    if found[0].confidence is not None:
+        raise InputError(
+            f"`bounds`: {text!r} asks for a confidence, and a rule that is moved is not certified; "
+            "leave the confidence out, or fit for the new goal"
+        )
+    return found[0]
+
+
+def _moved_note(source: str, own: Goal, goal: Goal, line: float | None, loaded: LoadedModel) -> str:
+    """The sentence that stays with the model."""
+    moved = f"moved to '{goal}'" if line is None else f"moved to the score {line:g} and measured"
+    rows = f"{loaded.part.n_rows:,} rows of {loaded.table.name}"
+    return f"The rule of {source}, which was found for '{own}', was {moved} on {rows}"

@@ -1,0 +1,104 @@
+"""``setpoint compare``: the candidate against today's model, in words, JSON and exit codes."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from setpoint.cli.app import app
+
+from .conftest import GOAL, lines_of, write
+
+
+@pytest.fixture(scope="module")
+def poor(folder):
+    """A model that sees neither income nor age."""
+    path = str(folder / "poor.skops")
+    args = ["fit", str(folder / "loans.csv"), "--target", "y", "--drop", "id,income,age"]
+    args += ["--goal", "maximize recall subject to precision >= 0.5", "--model", path]
+    assert CliRunner().invoke(app, args).exit_code in (0, 3, 4)
+    return path
+
+
+@pytest.fixture(scope="module")
+def fresh(folder):
+    return write(folder / "fresh.csv", lines_of(900, seed=5))
+
+
+def test_better_worse_and_the_codes(run, poor, model, fresh):
+    goal = ("--goal", "maximize accuracy")
+    done = run("compare", poor, model, fresh, *goal)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith("Shown to be better on 900 rows.\nIts accuracy is shown")
+    assert run("compare", model, poor, fresh, *goal).exit_code == 3
+    same = run("compare", model, model, fresh, *goal)
+    assert same.exit_code == 4
+    assert "Both models decide every row alike." in same.stdout
+    assert run("compare", model, model, fresh, *goal, "--accept", "too-close").exit_code == 0
+
+
+def test_text_has_both_values_and_the_difference(run, poor, model, fresh):
+    text = run("compare", poor, model, fresh, "--goal", GOAL).stdout
+    lines = text.splitlines()
+    assert f"A: {poor}" in lines
+    assert f"B: {model}" in lines
+    head = next(line for line in lines if "B - A" in line)
+    assert head.split("  ")[-1].strip() == "B is"
+    assert any(line.startswith("rows accepted") for line in lines)
+    assert any(line.startswith("  precision >= 0.7: A ") for line in lines)
+    assert "of the decisions differ (churn)." in text
+    assert any(line.startswith("sex = f") for line in lines)
+
+
+def test_json(run, poor, model, fresh):
+    done = run("compare", poor, model, fresh, "--goal", GOAL, "--json")
+    found = json.loads(done.stdout)
+    assert found["status"] in ("shown to be better", "too close to call")
+    assert found["rows"] == 900
+    first = found["parts"][0]
+    assert (first["part"], first["text"]) == ("objective", "recall")
+    assert first["difference"]["value"] == pytest.approx(first["b"]["value"] - first["a"]["value"])
+    evaluated = json.loads(run("evaluate", model, fresh, "--goal", GOAL, "--json").stdout)
+    assert found["b"]["objective"] == evaluated["evaluated"]["objective"]
+    assert found["b"]["counts"] == evaluated["evaluated"]["counts"]
+    assert {g["value"] for g in found["groups"]} == {"f", "m"}
+    assert 0 < found["accepted"]["b"] < 1
+
+
+def test_how_many_rows_would_show_it(run, model, folder, poor):
+    few = write(folder / "few.csv", lines_of(60, seed=8))
+    args = ("compare", poor, model, few, "--goal", "maximize specificity")
+    first = json.loads(run(*args, "--json").stdout)["parts"][0]
+    gain, low, high = (first["difference"][x] for x in ("value", "low", "high"))
+    past = low if gain > 0 else high
+    assert first["b_is"] == "too close to call"
+    assert first["rows_needed"] == pytest.approx(60 * ((past - gain) / gain) ** 2, abs=1)
+    text = run(*args).stdout
+    assert f"would be shown by about {first['rows_needed']:,} rows." in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--goal", "maximize recal"), "unknown word 'recal'"),
+        (("--target", "z"), "has no column 'z'"),
+        (("--goal", "recall >="), "at character"),
+        (("--dataset", "old"), "--dataset is NAME=FILE"),
+    ],
+)
+def test_bad_input(run, poor, model, fresh, args, message):
+    done = run("compare", poor, model, fresh, *args)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert message in done.stderr
+
+
+def test_models_that_decide_something_else(run, model, folder):
+    other = str(folder / "sex.skops")
+    args = ("fit", folder / "loans.csv", "--target", "sex", "--positive", "f", "--goal", "f1")
+    assert run(*args, "--drop", "id", "--model", other).exit_code == 0
+    done = run("compare", model, other, folder / "new.csv")
+    assert done.exit_code == 1
+    assert f"the target of {model} is 'y', and of {other} 'sex'" in " ".join(done.stderr.split())
+    assert "--target names the column" in done.stderr
+    done = run("compare", model, other, folder / "new.csv", "--target", "y")
+    assert f"the classes of {model} is [0, 1], and of {other} ['f', 'm']" in done.stderr

@@ -1,0 +1,181 @@
+"""Two models on the same rows: by the goal, by the pairs of decisions, in groups."""
+
+import numpy as np
+import pytest
+
+from setpoint.report import Entry, GoalReport
+from setpoint.tasks import compare_tables, fit_table
+from setpoint.tasks.better import BETTER, WORSE, Part, which_is_better
+
+from .conftest import GOAL, rows
+
+
+@pytest.fixture(scope="module")
+def found(poor, good, fresh):
+    return compare_tables(poor, good, fresh)
+
+
+def test_the_candidate_is_judged_by_the_goals_own_objective(found):
+    assert found.verdict == BETTER
+    assert found.why == "Its recall is shown to be better, and every constraint holds as surely."
+    assert [p.today.text for p in found.parts] == [
+        "recall", "precision >= 0.7", 'recall.difference("sex") <= 0.3'
+    ]  # fmt: skip
+
+
+def test_the_other_way_round_it_is_worse(poor, good, fresh, found):
+    turned = compare_tables(good, poor, fresh, goal=GOAL)
+    assert (turned.verdict, turned.why) == (WORSE, "Its recall is shown to be worse.")
+    for one, other in zip(found.parts, turned.parts, strict=True):
+        np.testing.assert_allclose(
+            [one.difference.value, one.difference.low, one.difference.high],
+            [-other.difference.value, -other.difference.high, -other.difference.low],
+            atol=1e-9,
+        )
+
+
+def test_values_are_those_that_each_model_reaches_by_itself(poor, good, fresh, found):
+    for model, report in ((poor, found.today), (good, found.candidate)):
+        frame = model.frame(fresh)
+        decided, true = model.classifier.predict(frame), fresh["y"].to_numpy()
+        reached = [report.objective.value, report.constraints[0].value]
+        recall = np.mean(decided[true == "yes"] == "yes")
+        assert reached == pytest.approx([recall, np.mean(true[decided == "yes"] == "yes")])
+
+
+def test_each_difference_is_that_of_the_values_with_an_interval_around_it(found):
+    for part in found.parts:
+        gain = part.difference
+        assert gain.value == pytest.approx(part.candidate.value - part.today.value)
+        assert gain.low < gain.value < gain.high
+
+
+def test_pairs_know_the_difference_better_than_two_values_do(found):
+    part = found.parts[0]
+    apart = (part.today.high - part.today.low) + (part.candidate.high - part.candidate.low)
+    assert part.difference.high - part.difference.low < 0.8 * apart
+
+
+def test_changes_in_groups_add_up_to_those_of_all_rows(found, fresh):
+    assert [(g.column, g.value) for g in found.groups] == [("sex", "f"), ("sex", "m")]
+    for name in ("changed", "wins", "losses"):
+        rows_changed = sum(getattr(g.changes, name) * g.changes.rows for g in found.groups)
+        assert rows_changed == pytest.approx(getattr(found.changes, name) * len(fresh))
+
+
+def test_rows_of_the_fit_show_nothing_of_who_knows_them(poor, good, fitted_on):
+    found = compare_tables(poor, good, fitted_on)
+    assert found.candidate.counts.seen > 0.5
+    assert found.verdict == "too close to call"
+    assert "of these rows are rows of the fit of the candidate" in found.why
+
+
+def test_a_model_is_as_good_as_itself(good, fresh):
+    found = compare_tables(good, good, fresh)
+    assert (found.verdict, found.changes.changed, found.rows_needed) == (
+        "too close to call", 0.0, None
+    )  # fmt: skip
+    assert found.why == "Both models decide every row alike."
+
+
+def test_meeting_the_goal_counts_for_more_than_the_objective(fitted_on, fresh):
+    careless = fit_table(fitted_on, "recall", target="y", drop=["old"]).model
+    careful = fit_table(
+        fitted_on, "maximize recall subject to precision >= 0.85", target="y", drop=["old"]
+    ).model
+    goal = "maximize recall subject to precision >= 0.75"
+    found = compare_tables(careless, careful, fresh, goal=goal)
+    assert found.parts[0].verdict == WORSE
+    assert found.verdict == BETTER
+    assert "shown to fail it" in found.why
+    assert compare_tables(careful, careless, fresh, goal=goal).verdict == WORSE
+
+
+def test_the_deployed_model_of_a_goal_is_the_first_one(poor, good, fresh):
+    goal = "maximize recall subject to churn <= 0.5 and recall >= 0.9 * recall.baseline()"
+    found = compare_tables(poor, good, fresh.drop(columns="old"), goal=goal)
+    churn, floor = found.parts[1:]
+    assert (churn.today.value, churn.difference) == (0.0, None)
+    assert churn.candidate.value == pytest.approx(found.changes.changed)
+    assert floor.candidate.bound == pytest.approx(0.9 * floor.today.value)
+
+
+def test_further_data_sets_are_counted_and_have_no_pairs(poor, good, fresh):
+    goal = "maximize recall subject to predicted_rate.on('more') <= 0.9 and churn.on('more') <= 0.9"
+    more = rows(200, 3)
+    found = compare_tables(poor, good, fresh, goal=goal, datasets={"more": more})
+    rate, churn = found.parts[1:]
+    shares = [np.mean(m.predict(more)["prediction"] == "yes") for m in (poor, good)]
+    assert [rate.today.value, rate.candidate.value] == pytest.approx(shares)
+    assert rate.difference is None
+    differs = poor.predict(more)["prediction"] != good.predict(more)["prediction"]
+    assert churn.candidate.value == pytest.approx(differs.mean())
+
+
+def test_models_of_other_classes_are_refused_with_both_named(good, fresh):
+    turned = fresh.assign(y=(fresh["y"] == "yes").astype(int))
+    numbers = fit_table(turned, "recall", target="y", drop=["old"]).model
+    message = r"the classes of the first model is \['no', 'yes'\], and of the second model \[0, 1\]"
+    with pytest.raises(ValueError, match=message):
+        compare_tables(good, numbers, fresh)
+
+
+def test_models_of_other_positive_classes_are_refused(good, fitted_on, fresh):
+    turned = fit_table(fitted_on, "recall", target="y", pos_label="no", drop=["old"]).model
+    with pytest.raises(ValueError, match=r"positive class of the first model is 'yes'.* 'no'"):
+        compare_tables(good, turned, fresh)
+
+
+def test_models_of_other_targets_need_a_target(good, fitted_on, fresh):
+    named = fit_table(
+        fitted_on.rename(columns={"y": "z"}), "recall", target="z", drop=["old"]
+    ).model
+    with pytest.raises(ValueError, match=r"target of the first model is 'y'.*'z'; `target` names"):
+        compare_tables(good, named, fresh)
+    assert compare_tables(good, named, fresh, target="y").changes.rows == len(fresh)
+
+
+def entry(value, verdict, relation=">="):
+    low, high = {"s": (0.6, 0.8), "o": (0.4, 0.6), "f": (0.2, 0.4)}[verdict]
+    return Entry("precision >= 0.5", value, 0.5, low=low, high=high, relation=relation)
+
+
+def report(verdict):
+    return GoalReport(
+        "maximize recall subject to precision >= 0.5", Entry("recall", 0.5), (entry(0.5, verdict),)
+    )
+
+
+def parts(today, candidate, gain, side=0.0):
+    def difference(at):
+        return Entry("", at, 0.0, low=at - 0.1, high=at + 0.1, relation=">=")
+
+    objective = Entry("recall", 0.5)
+    return [
+        Part(objective, objective, difference(gain), None),
+        Part(entry(0.5, today), entry(0.5, candidate), difference(side), None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("today", "candidate", "gain", "side", "verdict"),
+    [
+        ("s", "s", 0.2, 0.0, BETTER),
+        ("s", "s", -0.2, 0.0, WORSE),
+        ("s", "s", 0.05, 0.0, "too close to call"),
+        ("o", "o", 0.2, 0.0, BETTER),
+        ("o", "o", 0.2, -0.2, "too close to call"),  # bought by the constraint
+        ("o", "o", -0.2, 0.2, "too close to call"),
+        ("s", "s", 0.2, -0.2, BETTER),  # the bound is all that the goal asks for
+        ("s", "o", 0.2, 0.0, "too close to call"),
+        ("o", "s", 0.2, 0.0, BETTER),
+        ("f", "s", -0.2, 0.0, BETTER),
+        ("s", "f", 0.2, 0.0, WORSE),
+        ("f", "f", 0.2, 0.0, "too close to call"),
+        ("o", "f", 0.2, 0.0, "too close to call"),
+        ("f", "o", 0.2, 0.0, BETTER),
+    ],
+)
+def test_which_is_better(today, candidate, gain, side, verdict):
+    found = which_is_better(report(today), report(candidate), parts(today, candidate, gain, side))
+    assert found[0] == verdict
