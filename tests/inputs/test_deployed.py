@@ -61,7 +61,7 @@ def test_a_model_has_scores_and_decisions():
 
 @pytest.mark.parametrize("threshold", [np.nan, np.inf, "0.5", True])
 def test_a_threshold_is_a_finite_number(threshold):
-    with pytest.raises(ValueError, match="threshold is a finite number or None, got"):
+    with pytest.raises(ValueError, match="`threshold` is a finite number or None, got"):
         Deployed(SCORES, threshold=threshold)
 
 

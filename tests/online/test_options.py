@@ -70,7 +70,7 @@ OPTIONS = {
         ValueError,
         "`n` is a whole number of at least 44, or None, got 43",
     ),
-    "`n` is true": (
+    "n is true": (
         {"n": True, "solver": "fofo"},
         ValueError,
         "`n` is a whole number of at least 44, or None, got Tr",
@@ -122,7 +122,7 @@ OPTIONS = {
         f"{solver}, {goal}": (
             {"goal": goal, "solver": solver, "pos_label": 1},
             ValueError,
-            f"`solver=`'{solver}' maximises fbeta or jaccard of the positive class",
+            f"`solver='{solver}'` maximises fbeta or jaccard of the positive class",
         )
         for solver in ("fofo", "ofo", "ofo-rb")
         for goal in (

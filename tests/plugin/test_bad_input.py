@@ -210,7 +210,7 @@ BOTH = {
         FLOOR,
         {"sample_weight": S.weight - 2},
         ValueError,
-        "`weights` are finite and not negative",
+        "weights are finite and not negative",
     ),
     "weights of zero": (
         FLOOR,
@@ -222,7 +222,7 @@ BOTH = {
         FLOOR,
         {"sample_weight": np.where(S.y == 1, np.nan, 1.0)},
         ValueError,
-        "`weights` are finite and not negative",
+        "weights are finite and not negative",
     ),
     "labels' length": (
         FLOOR,
@@ -276,13 +276,13 @@ BOTH = {
         "`decide_on` names the column 'gg', but `sensitive_features` has no column of that name "
         "(did you mean 'g'",
     ),
-    "`decide_on` beside the goal's columns": (
+    "decide_on beside the goal's columns": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {"decide_on": ["g", "age"], "sensitive_features": {"g": S.g}},
         GoalError,
         "`decide_on`: X has no column 'age' (known: 'g'); columns come from `sensitive_features`",
     ),
-    "`decide_on` of another kind": (
+    "decide_on of another kind": (
         FLOOR,
         {"decide_on": 3},
         ValueError,

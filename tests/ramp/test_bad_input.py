@@ -45,7 +45,7 @@ TRAINS = pytest.mark.usefixtures("trains")
 def refused(error, what, goal=COVERAGE, X=S.X, y=S.y, options=None, **given):
     with pytest.raises(error) as caught:
         ramp(goal, **(options or {})).fit(X, y, **given)
-    assert isinstance(caught.value, error)
+    assert type(caught.value) is error
     assert re.search(what, str(caught.value)), str(caught.value)
 
 
