@@ -70,7 +70,9 @@ GIVEN = {
     "no labels of a stream": (
         lambda s: {"y": None}, STREAMS, ValueError, "y should be a 1d array, got None",
     ),
-    "too few labels": (lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are"),
+    "too few labels": (
+        lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are expected",
+    ),
     "too many labels": (
         lambda s: {"X": s.X[1:]}, ALL, ValueError, "`y` has {n} rows, {less} are expected",
     ),
@@ -81,7 +83,8 @@ GIVEN = {
         lambda s: {"y": s.y * 0}, STREAMS, ValueError, "A stream may begin so: declare `classes`",
     ),
     "one class, of other features": (
-        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError, "`y` holds one class only, 0",
+        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError,
+        "`y` holds one class only, 0; at",
     ),
     "three classes": (
         lambda s: {"y": np.arange(s.n) % 3}, ALL, ValueError,
@@ -292,7 +295,8 @@ OPTIONS = {
         "'minmax'",
     ),
     "preprocessor of another kind": (
-        {"preprocessor": 3}, OWN_ROWS, ValueError, "`preprocessor` is 'standardize', None or",
+        {"preprocessor": 3}, OWN_ROWS, ValueError,
+        "`preprocessor` is 'standardize', None or a trans",
     ),
     "columns in the constructor": (
         {"sensitive_features": np.array(["a", "b"])}, COLUMNS, ValueError,

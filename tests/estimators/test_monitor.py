@@ -69,7 +69,7 @@ def test_a_state_of_something_else_is_refused(clf):
     other.fit(*drawn(3_000, 9))
     with pytest.raises(ValueError, match="of another model"):
         Monitor(other).resume(stored)
-    with pytest.raises(ValueError, match="of another `goal`"):
+    with pytest.raises(ValueError, match="of another goal"):
         Monitor(clf, "maximize f1 subject to precision >= 0.5").resume(stored)
     with pytest.raises(ValueError, match="of another `alpha`"):
         Monitor(clf, alpha=0.01).resume(stored)

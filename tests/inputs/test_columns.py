@@ -143,7 +143,8 @@ def test_max_levels():
     assert list(as_columns(given, n_rows=60, wanted=["id"], free=["id"])) == ["id", "g"]
     assert list(as_columns({"g": range(50)}, n_rows=50, wanted=["g"])) == ["g"]
     with pytest.raises(
-        ValueError, match=r"`sensitive_features\['id'\]` has 60 distinct values, at most 50 .*join them"
+        ValueError,
+        match=r"`sensitive_features\['id'\]` has 60 distinct values, at most 50 .*join them",
     ):
         as_columns(given, n_rows=60, wanted=["id"])
     words = [f"w{i}" for i in range(60)]

@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_refused():
         Deployed(MODEL).codes(classes, None, 240)
     with pytest.raises(ValueError, match=r"got continuous numbers: .* Deployed\(scores"):
         Deployed(SCORES).codes(classes, None, 240)
-    with pytest.raises(NotFittedError, match="FrozenEstimator"):
+    with pytest.raises(NotFittedError, match="FrozenEstimator") as caught:
         Deployed(LogisticRegression()).codes(classes, X, 240)
     with pytest.raises(ValueError, match="X has no column 'scor'"):
         Deployed("scor", threshold=0.1).codes(classes, FRAME, 240)

@@ -53,7 +53,7 @@ def plug_in(**options):
 )
 def test_numbers_out_of_range(name, words, values):
     for value in values:
-        with pytest.raises(ValueError, match=f"^{name} is {words}, got {value!r}$"):
+        with pytest.raises(ValueError, match=f"^`{name}` is {words}, got {value!r}$"):
             SearchLimits(**{name: value})
 
 
