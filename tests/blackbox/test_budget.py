@@ -186,7 +186,9 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
         CheckpointError, match=r"of another search: `metric` was .*hits and is .*gap now"
     ):
         BudgetedMetric(metric(gap), checkpoint=path)
-    with pytest.raises(CheckpointError, match="another search: rows was 8 and is 7 now"):
+    with pytest.raises(
+        CheckpointError, match="another search: the number of rows was 8 and is 7 now"
+    ):
         BudgetedMetric(metric(y=Y[:-1]), checkpoint=path)
     with pytest.raises(CheckpointError, match="another search: data was"):
         BudgetedMetric(metric(y=Y[::-1]), checkpoint=path)

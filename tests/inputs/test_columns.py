@@ -242,13 +242,15 @@ REFUSED = {
         {"day": np.array(["2020-01-01"] * 4, dtype="M8[D]")},
         {"wanted": ["day"]},
         ValueError,
-        "`sensitive_features['day']` holds values of type datetime64[D]; groups are text, numbers or booleans",
+        "`sensitive_features['day']` holds values of type datetime64[D]; groups are "
+        "text, numbers or booleans",
     ),
     "bytes": (
         {"g": np.array([b"a"] * 4)},
         {"wanted": ["g"]},
         ValueError,
-        "`sensitive_features['g']` holds values of type bytes; groups are text, numbers or booleans",
+        "`sensitive_features['g']` holds values of type bytes; groups are text, "
+        "numbers or booleans",
     ),
     "lists": (
         {"g": [[1], [1, 2], [3], [4]]},
@@ -260,7 +262,8 @@ REFUSED = {
         {"g": [{"a": 1}] * 4},
         {"wanted": ["g"]},
         TypeError,
-        "`sensitive_features['g']` holds values of type dict; text, numbers or booleans are expected",
+        "`sensitive_features['g']` holds values of type dict; text, numbers or "
+        "booleans are expected",
     ),
     "not given": (
         None,
@@ -290,7 +293,8 @@ REFUSED = {
         {"age": AGE},
         {"wanted": ["sex"], "X": pl.DataFrame({"sex": SEX})},
         ValueError,
-        "`sensitive_features` has no column of that name; X has it: pass `sensitive_features='sex'`",
+        "`sensitive_features` has no column of that name; X has it: pass "
+        "`sensitive_features='sex'`",
     ),
     "no such column of X": (
         "sexx",

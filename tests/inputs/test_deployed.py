@@ -16,6 +16,7 @@ from setpoint import (
     evaluate,
     solve,
 )
+from setpoint.errors import InputError
 from setpoint.inputs.classes import classes_of
 
 RNG = np.random.default_rng(5)
@@ -75,6 +76,7 @@ def test_what_does_not_fit_is_refused():
         Deployed(SCORES).codes(classes, None, 240)
     with pytest.raises(NotFittedError, match="FrozenEstimator") as caught:
         Deployed(LogisticRegression()).codes(classes, X, 240)
+    assert isinstance(caught.value, InputError)  # which the shell puts into its own words
     with pytest.raises(ValueError, match="X has no column 'scor'"):
         Deployed("scor", threshold=0.1).codes(classes, FRAME, 240)
 

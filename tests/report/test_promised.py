@@ -424,8 +424,8 @@ def test_a_refusal_in_words():
         "even the safest rule does not pass its test on the 1,000 rows that certify: they do not "
         "show precision >= 0.9 at 95 % confidence. The value there is 0.88, and the best bound "
         "that they certify is 0.854. About 4,800 rows that certify would do. Or loosen the bound, "
-        "or ask for less confidence. Confidence(on_uncertified='nearest') gives this rule without "
-        "a guarantee"
+        "or ask for less confidence. `on_uncertified='nearest'` gives this rule without a "
+        "guarantee"
     )
     assert (error.constraint, error.value, error.limit, error.rows_needed) == (
         "precision >= 0.9", 0.88, 0.85432, 4800,
