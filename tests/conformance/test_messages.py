@@ -92,7 +92,7 @@ GIVEN = {
     ),
     "fractions": (
         lambda s: {"y": s.X[:, 0]}, ALL, ValueError,
-        "Unknown label type: continuous. y holds numbers that are not whole, the first",
+        "Unknown label type: continuous. `y` holds numbers that are not whole, the first",
     ),
     "missing labels": (
         lambda s: {"y": put(s.y, [4, 9], np.nan)}, ALL, ValueError,
@@ -280,7 +280,7 @@ OPTIONS = {
     ),
     "limits of another family": (
         {"limits": SearchLimits(calls=9)}, ["penalty", "ramp", "adaptive"], ValueError,
-        "`limits`: solver='",
+        "`limits`: `solver='",
     ),
     "randomized": (
         {"randomized": "no"}, ["plug-in", "ramp"], ValueError, "`randomized` is one of [",

@@ -302,7 +302,7 @@ REFUSED = {
         ([0, 1, 2], [0, 1, 2]),
         {"pos_label": 2},
         ValueError,
-        "`pos_label` is for two classes, y_true holds 3",
+        "`pos_label` is for two classes, `y_true` holds 3",
     ),
 }
 

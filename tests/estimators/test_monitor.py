@@ -88,8 +88,8 @@ def test_a_report_can_carry_it(clf):
     ("given", "error", "message"),
     [
         ({"goal": "maximize f1", "classes": [0, 1]}, GoalError, "has no constraint to watch"),
-        ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "classes is missing"),
-        ({}, TypeError, "goal is missing"),
+        ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "`classes` is missing"),
+        ({}, TypeError, "`goal` is missing"),
         ({"goal": "maximize f1 s.t. recall >= 0.5", "classes": [0, 1], "alpha": 1}, ValueError,
          "`alpha` is a number above 0 and below 1, got 1"),
         ({"goal": "maximize f1 s.t. g_mean >= 0.5", "classes": [0, 1]}, GoalError,

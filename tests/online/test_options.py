@@ -63,7 +63,7 @@ OPTIONS = {
     "window of fofo": (
         {"window": 9, "solver": "fofo"},
         ValueError,
-        "`window` is for `solver='sketch'`, got it with `solver='fofo'`",
+        "`window` is for `solver='sketch'`, got `solver='fofo'`",
     ),
     "n": (
         {"n": 43, "solver": "fofo"},
@@ -78,7 +78,7 @@ OPTIONS = {
     "n of sketch": (
         {"n": 500},
         ValueError,
-        "`n` is for `solver='fofo'`, got it with `solver='sketch'`",
+        "`n` is for `solver='fofo'`, got `solver='sketch'`",
     ),
     "constant step": (
         {"constant_step": 1},

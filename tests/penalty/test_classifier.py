@@ -322,7 +322,7 @@ def test_a_training_that_was_killed_goes_on(module, tmp_path, monkeypatch):
         {"solver": Sigmoid(temperature=3.0)},
         {"random_state": 1},
     ):
-        with pytest.raises(ValueError, match=f"of another training: {next(iter(changed))} was"):
+        with pytest.raises(ValueError, match=f"of another training: `{next(iter(changed))}` was"):
             penalty(**{"goal": "f1", **options, **changed}).fit(X, Y)
     with pytest.raises(ValueError, match="of another training: data was"):
         penalty("f1", **options).fit(X + 1e-9 * np.arange(4), 1 - Y[::-1])
