@@ -324,7 +324,7 @@ def test_a_training_that_was_killed_goes_on(module, tmp_path, monkeypatch):
     ):
         with pytest.raises(ValueError, match=f"of another training: `{next(iter(changed))}` was"):
             penalty(**{"goal": "f1", **options, **changed}).fit(X, Y)
-    with pytest.raises(ValueError, match="of another training: data was"):
+    with pytest.raises(ValueError, match="of another training: the digest of the rows was"):
         penalty("f1", **options).fit(X + 1e-9 * np.arange(4), 1 - Y[::-1])
     resumed = penalty("f1", **options).fit(X, Y)
     assert np.array_equal(resumed.decision_function(X), straight.decision_function(X))

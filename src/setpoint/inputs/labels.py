@@ -216,8 +216,8 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
         if part.any():
             raise InputError(
                 f"Unknown label type: continuous. {quoted(name)} holds numbers that are not whole, "
-                f"the first {float(array[part.argmax()])!r} at row {int(part.argmax())}; a classifier "
-                "needs class labels"
+                f"the first {float(array[part.argmax()])!r} at row {int(part.argmax())}; a "
+                "classifier needs class labels"
             )
     low, high = int(array.min()), int(array.max())
     if high - low < max(1024, 2 * array.size) and high < 2**63 and low >= -(2**63):
