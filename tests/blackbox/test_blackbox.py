@@ -66,7 +66,7 @@ def test_parsing_imports_nothing():
         'maximize blackbox("a:b").min("sex")',
         'maximize blackbox("a:b").baseline()',
         'maximize blackbox("a:b").on(sex="f")',
-        'maximize blackbox("a:b")(`label`"f")',
+        'maximize blackbox("a:b")(label="f")',
     ],
 )
 def test_a_black_box_stands_alone(text):

@@ -186,9 +186,11 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path):
         CheckpointError, match=r"of another search: `metric` was .*hits and is .*gap now"
     ):
         BudgetedMetric(metric(gap), checkpoint=path)
-    with pytest.raises(CheckpointError, match="another search: rows was 8 and is 7 now"):
+    with pytest.raises(
+        CheckpointError, match="another search: the number of rows was 8 and is 7 now"
+    ):
         BudgetedMetric(metric(y=Y[:-1]), checkpoint=path)
-    with pytest.raises(CheckpointError, match="another search: data was"):
+    with pytest.raises(CheckpointError, match="another search: the digest of the rows was"):
         BudgetedMetric(metric(y=Y[::-1]), checkpoint=path)
     assert path.read_bytes() == held
     for text in ("a,b\n1,2\n", "notes", json.dumps([1]) + "\n", json.dumps({"a": 1}) + "\n"):

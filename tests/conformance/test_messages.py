@@ -70,7 +70,9 @@ GIVEN = {
     "no labels of a stream": (
         lambda s: {"y": None}, STREAMS, ValueError, "y should be a 1d array, got None",
     ),
-    "too few labels": (lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are"),
+    "too few labels": (
+        lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are expected",
+    ),
     "too many labels": (
         lambda s: {"X": s.X[1:]}, ALL, ValueError, "`y` has {n} rows, {less} are expected",
     ),
@@ -81,7 +83,8 @@ GIVEN = {
         lambda s: {"y": s.y * 0}, STREAMS, ValueError, "A stream may begin so: declare `classes`",
     ),
     "one class, of other features": (
-        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError, "`y` holds one class only, 0",
+        lambda s: {"X": s.X[:, :2], "y": s.y * 0}, ALL, ValueError,
+        "`y` holds one class only, 0; at",
     ),
     "three classes": (
         lambda s: {"y": np.arange(s.n) % 3}, ALL, ValueError,
@@ -89,7 +92,7 @@ GIVEN = {
     ),
     "fractions": (
         lambda s: {"y": s.X[:, 0]}, ALL, ValueError,
-        "Unknown label type: continuous. y holds numbers that are not whole, the first",
+        "Unknown label type: continuous. `y` holds numbers that are not whole, the first",
     ),
     "missing labels": (
         lambda s: {"y": put(s.y, [4, 9], np.nan)}, ALL, ValueError,
@@ -277,7 +280,7 @@ OPTIONS = {
     ),
     "limits of another family": (
         {"limits": SearchLimits(calls=9)}, ["penalty", "ramp", "adaptive"], ValueError,
-        "`limits`: solver='",
+        "`limits`: `solver='",
     ),
     "randomized": (
         {"randomized": "no"}, ["plug-in", "ramp"], ValueError, "`randomized` is one of [",
@@ -292,7 +295,8 @@ OPTIONS = {
         "'minmax'",
     ),
     "preprocessor of another kind": (
-        {"preprocessor": 3}, OWN_ROWS, ValueError, "`preprocessor` is 'standardize', None or",
+        {"preprocessor": 3}, OWN_ROWS, ValueError,
+        "`preprocessor` is 'standardize', None or a trans",
     ),
     "columns in the constructor": (
         {"sensitive_features": np.array(["a", "b"])}, COLUMNS, ValueError,

@@ -298,11 +298,11 @@ REFUSED = {
         ValueError,
         "`pos_label` 2 is not a class (known: 0, 1)",
     ),
-    "`pos_label` of three": (
+    "pos_label of three": (
         ([0, 1, 2], [0, 1, 2]),
         {"pos_label": 2},
         ValueError,
-        "`pos_label` is for two classes, y_true holds 3",
+        "`pos_label` is for two classes, `y_true` holds 3",
     ),
 }
 

@@ -69,7 +69,7 @@ def test_a_state_of_something_else_is_refused(clf):
     other.fit(*drawn(3_000, 9))
     with pytest.raises(ValueError, match="of another model"):
         Monitor(other).resume(stored)
-    with pytest.raises(ValueError, match="of another `goal`"):
+    with pytest.raises(ValueError, match="of another goal"):
         Monitor(clf, "maximize f1 subject to precision >= 0.5").resume(stored)
     with pytest.raises(ValueError, match="of another `alpha`"):
         Monitor(clf, alpha=0.01).resume(stored)
@@ -88,8 +88,8 @@ def test_a_report_can_carry_it(clf):
     ("given", "error", "message"),
     [
         ({"goal": "maximize f1", "classes": [0, 1]}, GoalError, "has no constraint to watch"),
-        ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "classes is missing"),
-        ({}, TypeError, "goal is missing"),
+        ({"goal": "maximize f1 s.t. recall >= 0.5"}, TypeError, "`classes` is missing"),
+        ({}, TypeError, "`goal` is missing"),
         ({"goal": "maximize f1 s.t. recall >= 0.5", "classes": [0, 1], "alpha": 1}, ValueError,
          "`alpha` is a number above 0 and below 1, got 1"),
         ({"goal": "maximize f1 s.t. g_mean >= 0.5", "classes": [0, 1]}, GoalError,

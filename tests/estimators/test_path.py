@@ -76,7 +76,7 @@ def test_what_cannot_be_trained_for_a_bound(rows, given, got):
     for name, trained in (
         ("classifier", bound_path), ("clf", BoundPathDisplay.from_estimator),
     ):  # fmt: skip
-        with pytest.raises(TypeError, match=f"{name}= is a classifier of this library .*{got}$"):
+        with pytest.raises(TypeError, match=f"`{name}` is a classifier of this library .*{got}$"):
             trained(given, *rows, [0.2])
 
 

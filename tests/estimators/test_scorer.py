@@ -75,7 +75,7 @@ def test_columns_from_the_scorer_or_the_estimator():
     model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
     goal = "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"
     assert goal_scorer(goal, sensitive_features="g")(model, X, y) == pytest.approx(y.mean())
-    with pytest.raises(GoalError, match="X has it: pass sensitive_features='g'"):
+    with pytest.raises(GoalError, match="X has it: pass `sensitive_features='g'`"):
         goal_scorer(goal)(model, X, y)
     churn = "maximize accuracy subject to churn <= 1"
     assert goal_scorer(churn, baseline="deployed")(model, X, y) == pytest.approx(y.mean())

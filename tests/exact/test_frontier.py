@@ -244,7 +244,7 @@ def test_the_constraint_may_be_named_in_many_ways():
 @pytest.mark.parametrize(
     ("vary", "error", "message"),
     [
-        (None, GoalError, "the goal has 2; pass `vary` one of '.*' or '"),
+        (None, GoalError, "the goal has 2; pass `vary`, one of '.*' or '"),
         (2, GoalError, "a number from 0 to 1, got 2"),
         ("recal", GoalError, "the left side of no constraint"),
         ("precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),

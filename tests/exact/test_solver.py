@@ -320,7 +320,9 @@ def test_the_error_survives_pickling():
 def test_where_only_draws_help_the_error_says_so():
     scores, true = np.zeros(4), np.array([0, 1, 0, 1])
     text = "maximize accuracy subject to abs(predicted_rate - prior) <= 0.1"
-    with pytest.raises(InfeasibleError, match="mixture of rules does: allow it with randomized"):
+    with pytest.raises(
+        InfeasibleError, match="mixture of rules does: allow it with `randomized='auto'`"
+    ):
         solve(text, scores, true, randomized=False)
     outcome = solve(text, scores, true)[0]
     assert outcome.rule.randomized

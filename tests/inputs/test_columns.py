@@ -143,7 +143,8 @@ def test_max_levels():
     assert list(as_columns(given, n_rows=60, wanted=["id"], free=["id"])) == ["id", "g"]
     assert list(as_columns({"g": range(50)}, n_rows=50, wanted=["g"])) == ["g"]
     with pytest.raises(
-        ValueError, match=r"\['id'\] has 60 distinct values, at most 50 .*join them"
+        ValueError,
+        match=r"`sensitive_features\['id'\]` has 60 distinct values, at most 50 .*join them",
     ):
         as_columns(given, n_rows=60, wanted=["id"])
     words = [f"w{i}" for i in range(60)]
@@ -223,43 +224,46 @@ REFUSED = {
         pd.DataFrame({"g": pd.array([1, None, 1, 1], dtype="Int64")}),
         {"wanted": ["g"]},
         ValueError,
-        "['g'] has 1 missing value, the first at row 1",
+        "`sensitive_features['g']` has 1 missing value, the first at row 1",
     ),
     "missing category, pyarrow": (
         pa.table({"g": pa.array(["a", None, "b", "a"]).dictionary_encode()}),
         {"wanted": ["g"]},
         ValueError,
-        "['g'] has 1 missing value, the first at row 1",
+        "`sensitive_features['g']` has 1 missing value, the first at row 1",
     ),
     "missing date": (
         {"day": np.array(["2020-01-01", "NaT"] * 2, dtype="M8[D]")},
         {"wanted": ["day"]},
         ValueError,
-        "['day'] has 2 missing values, the first at row 1",
+        "`sensitive_features['day']` has 2 missing values, the first at row 1",
     ),
     "dates": (
         {"day": np.array(["2020-01-01"] * 4, dtype="M8[D]")},
         {"wanted": ["day"]},
         ValueError,
-        "['day'] holds values of type datetime64[D]; groups are text, numbers or booleans",
+        "`sensitive_features['day']` holds values of type datetime64[D]; groups are "
+        "text, numbers or booleans",
     ),
     "bytes": (
         {"g": np.array([b"a"] * 4)},
         {"wanted": ["g"]},
         ValueError,
-        "['g'] holds values of type bytes; groups are text, numbers or booleans",
+        "`sensitive_features['g']` holds values of type bytes; groups are text, "
+        "numbers or booleans",
     ),
     "lists": (
         {"g": [[1], [1, 2], [3], [4]]},
         {"wanted": ["g"]},
         ValueError,
-        "['g'] should be a 1d array, got a ragged list",
+        "`sensitive_features['g']` should be a 1d array, got a ragged list",
     ),
     "dicts": (
         {"g": [{"a": 1}] * 4},
         {"wanted": ["g"]},
         TypeError,
-        "['g'] holds values of type dict; text, numbers or booleans are expected",
+        "`sensitive_features['g']` holds values of type dict; text, numbers or "
+        "booleans are expected",
     ),
     "not given": (
         None,
@@ -271,7 +275,7 @@ REFUSED = {
         None,
         {"wanted": ["sex"], "X": pd.DataFrame({"sex": SEX})},
         ValueError,
-        "is not given; X has it: pass sensitive_features='sex'",
+        "`sensitive_features` is not given; X has it: pass `sensitive_features='sex'`",
     ),
     "misspelt": (
         {"Sex": SEX, "age": AGE},
@@ -289,7 +293,8 @@ REFUSED = {
         {"age": AGE},
         {"wanted": ["sex"], "X": pl.DataFrame({"sex": SEX})},
         ValueError,
-        "has no column of that name; X has it: pass sensitive_features='sex'",
+        "`sensitive_features` has no column of that name; X has it: pass "
+        "`sensitive_features='sex'`",
     ),
     "no such column of X": (
         "sexx",
@@ -309,14 +314,14 @@ REFUSED = {
         ValueError,
         "`sensitive_features` names the column 'sex' of X twice",
     ),
-    "`X` is not a frame": (
+    "X is not a frame": (
         "sex",
         {"X": np.zeros((4, 2))},
         ValueError,
         "names columns of X ('sex'), but X is a ndarray, which has no column names; pass a frame",
     ),
-    "`X` is not there": (["sex"], {}, ValueError, "but X is None, which has no column names"),
-    "`X` has duplicates": (
+    "X is not there": (["sex"], {}, ValueError, "but X is None, which has no column names"),
+    "X has duplicates": (
         "a",
         {"X": pa.table([AGE, AGE], names=["a", "a"])},
         ValueError,

@@ -16,6 +16,7 @@ from setpoint import (
     evaluate,
     solve,
 )
+from setpoint.errors import InputError
 from setpoint.inputs.classes import classes_of
 
 RNG = np.random.default_rng(5)
@@ -61,7 +62,7 @@ def test_a_model_has_scores_and_decisions():
 
 @pytest.mark.parametrize("threshold", [np.nan, np.inf, "0.5", True])
 def test_a_threshold_is_a_finite_number(threshold):
-    with pytest.raises(ValueError, match="threshold is a finite number or None, got"):
+    with pytest.raises(ValueError, match="`threshold` is a finite number or None, got"):
         Deployed(SCORES, threshold=threshold)
 
 
@@ -73,8 +74,9 @@ def test_what_does_not_fit_is_refused():
         Deployed(MODEL).codes(classes, None, 240)
     with pytest.raises(ValueError, match=r"got continuous numbers: .* Deployed\(scores"):
         Deployed(SCORES).codes(classes, None, 240)
-    with pytest.raises(NotFittedError, match="FrozenEstimator"):
+    with pytest.raises(NotFittedError, match="FrozenEstimator") as caught:
         Deployed(LogisticRegression()).codes(classes, X, 240)
+    assert isinstance(caught.value, InputError)  # which the shell puts into its own words
     with pytest.raises(ValueError, match="X has no column 'scor'"):
         Deployed("scor", threshold=0.1).codes(classes, FRAME, 240)
 

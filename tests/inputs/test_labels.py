@@ -109,7 +109,7 @@ BAD_LABELS = {
     "continuous": (
         [0.0, 0.5, 0.7],
         ValueError,
-        "Unknown label type: continuous. y holds numbers that are not whole, the first 0.5 at row",
+        "Unknown label type: continuous. `y` holds numbers that are not whole, the first 0.5 at",
     ),
     "text and numbers": (["a", 1], TypeError, "`y` mixes number (1) and text ('a'); labels are of"),
     "numbers and booleans": (
@@ -129,7 +129,7 @@ BAD_LABELS = {
         "`y` holds datetime64[D]; labels are text, integers or booleans",
     ),
     "bytes": (np.array([b"a"]), TypeError, "`y` holds |S1; labels are text"),
-    "complex": ([1j], ValueError, "Complex data not supported: y holds complex128"),
+    "complex": ([1j], ValueError, "Complex data not supported: `y` holds complex128"),
     "huge": ([2**70, 1], ValueError, "`y` holds integers beyond 64 bits; use text labels"),
 }
 

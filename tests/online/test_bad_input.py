@@ -112,10 +112,10 @@ BATCHES = {
     ),
     "too few labels": (X[:3], [0, 1], ValueError, "`y` has 2 rows, 3 are expected"),
     "labels in an array": (X[:3], np.array([0, 1]), ValueError, "`y` has 2 rows, 3 are expected"),
-    "a table of labels": (X[:2], np.eye(2), ValueError, "y should be a 1d array"),
-    "fewer features": (X[:2, :3], [0, 1], ValueError, "`X` has 3 features, but OnlineFClassifier"),
-    "more features": (np.hstack([X, X])[:2], [0, 1], ValueError, "`X` has 10 features, but"),
-    "fewer features, sparse": (sparse.csr_matrix(X[:2, :3]), [0, 1], ValueError, "`X` has 3 feat"),
+    "a table of labels": (X[:2], np.eye(2), ValueError, "`y` should be a 1d array"),
+    "fewer features": (X[:2, :3], [0, 1], ValueError, "X has 3 features, but OnlineFClassifier"),
+    "more features": (np.hstack([X, X])[:2], [0, 1], ValueError, "X has 10 features, but"),
+    "fewer features, sparse": (sparse.csr_matrix(X[:2, :3]), [0, 1], ValueError, "X has 3 feat"),
     "no rows": (X[:0], [], ValueError, "0 sample(s)"),
     "no rows, an array": (X[:0], Y[:0], ValueError, "0 sample(s)"),
     "no features": (X[:2, :0], [0, 1], ValueError, "0 feature(s)"),
@@ -167,7 +167,7 @@ def test_a_fit_that_is_refused_leaves_the_old_stream():
     clf = online().partial_fit(pd.DataFrame(X, columns=list("abcde")), Y)
     before = fingerprint(clf)
     for rows, y in ((X[:, :2], Y + 7), (X[:, :3], Y[:5]), (pd.DataFrame(X[:, :2]), Y + 7)):
-        with pytest.raises(ValueError, match="y h"):
+        with pytest.raises(ValueError, match="`y` h"):
             clf.fit(rows, y)
         assert fingerprint(clf) == before
     clf.predict(pd.DataFrame(X, columns=list("abcde")))
@@ -238,7 +238,7 @@ IDS = {
     "twice in a call": (["d", "d"], [0, 1], ValueError, "`ids` holds 'd' more than once"),
     "too few labels": (["d", "e"], [0], ValueError, "`y` has 1 rows, 2 are expected"),
     "other labels": (["d", "e"], [0, 2], ValueError, "`y` holds 2; the classes are 0, 1"),
-    "one id": ("d", [0], ValueError, "ids should be a 1d array, got 'd'"),
+    "one id": ("d", [0], ValueError, "`ids` should be a 1d array, got 'd'"),
 }
 
 

@@ -63,14 +63,14 @@ OPTIONS = {
     "window of fofo": (
         {"window": 9, "solver": "fofo"},
         ValueError,
-        "`window` is for `solver='sketch'`, got it with `solver='fofo'`",
+        "`window` is for `solver='sketch'`, got `solver='fofo'`",
     ),
     "n": (
         {"n": 43, "solver": "fofo"},
         ValueError,
         "`n` is a whole number of at least 44, or None, got 43",
     ),
-    "`n` is true": (
+    "n is true": (
         {"n": True, "solver": "fofo"},
         ValueError,
         "`n` is a whole number of at least 44, or None, got Tr",
@@ -78,7 +78,7 @@ OPTIONS = {
     "n of sketch": (
         {"n": 500},
         ValueError,
-        "`n` is for `solver='fofo'`, got it with `solver='sketch'`",
+        "`n` is for `solver='fofo'`, got `solver='sketch'`",
     ),
     "constant step": (
         {"constant_step": 1},
@@ -122,7 +122,7 @@ OPTIONS = {
         f"{solver}, {goal}": (
             {"goal": goal, "solver": solver, "pos_label": 1},
             ValueError,
-            f"`solver=`'{solver}' maximises fbeta or jaccard of the positive class",
+            f"`solver='{solver}'` maximises fbeta or jaccard of the positive class",
         )
         for solver in ("fofo", "ofo", "ofo-rb")
         for goal in (

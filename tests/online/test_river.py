@@ -285,7 +285,7 @@ def test_wrong_labels_and_weights_change_nothing():
     for w, why in ((-1.0, "negative"), (np.nan, "NaN"), (np.inf, "infinite"), (1e-300, "extreme")):
         with pytest.raises(ValueError, match=why):
             model.learn_one({"new": 1.0}, True, w=w)
-    with pytest.raises(TypeError, match="w must hold numbers"):
+    with pytest.raises(TypeError, match="`w` must hold numbers"):
         model.learn_one({"new": 1.0}, True, w="2")
     assert pickle.dumps(model) == state
     with pytest.raises(ValueError, match=r"'no', which is not a class .known: 'ham', 'spam'.$"):

@@ -206,9 +206,12 @@ def test_it_is_written_no_more_often_than_asked(path):
     ("settings", "message"),
     [
         (SETTINGS | {"seed": 1, "rows": 301}, "rows was 300 and is 301 now"),
-        (SETTINGS | {"goal": "maximize g_mean"}, "goal was maximize f1 and is maximize g_mean now"),
-        (SETTINGS | {"device": "cpu"}, "device was not set and is cpu now"),
-        ({"goal": "maximize f1", "rows": 300}, "seed was 0 and is not set now"),
+        (
+            SETTINGS | {"goal": "maximize g_mean"},
+            "`goal` was maximize f1 and is maximize g_mean now",
+        ),
+        (SETTINGS | {"device": "cpu"}, "`device` was not set and is cpu now"),
+        ({"goal": "maximize f1", "rows": 300}, "`seed` was 0 and is not set now"),
     ],
 )
 def test_that_of_another_training_is_refused(path, settings, message):

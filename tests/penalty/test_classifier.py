@@ -213,7 +213,8 @@ def test_interrupted(monkeypatch, after):
         ({"module": "tree"}, ValueError, "`module` is 'linear', 'mlp' or a function"),
         ({"min_positives": -1}, ValueError, "`min_positives` is 'auto' or a number >= 0, got -1"),
         ({"min_positives": True}, ValueError, "`min_positives` is"),
-        ({"validation_fraction": 1.0}, ValueError, r"`validation_fraction` is .* \[0, 1\), got 1"),
+        ({"validation_fraction": 1.0}, ValueError,
+         r"`validation_fraction` is .* \[0, 1\), got 1.0"),
         ({"validation_fraction": 0.002}, ValueError, "the smaller class has"),
         ({"solver": CuttingPlane()}, ValueError, "which RampClassifier takes"),
         ({"training": 5}, ValueError, r"`training` is Minibatches\(...\) or None, got 5"),
@@ -321,9 +322,9 @@ def test_a_training_that_was_killed_goes_on(module, tmp_path, monkeypatch):
         {"solver": Sigmoid(temperature=3.0)},
         {"random_state": 1},
     ):
-        with pytest.raises(ValueError, match=f"of another training: {next(iter(changed))} was"):
+        with pytest.raises(ValueError, match=f"of another training: `{next(iter(changed))}` was"):
             penalty(**{"goal": "f1", **options, **changed}).fit(X, Y)
-    with pytest.raises(ValueError, match="of another training: data was"):
+    with pytest.raises(ValueError, match="of another training: the digest of the rows was"):
         penalty("f1", **options).fit(X + 1e-9 * np.arange(4), 1 - Y[::-1])
     resumed = penalty("f1", **options).fit(X, Y)
     assert np.array_equal(resumed.decision_function(X), straight.decision_function(X))

@@ -119,7 +119,7 @@ BOTH = {
         "maximize recall subject to recall.on('new') >= 0.5",
         {"datasets": {"new": S.scores[:, None]}},
         GoalError,
-        "`datasets['new']`: the goal measures a rate there that needs labels, and y is None",
+        "`datasets['new']`: the goal measures a rate there that needs labels, and `y` is None",
     ),
     "data set of another kind": (
         FLOOR,
@@ -137,7 +137,7 @@ BOTH = {
         "maximize recall subject to recall.on('new') >= 0.5",
         {"datasets": {"new": (S.scores[:, None], S.y + 1)}},
         ValueError,
-        "`datasets['new']`: y holds the label 2, which is not a class (known: 0, 1)",
+        "`datasets['new']`: `y` holds the label 2, which is not a class (known: 0, 1)",
     ),
     "data set's weights": (
         "maximize recall subject to recall.on('new') >= 0.5",
@@ -180,7 +180,7 @@ BOTH = {
         {"sensitive_features": column(values=np.arange(N) % 60)},
         ValueError,
         "`sensitive_features['g']` has 60 distinct values, at most 50 are allowed since each is a "
-        "group of its own; bin them first",
+        "group of its own; join them into fewer first",
     ),
     "too many values to decide on": (
         FLOOR,
@@ -210,7 +210,7 @@ BOTH = {
         FLOOR,
         {"sample_weight": S.weight - 2},
         ValueError,
-        "`weights` are finite and not negative",
+        "weights are finite and not negative",
     ),
     "weights of zero": (
         FLOOR,
@@ -222,7 +222,7 @@ BOTH = {
         FLOOR,
         {"sample_weight": np.where(S.y == 1, np.nan, 1.0)},
         ValueError,
-        "`weights` are finite and not negative",
+        "weights are finite and not negative",
     ),
     "labels' length": (
         FLOOR,
@@ -276,13 +276,13 @@ BOTH = {
         "`decide_on` names the column 'gg', but `sensitive_features` has no column of that name "
         "(did you mean 'g'",
     ),
-    "`decide_on` beside the goal's columns": (
+    "decide_on beside the goal's columns": (
         "maximize accuracy subject to recall.difference(g) <= 0.1",
         {"decide_on": ["g", "age"], "sensitive_features": {"g": S.g}},
         GoalError,
         "`decide_on`: X has no column 'age' (known: 'g'); columns come from `sensitive_features`",
     ),
-    "`decide_on` of another kind": (
+    "decide_on of another kind": (
         FLOOR,
         {"decide_on": 3},
         ValueError,
@@ -388,9 +388,11 @@ def test_options_that_fit_refuses(case):
 def test_frames_without_the_column():
     X, y = table()
     fair = "maximize accuracy subject to recall.difference(g) <= 0.1"
-    with pytest.raises(ValueError, match=r"`X` has no column 'gg' \(did you mean 'g'\?\)"):
+    with pytest.raises(
+        ValueError, match=r"`sensitive_features`: X has no column 'gg' \(did you mean 'g'\?\)"
+    ):
         PlugInClassifier(Untouched(), fair, sensitive_features="gg").fit(X, y)
-    with pytest.raises(GoalError, match="`X` has it: pass `sensitive_features='g'`"):
+    with pytest.raises(GoalError, match="X has it: pass `sensitive_features='g'`"):
         PlugInClassifier(Untouched(), fair).fit(X, y)
     churn = "maximize accuracy subject to churn <= 0.1"
     with pytest.raises(ValueError, match=r"`baseline`: X has no column 'deploid' \(did you mean"):
@@ -567,7 +569,7 @@ def test_rows_that_cannot_be_drawn_for_are_found_in_fit():
         FunctionTransformer(lambda x: x[:, :1].astype(float)), LogisticRegression()
     )
     goal = "maximize recall subject to precision >= 0.7"
-    with pytest.raises(TypeError, match=r"`draw='row'` cannot hash.*list.*`randomized=False`"):
+    with pytest.raises(TypeError, match=r"draws by a hash of each.*list.*`randomized=False`"):
         PlugInClassifier(model, goal, randomized="auto").fit(X, y)
     assert PlugInClassifier(model, goal).fit(X, y).predict(X).shape == y.shape
 

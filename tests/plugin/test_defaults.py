@@ -65,7 +65,7 @@ def test_frames_go_by_the_index_of_X():
 
 def test_another_index_is_refused():
     X, y, g = rows()
-    with pytest.raises(ValueError, match=r"^y and X have different indexes.*to_numpy"):
+    with pytest.raises(ValueError, match=r"^`y` and X have different indexes.*to_numpy"):
         fair().fit(X, y.reset_index(drop=True), sensitive_features=g)
     with pytest.raises(ValueError, match=r"^`sensitive_features\['g'\]` and X have different"):
         fair().fit(X, y, sensitive_features={"g": g.reset_index(drop=True)})

@@ -367,7 +367,7 @@ def test_rows_for_fit():
     refused("`rows_for_fit`: the .* rows that were chosen", cv=HoldOut(rows_for_fit=1))
     with pytest.raises(ValueError, match="`rows_for_fit` is a whole number >= 1 or None, got 0"):
         HoldOut(rows_for_fit=0)
-    with pytest.raises(ValueError, match=r"cv, `rows_for_fit`: .*leave one of them out"):
+    with pytest.raises(ValueError, match=r"`cv`, `rows_for_fit`: .*leave one of them out"):
         HoldOut(0.2, rows_for_fit=10)
     with pytest.raises(ValueError, match=r"`rows_for_fit`: it splits tables elsewhere.*found 600"):
         PlugInClassifier(LogisticRegression(), F1, cv=SHARE).fit(
@@ -383,7 +383,7 @@ def test_what_is_for_rows_in_memory():
     refused("solver, evidence: on a table elsewhere", solver="frank-wolfe")
     refused("solver, evidence: on a table elsewhere", evidence="soft")
     refused("`confidence`: .*setpoint.certify", error=GoalError, goal=FLOOR, confidence=0.9)
-    refused("datasets: ", error=GoalError, fit={"datasets": {"new": TABLE}})
+    refused("`datasets`: ", error=GoalError, fit={"datasets": {"new": TABLE}})
     refused("fit got .'groups'.", fit={"groups": [1]})
     refused("`baseline`: of a table elsewhere", error=TypeError, baseline=LogisticRegression())
     refused("`draw` is 'row', 'random' or a column", draw="customer")
@@ -394,7 +394,7 @@ def test_labels():
     refused("`y` holds one class only", X=on_dask(frame[frame["target"] == "no"]))
     three = frame.assign(target=np.where(frame["a"] > 1.0, "maybe", frame["target"]))
     refused(
-        "`y` holds 3 classes.*setpoint.solve",
+        "y holds 3 classes.*setpoint.solve",
         X=on_dask(three),
         error=GoalError,
         goal="maximize accuracy",

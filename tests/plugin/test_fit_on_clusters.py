@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings(
         r"ignore:The inplace keyword in DataFrame\.reset_index is deprecated"
     ),
-    pytest.mark.filterwarnings("ignore:Parameter `n_jobs` will be ignored"),
+    pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored"),
 ]
 
 F1 = "maximize f1"

@@ -426,7 +426,7 @@ def test_bad_arguments_are_named():
         elsewhere("g_mean", table, solver="frank-wolfe")
     with pytest.raises(ValueError, match=r"`exact`: .* certified gap"):
         elsewhere("g_mean", table, exact=True)
-    with pytest.raises(ValueError, match="checkpoint: "):
+    with pytest.raises(ValueError, match="`checkpoint`: "):
         elsewhere("g_mean", table, checkpoint="counts.json")
     with pytest.raises(ValueError, match="`classes` are in sorted order"):
         elsewhere("g_mean", table, classes=[2, 1, 0])

@@ -341,7 +341,11 @@ def test_a_budget_is_a_number_of_calls():
         ("frank-wolfe", "maximize recall.min()", "kinks.*'gda' and 'ellipsoid' take it"),
         ("frank-wolfe", "maximize micro_f1(default=0)", "fractional; 'bisection' takes ratios"),
         ("gda", "maximize micro_f1(default=0)", "fractional; 'bisection' takes ratios"),
-        ("ellipsoid", "maximize macro_f1", "'ellipsoid' takes scores that are concave.*'auto'"),
+        (
+            "ellipsoid",
+            "maximize macro_f1",
+            "`solver='ellipsoid'` takes scores that are concave.*'auto'",
+        ),
         ("gda", "maximize h_mean subject to macro_f1 >= 0.1", "macro_f1 >= 0.1: `solver='gda'`"),
         ("bisection", "maximize h_mean", "'gda' takes scores that are concave"),
         ("bisection", "maximize macro_f1", "ratios of linear functions.*'auto'"),

@@ -354,7 +354,7 @@ def test_a_rule_that_draws_needs_an_input():
     X, y = rows()
     clf = fitted(X, y, LogisticRegression())
     clf.rule_ = MIXED
-    with pytest.raises(ExportError, match=r"rule_: it draws.*`draws='u'`.*`randomized=False`"):
+    with pytest.raises(ExportError, match=r"rule_: it draws.*draws='u'.*`randomized=False`"):
         to_onnx(clf, X)
     with pytest.raises(ValueError, match="'x0' is a column of X"):
         to_onnx(clf, pd.DataFrame(X, columns=[f"x{i}" for i in range(8)]), draws="x0")

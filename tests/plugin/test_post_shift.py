@@ -314,7 +314,7 @@ def test_bad_input():
     X, y = rows()
     box = BlackBox(f1_score)
     for solver in ("exact", "column-generation", "argmax"):
-        with pytest.raises(ValueError, match=f"solver='{solver}' needs a formula"):
+        with pytest.raises(ValueError, match=f"`solver='{solver}'` needs a formula"):
             classifier(box, solver=solver).fit(X, y)
     with pytest.raises(
         GoalError, match=r"goals without constraints .* 'maximize recall .* has constraints"

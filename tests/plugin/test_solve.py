@@ -112,7 +112,7 @@ def test_without_pos_label_the_larger_number_and_yes_are_positive():
         assert solve("f1", s.scores, np.where(s.y == 1, positive, negative)).rule == want
     y = np.where(s.y == 1, "b", "a")
     assert solve("f1", s.scores, y, pos_label="b").rule == want
-    with pytest.raises(ValueError, match="pass pos_label='a' or pos_label='b'"):
+    with pytest.raises(ValueError, match="pass `pos_label='a'` or `pos_label='b'`"):
         solve("f1", s.scores, y)
 
 

@@ -28,7 +28,7 @@ PARAMETERS = {
 }
 METRICS = [
     str(VOCABULARY[n](*PARAMETERS[n]) if n in PARAMETERS else VOCABULARY[n])
-    + ('(`label`"b")' if e.of_class and not e.params else ".mean()" if e.of_class else "")
+    + ('(label="b")' if e.of_class and not e.params else ".mean()" if e.of_class else "")
     for n, e in TABLE.items()
 ]
 OTHERS = [

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 from ramp.samples import COVERAGE, ramp, sample
 from setpoint import Dataset, Deployed, FewRowsWarning, GoalError, SearchLimits
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import EmptyPopulationError, ShapeError
 from setpoint.ramp import classifier
 from setpoint.solvers import CuttingPlane
@@ -45,7 +46,7 @@ TRAINS = pytest.mark.usefixtures("trains")
 def refused(error, what, goal=COVERAGE, X=S.X, y=S.y, options=None, **given):
     with pytest.raises(error) as caught:
         ramp(goal, **(options or {})).fit(X, y, **given)
-    assert isinstance(caught.value, error)
+    assert type(caught.value) is error
     assert re.search(what, str(caught.value)), str(caught.value)
 
 
@@ -61,7 +62,7 @@ NUMBERS = {
     [(name, what, v) for name, (what, values) in NUMBERS.items() for v in values],
 )
 def test_numbers_out_of_range(name, what, value):
-    refused(ValueError, f"^{re.escape(what)}, got {re.escape(repr(value))}$", options={name: value})
+    refused(InputError, f"^{re.escape(what)}, got {re.escape(repr(value))}$", options={name: value})
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_numbers_out_of_range(name, what, value):
     ],
 )
 def test_limits_that_it_does_not_take(given, what):
-    refused(ValueError, f"^{what}", options={"limits": given})
+    refused(InputError, f"^{what}", options={"limits": given})
 
 
 @pytest.mark.parametrize(
@@ -92,8 +93,8 @@ def test_limits_that_it_does_not_take(given, what):
 )
 @pytest.mark.parametrize("value", ["other", None, 1, 0])
 def test_words_that_are_not_options(name, allowed, value):
-    what = f"^{name} is one of {re.escape(str(allowed))}, got {re.escape(repr(value))}$"
-    refused(ValueError, what, options={name: value})
+    what = f"^`{name}` is one of {re.escape(str(allowed))}, got {re.escape(repr(value))}$"
+    refused(InputError, what, options={name: value})
 
 
 def test_solvers_refuse_wrong_parameters():
@@ -105,7 +106,7 @@ def test_solvers_refuse_wrong_parameters():
         (lambda: CuttingPlane(svm=None), r"`svm` is one of \['sdca', 'liblinear'\], got None"),
         (lambda: ramp().set_params(solver__svm="sdca"), "AugmentedLagrangian takes no parameters"),
     ):
-        with pytest.raises(ValueError, match=what):
+        with pytest.raises(InputError, match=what):
             make()
     assert ramp(solver="cutting-plane").set_params(solver__svm="liblinear").solver == (
         CuttingPlane(svm="liblinear")
@@ -115,8 +116,8 @@ def test_solvers_refuse_wrong_parameters():
 @pytest.mark.parametrize(
     ("options", "error", "what"),
     [
-        ({"baseline_score_feature": True}, ValueError, "and there is no baseline"),
-        ({"start": "baseline"}, ValueError, "`start='baseline'`.*no baseline"),
+        ({"baseline_score_feature": True}, InputError, "and there is no baseline"),
+        ({"start": "baseline"}, InputError, "`start='baseline'`.*no baseline"),
     ],
 )  # fmt: skip
 def test_other_options(options, error, what):
@@ -125,13 +126,13 @@ def test_other_options(options, error, what):
 
 
 def test_parameters_that_clash_with_rows():
-    refused(ValueError, "`baseline` is given twice, to the constructor and to fit",
+    refused(InputError, "`baseline` is given twice, to the constructor and to fit",
             baseline=S.old, options={"baseline": "old"})  # fmt: skip
-    refused(ValueError, "needs scores of the deployed model at prediction",
+    refused(InputError, "needs scores of the deployed model at prediction",
             baseline=S.old, options={"baseline_score_feature": True})  # fmt: skip
-    refused(ValueError, "baseline gives <U.* values; scores of the deployed model are numbers",
+    refused(InputError, "baseline gives <U.* values; scores of the deployed model are numbers",
             baseline=Deployed(np.array(["a", "b"])[S.old], threshold=0.5))  # fmt: skip
-    refused(ValueError, "baseline gives [0-9]+ NaN or infinite scores",
+    refused(InputError, "baseline gives [0-9]+ NaN or infinite scores",
             baseline=Deployed(np.where(S.old, 1.0, NAN), threshold=0.5))  # fmt: skip
 
 
@@ -146,20 +147,20 @@ def hard(metric="recall"):
 @pytest.mark.parametrize(
     ("datasets", "error", "what"),
     [
-        ({"hard": (S.X[:0], S.y[:0])}, ValueError, r"`datasets\['hard'\]`.*(no rows|0 sample)"),
+        ({"hard": (S.X[:0], S.y[:0])}, InputError, r"`datasets\['hard'\]`.*(no rows|0 sample)"),
         ({"hard": (S.X, np.zeros(N, int))}, EmptyPopulationError, "recall.*hard"),
-        ({"hard": (S.X, S.y + 7)}, ValueError, r"`datasets\['hard'\]`: y .*7"),
-        ({"hard": (S.X, S.y[:-1])}, ValueError, r"`datasets\['hard'\]`: y has 399 .*400"),
-        ({"hard": S.X}, GoalError, r"`datasets\['hard'\]`: .*needs labels, and y is None"),
+        ({"hard": (S.X, S.y + 7)}, InputError, r"`datasets\['hard'\]`: `y` .*7"),
+        ({"hard": (S.X, S.y[:-1])}, InputError, r"`datasets\['hard'\]`: `y` has 399 .*400"),
+        ({"hard": S.X}, GoalError, r"`datasets\['hard'\]`: .*needs labels, and `y` is None"),
         ({}, GoalError, "the data set 'hard', which `datasets` does not hold"),
         ({"haard": (S.X, S.y)}, GoalError, "did you mean 'haard'"),
-        ({"hard": None}, TypeError, r"`datasets\['hard'\]` is None"),
-        ([(S.X, S.y)], TypeError, "`datasets` must be a dict from names to Dataset"),
-        ({"hard": (S.X, S.y, S.g)}, ValueError, "is a tuple of 3; pass"),
-        ({"hard": (S.X[:, :3], S.y)}, ValueError, r"`datasets\['hard'\]`.*3 features.*4"),
-        ({"hard": (np.where(S.X > 2, NAN, S.X), S.y)}, ValueError, r"datasets\['hard'\].*NaN"),
-        ({"hard": (FRAME, S.y)}, ValueError, "the data set has column names and X has none"),
-        ({"hard": Dataset(S.X, S.y, sample_weight=-np.ones(N))}, ValueError,
+        ({"hard": None}, InputTypeError, r"`datasets\['hard'\]` is None"),
+        ([(S.X, S.y)], InputTypeError, "`datasets` must be a dict from names to Dataset"),
+        ({"hard": (S.X, S.y, S.g)}, InputError, "is a tuple of 3; pass"),
+        ({"hard": (S.X[:, :3], S.y)}, InputError, r"`datasets\['hard'\]`.*3 features.*4"),
+        ({"hard": (np.where(S.X > 2, NAN, S.X), S.y)}, InputError, r"`datasets\['hard'\]`: .*NaN"),
+        ({"hard": (FRAME, S.y)}, InputError, "the data set has column names and X has none"),
+        ({"hard": Dataset(S.X, S.y, sample_weight=-np.ones(N))}, InputError,
          r"`datasets\['hard'\]`: `sample_weight` has .* negative"),
         ({"hard": Dataset(S.X, S.y, sample_weight=1.0 - S.y)}, EmptyPopulationError, "hard"),
     ],
@@ -178,11 +179,11 @@ def test_wrong_data_sets(datasets, error, what):
 )
 def test_columns_of_a_data_set(columns, what):
     other = FRAME.assign(e=1.0)[columns]
-    refused(ValueError, what, goal=hard(), X=FRAME, datasets={"hard": (other, S.y)})
+    refused(InputError, what, goal=hard(), X=FRAME, datasets={"hard": (other, S.y)})
 
 
 def test_arrays_beside_frames_are_refused():
-    refused(ValueError, r"`datasets\['hard'\]`: X has column names and the data set has none",
+    refused(InputError, r"`datasets\['hard'\]`: X has column names and the data set has none",
             goal=hard(), X=FRAME, datasets={"hard": (S.X, S.y)})  # fmt: skip
 
 
@@ -193,7 +194,7 @@ def test_columns_in_another_order_at_evaluation():
         clf.fit(FRAME, S.y, datasets={"hard": (FRAME[list("dcba")], S.y)})
     with pytest.raises(ValueError, match="feature names"):
         clf.predict(FRAME[list("dcba")])
-    with pytest.raises(ValueError, match=r"`datasets\['hard'\]` has no column 'd'"):
+    with pytest.raises(InputError, match=r"`datasets\['hard'\]` has no column 'd'"):
         clf.evaluate(FRAME, S.y, datasets={"hard": (FRAME[list("abc")], S.y)})
 
 
@@ -201,15 +202,15 @@ def test_columns_in_another_order_at_evaluation():
 @pytest.mark.parametrize(
     ("goal", "given", "error", "what"),
     [
-        (COVERAGE, {"baseline": S.old + 1}, ValueError, "baseline .*2"),
-        (COVERAGE, {"baseline": S.old[:-1]}, ValueError, "`baseline` has 399 .*400"),
-        (CHURN, {"baseline": "old"}, (TypeError, ValueError, GoalError), "baseline.*'?old"),
-        (CHURN, {"X": FRAME, "baseline": "old"}, (ValueError, GoalError), "'old'"),
-        (CHURN, {"baseline": np.column_stack([S.old, S.old])}, ValueError, "baseline"),
+        (COVERAGE, {"baseline": S.old + 1}, InputError, "`baseline` .*2"),
+        (COVERAGE, {"baseline": S.old[:-1]}, InputError, "`baseline` has 399 .*400"),
+        (CHURN, {"baseline": "old"}, (InputTypeError, InputError, GoalError), "baseline.*'?old"),
+        (CHURN, {"X": FRAME, "baseline": "old"}, (InputError, GoalError), "'old'"),
+        (CHURN, {"baseline": np.column_stack([S.old, S.old])}, InputError, "baseline"),
         (KEPT, {"datasets": {"new": S.X}}, GoalError,
          r"`datasets\['new'\]`: the goal refers to the deployed model"),
-        (KEPT, {"datasets": {"new": Dataset(S.X, baseline=S.old[1:])}}, ValueError,
-         r"`datasets\['new'\]`: baseline has 399 .*400"),
+        (KEPT, {"datasets": {"new": Dataset(S.X, baseline=S.old[1:])}}, InputError,
+         r"`datasets\['new'\]`: `baseline` has 399 .*400"),
         (ON.format("wins.on('new')"), {"datasets": {"new": Dataset(S.X, baseline=S.old)}},
          GoalError, r"`datasets\['new'\]`: .*needs labels"),
     ],
@@ -222,9 +223,9 @@ def test_groups_and_deployed_models(goal, given, error, what):
 
 def test_a_deployed_model_of_other_labels():
     model = LogisticRegression().fit(S.X, np.array(["no", "yes"])[S.y])
-    refused(ValueError, "baseline", goal=CHURN, baseline=model)
+    refused(InputError, "baseline", goal=CHURN, baseline=model)
     three = LogisticRegression().fit(S.X, np.arange(N) % 3)
-    refused(ValueError, "baseline", goal=CHURN, baseline=three)
+    refused(InputError, "baseline", goal=CHURN, baseline=three)
 
 
 def test_a_deployed_model_without_scores():
@@ -232,7 +233,7 @@ def test_a_deployed_model_without_scores():
         def predict(self, X):
             return (X[:, 0] > 0).astype(int)
 
-    refused(ValueError, "with decision_function or predict_proba", goal=CHURN, baseline=Rule(),
+    refused(InputError, "with decision_function or predict_proba", goal=CHURN, baseline=Rule(),
             options={"baseline_score_feature": True})  # fmt: skip
     with pytest.raises(Exception, match="not fitted"):
         ramp(CHURN).fit(S.X, S.y, baseline=SVC())
@@ -242,7 +243,7 @@ def test_a_deployed_model_without_scores():
     ("goal", "what"),
     [
         ("maximize recall.min(g)", "objectives with a gradient everywhere"),
-        ("minimize error_rate subject to g_mean >= 0.5", "g_mean >= 0.5: RampClassifier takes"),
+        ("minimize error_rate subject to g_mean >= 0.5", "g_mean >= 0.5: `RampClassifier` takes"),
         ("minimize error_rate subject to recall.difference(g) >= 0.1", "PlugInClassifier"),
         ("minimize error_rate subject to precision.difference(g) <= 0.1", "PlugInClassifier"),
         ("maximize (tp - fp) / fp", r"\(tp - fp\) / fp"),  # of nobody it may be anything
@@ -264,7 +265,7 @@ def test_goals_that_no_decision_changes(goal):
 
 
 def test_features_that_cannot_be_used():
-    refused(ValueError, "too large to be standardised", X=S.X * 1e200)
+    refused(InputError, "too large to be standardised", X=S.X * 1e200)
     deep = sparse.csr_matrix(S.X)
     deep.data[3] = NAN
     refused(ValueError, "NaN", X=deep)

@@ -59,11 +59,11 @@ def test_the_bound_asked():
     (marker,) = (q for q in display.ax_.collections if q.get_label() == "the rule")
     assert marker.get_offsets().tolist() == [[0.6, 0.4]]
     assert display.value_asked == 0.4
-    assert display.ax_.texts[-2].get_text() == "`asked`: 60 %\nbest: 40 %"
+    assert display.ax_.texts[-2].get_text() == "asked: 60 %\nbest: 40 %"
     missed = FrontierDisplay(frontier(asked=0.9)).plot(Figure())
     assert not [q for q in missed.ax_.collections if q.get_label() == "the rule"]
     assert np.isnan(missed.value_asked)
-    assert "`asked`: 90 %" in [t.get_text() for t in missed.ax_.texts]
+    assert "asked: 90 %" in [t.get_text() for t in missed.ax_.texts]
 
 
 def test_points_say_only_what_is_known():

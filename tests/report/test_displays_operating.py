@@ -257,8 +257,8 @@ def test_bounds_are_said_with_their_direction(kind):
     y, s, _ = data()
     goal = "maximize f1 subject to specificity >= 0.75 and false_negative_rate <= 0.6"
     texts = [t.get_text() for t in draw(goal, y, s, kind=kind, ax=Figure()).ax_.texts]
-    assert "`asked`: at least 40 %" in texts
-    assert ("`asked`: at most 25 %" in texts) == (kind == "roc")
+    assert "asked: at least 40 %" in texts
+    assert ("asked: at most 25 %" in texts) == (kind == "roc")
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -240,7 +240,7 @@ def test_rows_of_the_fit_show_nothing_but_failure():
     assert (report.verdict, report.constraints[0].verdict) == (OPEN, OPEN)
     assert report.to_dict()["constraints"][0]["verdict"] == OPEN
     assert said(report).endswith(
-        "`asked`: too close to call on rows 75.0 % of which the model was fitted on"
+        "asked: too close to call on rows 75.0 % of which the model was fitted on"
     )
     report = facts(goal, replace(entry("precision >= 0.5", FAILS), seen=True), counts=counts)
     assert report.verdict == FAILS
@@ -275,5 +275,5 @@ def test_an_objective_without_rows_is_not_as_high_as_possible():
     report = facts("maximize recall", counts=COUNTS)
     none = Entry("recall", None, why="there are no rows of class 'yes'")
     report = replace(report, objective=none)
-    assert "`recall`: not evaluated, there are no rows of class 'yes'\n" in str(report)
+    assert "recall: not evaluated, there are no rows of class 'yes'\n" in str(report)
     assert "as high as possible" not in str(report)

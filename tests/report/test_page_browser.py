@@ -183,7 +183,7 @@ def measured(request, tmp_path_factory):
             copy.write_text(page.replace("</body>", probe), "utf-8")
             # As high as the page, for only what is in view can be hit by a point.
             frames.append(
-                f'<iframe src="{copy.name}" `width`"{width}" height="{HEIGHT}" frameborder="0">'
+                f'<iframe src="{copy.name}" width="{width}" height="{HEIGHT}" frameborder="0">'
                 "</iframe>"
             )
     harness = folder / "harness.html"
@@ -194,9 +194,9 @@ def measured(request, tmp_path_factory):
     done = subprocess.run(
         [
             BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-            "--`v=0`", "--allow-file-access-from-files", f"--user-data-dir={folder / 'profile'}",
+            "--v=0", "--allow-file-access-from-files", f"--user-data-dir={folder / 'profile'}",
             f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1600,1200",
-            "--virtual-time-`budget=20000`", "--dump-dom", harness.as_uri(),
+            "--virtual-time-budget=20000", "--dump-dom", harness.as_uri(),
         ],
         capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
     )  # fmt: skip

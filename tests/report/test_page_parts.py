@@ -52,20 +52,20 @@ def test_parts_of_the_goal_share_one_axis():
     assert 'cx="70.0%"' in first
     assert 'class="bound"' not in first
     assert 'class="allowed"' not in first
-    assert re.search(r'class="interval" x="60.0%" `width`"20.0%"', first)
+    assert re.search(r'class="interval" x="60.0%" width="20.0%"', first)
     assert "as high as possible" in first
     assert "70 of 100" in first
     assert 'cx="95.0%"' in second
     assert re.search(r'class="bound" x1="90.0%" x2="90.0%"', second)
-    assert re.search(r'class="allowed" x="90.0%" `width`"10.0%"', second)
+    assert re.search(r'class="allowed" x="90.0%" width="10.0%"', second)
     assert "at least 90\u00a0%" in second
     assert "93.0\u00a0% to 97.0\u00a0%" in second
     assert (
-        'aria-`label`"95.0\u00a0%; on new rows 93.0\u00a0% to 97.0\u00a0%; bound 90.0\u00a0%"'
+        'aria-label="95.0\u00a0%; on new rows 93.0\u00a0% to 97.0\u00a0%; bound 90.0\u00a0%"'
         in second
     )
     below = part(page_text(constrained("recall.difference(g) <= 0.1", 0.05, 0.0, 0.08)), 1)
-    assert re.search(r'class="allowed" x="0.0%" `width`"10.0%"', below)
+    assert re.search(r'class="allowed" x="0.0%" width="10.0%"', below)
     assert "ends own" not in page
 
 
@@ -152,8 +152,8 @@ def test_more_cautions_than_a_few_are_folded():
 
 
 def test_warnings_of_both_reports_are_folded_once():
-    report = replace(constrained(), warnings=("Mind it", "`precision` is partly noise"))
+    report = replace(constrained(), warnings=("Mind it", "precision is partly noise"))
     held_out = replace(report, warnings=("Mind it",))
     folded = page_text(report, held_out).split("For statisticians")[1].split("As text")[0]
     assert folded.count("Mind it") == 1
-    assert "`precision` is partly noise" in folded
+    assert "precision is partly noise" in folded

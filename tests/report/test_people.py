@@ -76,7 +76,7 @@ def test_nobody_is_of_the_class():
 def test_a_few_among_many_are_not_none():
     text = in_people(counts((1e9, 0), (3, 1000), (0, 0)))
     assert "fewer than one of class 'yes' are missed." in text
-    assert "`accepted`: fewer than one rightly" not in in_people(counts((1e9, 0), (0, 1), (0, 0)))
+    assert "accepted: fewer than one rightly" not in in_people(counts((1e9, 0), (0, 1), (0, 0)))
     assert "fewer than one are accepted;" in in_people(counts((1e9, 0), (0, 1), (0, 0)))
 
 

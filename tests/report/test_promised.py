@@ -108,7 +108,7 @@ def faces(facts):
         (promised("approximate"), "Approximately at 95 % confidence, and not certified: precision "
          "is at least 90 % on new rows drawn like these"),
         (promised("not certified"), "NOT certified: these rows do not show at 95 % confidence that "
-         "`precision` is at least 90 % on new rows"),
+         "precision is at least 90 % on new rows"),
         # Only what failed is named.
         (promised("not certified", (one_test(), one_test("predicted_rate <= 0.2", passed=False)),
                   BOTH),
@@ -152,7 +152,7 @@ def test_it_leads_every_face(state, face):
 def test_without_a_guarantee_nothing_is_said_of_one(face):
     words = faces(report())[face]
     assert "What is promised" not in words
-    assert words.replace("`confidence=0.95` certifies it on new rows", "").count("ertif") == 0
+    assert words.replace("confidence=0.95 certifies it on new rows", "").count("ertif") == 0
     assert FLATTERS in words
 
 
@@ -424,8 +424,8 @@ def test_a_refusal_in_words():
         "even the safest rule does not pass its test on the 1,000 rows that certify: they do not "
         "show precision >= 0.9 at 95 % confidence. The value there is 0.88, and the best bound "
         "that they certify is 0.854. About 4,800 rows that certify would do. Or loosen the bound, "
-        "or ask for less confidence. Confidence(on_uncertified='nearest') gives this rule without "
-        "a guarantee"
+        "or ask for less confidence. `on_uncertified='nearest'` gives this rule without a "
+        "guarantee"
     )
     assert (error.constraint, error.value, error.limit, error.rows_needed) == (
         "precision >= 0.9", 0.88, 0.85432, 4800,

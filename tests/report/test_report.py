@@ -265,7 +265,7 @@ def test_the_text_says_what_matters():
         "are missed.",
         "Measured on 1,010 rows, those that the rule was chosen on (scores from 5-fold "
         "cross-validation); the positive class is 'yes'.",
-        "`recall`: 81.0 % (81 of 100), as high as possible on new rows 73.4 % to 87.2 %",
+        "recall: 81.0 % (81 of 100), as high as possible on new rows 73.4 % to 87.2 %",
         "precision >= 0.85: 89.0 % (81 of 91) on new rows 82.1 % to 93.9 %: too close to call",
         "predicted_rate <= 0.2: 9.0 % (91 of 1,010) on new rows 7.6 % to 10.6 %: shown",
         "The rule was chosen on these very rows",

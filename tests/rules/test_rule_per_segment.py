@@ -184,6 +184,6 @@ def test_words():
         "sex = F:\n"
         "  where the score of 'no' is largest: predict the class for which the score is largest\n"
         "  where the score of 'yes' is largest: predict the class for which the score times its "
-        "`weight` is largest (weights: 'no' 1, 'yes' 2)\n"
+        "weight is largest (weights: 'no' 1, 'yes' 2)\n"
         "sex = M: predict the class for which the score is largest"
     )

@@ -53,7 +53,7 @@ def plug_in(**options):
 )
 def test_numbers_out_of_range(name, words, values):
     for value in values:
-        with pytest.raises(ValueError, match=f"^{name} is {words}, got {value!r}$"):
+        with pytest.raises(ValueError, match=f"^`{name}` is {words}, got {value!r}$"):
             SearchLimits(**{name: value})
 
 
@@ -99,7 +99,7 @@ def test_a_solver_takes_its_limits_and_no_others(solver):
         if name in value.limits:
             assert value.limited(limits) is limits
         else:
-            words = rf"^`limits`: `solver=`'{solver}' takes {', '.join(value.limits)}, got {name}="
+            words = rf"^`limits`: `solver='{solver}'` takes {', '.join(value.limits)}, got {name}="
             with pytest.raises(ValueError, match=words):
                 value.limited(limits)
     assert value.limited(None) == SearchLimits()

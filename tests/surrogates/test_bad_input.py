@@ -248,7 +248,7 @@ def test_a_search_over_weights_refuses_them():
         (
             {"limits": SearchLimits(tol=0.1)},
             ValueError,
-            "takes seconds, evaluations, got `tol=0.1`",
+            "takes seconds, evaluations, got tol=0.1",
         ),
         ({"max_iter": 0}, ValueError, "max_iter"),
         ({"n_perturbations": 1}, ValueError, "n_perturbations"),
@@ -262,7 +262,7 @@ def test_a_search_over_weights_refuses_them():
         ({"smooth": 0}, ValueError, "smooth"),
         ({"smooth": "much"}, ValueError, "smooth"),
         ({"penalty": 0}, ValueError, "penalty"),
-        ({"training": 3}, ValueError, "training is FirstModel"),
+        ({"training": 3}, ValueError, "`training` is FirstModel"),
         ({"module": "tree"}, TypeError, "module"),
     ],
     ids=str,
@@ -276,7 +276,7 @@ def test_wrong_solvers_and_first_models():
     with pytest.raises(ValueError, match=r"`solver` is one of .*'surrogate-weights'.*got 'random'"):
         adaptive().set_params(solver="random").fit(X, Y)
     for options in ({"C": -1}, {"C": "1"}, {"epochs": 0}):
-        with pytest.raises(ValueError, match=f"{next(iter(options))} is"):
+        with pytest.raises(ValueError, match=f"`{next(iter(options))}` is"):
             FirstModel(**options)
 
 

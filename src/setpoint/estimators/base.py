@@ -124,7 +124,7 @@ class GoalClassifier(DecidesByRule):
                 inner.setdefault(name, {})[rest] = inside.pop(key)
             elif name in self.get_params(False) and not hasattr(getattr(self, name), "set_params"):
                 raise InputError(
-                    f"{name}={getattr(self, name)!r} takes no parameters, got {rest!r}"
+                    f"`{name}={getattr(self, name)!r}` takes no parameters, got {rest!r}"
                 )
         super().set_params(**inside)
         for name, changes in inner.items():

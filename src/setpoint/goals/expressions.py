@@ -298,7 +298,7 @@ class Metric(_Node):
             metric = replace(self, params=parameters_of(TABLE[self.name], args, named))
             return metric if label is None else metric(label=label)
         if label is None:
-            raise GoalError(f"call {self.name} with label=, as in {self.name}(label='yes')")
+            raise GoalError(f"call {self.name} with `label`, as in {self.name}(label='yes')")
         if not TABLE[self.name].of_class:
             raise GoalError(f"{self.name} is one number for all classes: it takes no label")
         if self.label is not None:

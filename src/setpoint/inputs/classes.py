@@ -158,7 +158,7 @@ def two_classes(
         what = "y" if classes is None else "classes"
         raise InputError(
             "Only binary classification is supported. The type of the target is multiclass: "
-            f"{what} holds {len(found.labels)} labels"
+            f"`{what}` holds {len(found.labels)} labels"
         )
     return found
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
 from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.errors import UnfittedError
 from setpoint.parameters import is_number
 from setpoint.typing import Codes, Floats
 
@@ -168,7 +169,7 @@ class Deployed:
         try:
             return self.source.predict(X)
         except NotFittedError as error:
-            raise NotFittedError(
+            raise UnfittedError(
                 f"{quoted(name)} is a {type(self.source).__name__} that is not fitted; a search "
                 "copies it without its fit: wrap it in sklearn.frozen.FrozenEstimator"
             ) from error

@@ -346,7 +346,7 @@ def _columns(
         wanted=sorted(splits) or named,
         # A column that splits into one value and the rest may have any number of values.
         free=[c for c, values in splits.items() if values is not None],
-        who="the goal refers to" if splits else "decide_on names",
+        who="the goal refers to" if splits else "`decide_on` names",
         most=most,
     )
     extra = {name: columns[name] for name in named if name in columns and name not in splits}

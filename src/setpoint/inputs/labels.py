@@ -70,7 +70,7 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
     elif kind in "biuf":
         found, codes = _number_labels(array, name)
     elif kind == "c":
-        raise InputError(f"Complex data not supported: {name} holds {array.dtype}")
+        raise InputError(f"Complex data not supported: {quoted(name)} holds {array.dtype}")
     else:
         raise InputTypeError(
             f"{quoted(name)} holds {array.dtype}; labels are text, integers or booleans"
@@ -215,9 +215,9 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
         part = array != np.floor(array)
         if part.any():
             raise InputError(
-                f"Unknown label type: continuous. {name} holds numbers that are not whole, the "
-                f"first {float(array[part.argmax()])!r} at row {int(part.argmax())}; a classifier "
-                "needs class labels"
+                f"Unknown label type: continuous. {quoted(name)} holds numbers that are not whole, "
+                f"the first {float(array[part.argmax()])!r} at row {int(part.argmax())}; a "
+                "classifier needs class labels"
             )
     low, high = int(array.min()), int(array.max())
     if high - low < max(1024, 2 * array.size) and high < 2**63 and low >= -(2**63):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,6 +16,7 @@ from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import check_length, frame_of
+from setpoint.inputs.errors import UnfittedError
 from setpoint.inputs.index import aligned
 from setpoint.online.engine import Engine
 from setpoint.online.late_labels import WaitingRow, rows_of
@@ -292,7 +292,7 @@ class OnlineFClassifier(GoalClassifier):
         check_length(names, n_rows_of(X), "ids")
         engine = self.__dict__.get("engine_")
         if engine is None and self.classes is None:
-            raise NotFittedError(
+            raise UnfittedError(
                 "a stream that begins with predict needs `classes` in the constructor"
             )
         rows = self._as_rows(X, reset=engine is None)

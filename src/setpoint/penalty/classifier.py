@@ -236,7 +236,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         """The trained torch module, in eval mode on the CPU."""
         self._check_there("module_")
         if isinstance(self.parameters_, np.ndarray):
-            raise AttributeError("module_ is not there for module='linear': see coef_")
+            raise AttributeError("module_ is not there for `module='linear'`: see coef_")
         return module_of(self.module, self.parameters_, self.n_transformed_)
 
     # ------------------------------------------------------------------ shared steps

@@ -435,7 +435,7 @@ class PlugInClassifier(FitsTables):
             return None, ()
         return None, (
             f"The rule does not look at {', '.join(names)}: that was passed to fit and is not in "
-            "X. decide_on= names columns that predict will be given too.",
+            "X. `decide_on` names columns that predict will be given too.",
         )
 
     def _scores(self, X: Any) -> Floats:

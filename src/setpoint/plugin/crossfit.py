@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 from setpoint.errors import InputError
 from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import ClassOrder, one_score, posteriors
+from setpoint.plugin.errors import NoScoresError
 from setpoint.typing import Floats
 
 __all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
@@ -49,17 +50,17 @@ class Response:
         names = both if self.method == "auto" else (self.method,)
         if self.posterior:
             if not hasattr(model, "predict_proba") or self.method == "decision_function":
-                raise AttributeError(
-                    f"estimator: rules over more than two classes, and soft evidence, need "
-                    f"predict_proba of {_name(model)}; calibrate='sigmoid' or 'isotonic' "
+                raise NoScoresError(
+                    "`estimator`: rules over more than two classes, and soft evidence, need "
+                    f"predict_proba of {_name(model)}; `calibrate='sigmoid'` or 'isotonic' "
                     "of ModelResponse makes probabilities of its decision function"
                 )
             return "predict_proba"
         for name in names:
             if hasattr(model, name):
                 return name
-        raise AttributeError(
-            f"estimator: {_name(model)} has no {' and no '.join(names)}; a rule needs scores"
+        raise NoScoresError(
+            f"`estimator`: {_name(model)} has no {' and no '.join(names)}; a rule needs scores"
         )
 
     def __call__(self, model: Any, X: Any) -> Floats:

@@ -20,6 +20,7 @@ from setpoint.evidence import Rows
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
+from setpoint.plugin.errors import NoScoresError
 from setpoint.typing import Codes, Floats
 
 __all__ = ["JointModel", "JointPosterior", "MissingPairWarning", "joint_labels"]
@@ -178,10 +179,10 @@ class JointPosterior:
             If the model has it not.
         """
         if not hasattr(model, "predict_proba"):
-            raise AttributeError(
-                f"estimator: {type(model).__name__} has no predict_proba; a rule that may not "
+            raise NoScoresError(
+                f"`estimator`: {type(model).__name__} has no predict_proba; a rule that may not "
                 "look at the groups of its goal needs posteriors of group and class "
-                "(calibrate='sigmoid' of ModelResponse makes some of a decision function)"
+                "(`calibrate='sigmoid'` of ModelResponse makes some of a decision function)"
             )
         return "predict_proba"
 

@@ -137,8 +137,8 @@ class Options:
             return out
         if goal.constraints:
             raise GoalError(
-                f"solver={takes('post-shift')}, and '{goal}' has constraints; "
-                f"solver={takes('auto')}"
+                f"{takes('post-shift', asked=True)}, and '{goal}' has constraints; "
+                f"{takes('auto', asked=True)}"
             )
         if goal.needs.datasets:
             raise GoalError(
@@ -161,7 +161,7 @@ class Options:
         """
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
-                f"solver={takes('exact')}, and y holds {n_classes}; "
+                f"{takes('exact', asked=True)}, and y holds {n_classes}; "
                 f"{takes('column-generation')}, and certifies its rules with soft evidence"
             )
         if n_classes > 2 and self.solver == "post-shift":

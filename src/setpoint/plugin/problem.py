@@ -28,8 +28,8 @@ from setpoint.typing import Floats
 __all__ = ["REMEDIES", "Achievable"]
 
 REMEDIES = (
-    "calibrate them (calibrate='sigmoid' or 'isotonic' of ModelResponse), or count decisions "
-    "against labels (evidence='label')"
+    "calibrate them (`calibrate='sigmoid'` or 'isotonic' of ModelResponse), or count decisions "
+    "against labels (`evidence='label'`)"
 )
 
 _MOST_BLOCKS = 250_000

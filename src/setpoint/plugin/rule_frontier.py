@@ -103,7 +103,7 @@ def frontier(
         )
     if not isinstance(source, GoalClassifier):
         raise InputTypeError(
-            f"`frontier` takes a fitted classifier or Evidence, got {type(source).__name__}"
+            f"frontier takes a fitted classifier or Evidence, got {type(source).__name__}"
         )
     return source._frontier(
         goal,

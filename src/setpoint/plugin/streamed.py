@@ -16,7 +16,7 @@ class StreamedAchievable(Achievable):
     question are counted together, in one pass.
     """
 
-    remedies = "calibrate them, or solve a sample in memory by labels (evidence='label')"
+    remedies = "calibrate them, or solve a sample in memory by labels (`evidence='label'`)"
     counts_together = True
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, InputTypeError, SetpointError
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset, as_datasets
@@ -77,7 +77,10 @@ def naming(name: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as error:
-        raise type(error)(f"`datasets[{name!r}]`: {error}") from error
+        kind = type(error)
+        if not isinstance(error, SetpointError):  # a check of scikit-learn
+            kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"`datasets[{name!r}]`: {error}") from error
 
 
 def norm_factor(X: Any, weight: Floats | None = None) -> float:

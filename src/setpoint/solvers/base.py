@@ -58,7 +58,7 @@ class Solver(Settings):
         >>> EroAdam().limited(SearchLimits(calls=50))
         Traceback (most recent call last):
         ...
-        setpoint.errors.InputError: limits: solver='ero-adam' takes seconds, got calls=50
+        setpoint.errors.InputError: `limits`: `solver='ero-adam'` takes seconds, got calls=50
         """
         out = SearchLimits.of(given)
         for name, value in out.given.items():

@@ -73,17 +73,20 @@ def solvers_of(family: str) -> tuple[str, ...]:
     return tuple(name for name, solver in SOLVERS.items() if solver.family == family)
 
 
-def takes(name: str, bounds: bool = False) -> str:
-    """What goals a solver takes, or what bounds, for messages.
+def takes(name: str, bounds: bool = False, asked: bool = False) -> str:
+    """What goals a solver takes, or what bounds, for messages; `asked` if it was asked for.
 
     Examples
     --------
     >>> takes("bisection"), takes("bisection", bounds=True)
     ("'bisection' takes ratios of linear functions", \
 "'bisection' takes bounds that are convex or linear rows")
+    >>> takes("bisection", asked=True)
+    "`solver='bisection'` takes ratios of linear functions"
     """
     solver = SOLVERS[name]
-    return f"{name!r} takes {solver.bounds if bounds else solver.takes}"
+    who = f"`solver={name!r}`" if asked else repr(name)
+    return f"{who} takes {solver.bounds if bounds else solver.takes}"
 
 
 def solver_of(given: Any, family: str) -> Solver:

@@ -123,7 +123,7 @@ def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[
         X=X,
         wanted=names,
         free=[name for name in names if name not in split],
-        who="surrogate_groups names",
+        who="`surrogate_groups` names",
     )
     out = []
     for e in entries:

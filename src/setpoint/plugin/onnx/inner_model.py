@@ -76,7 +76,7 @@ def inner_scores(
     if options["raw_scores"] and "raw_scores" not in allowed:
         raise ExportError(
             f"`estimator`: skl2onnx has no decision_function of {type(last).__name__}; "
-            "response=ModelResponse(method='predict_proba') asks for probabilities"
+            "`response=ModelResponse(method='predict_proba')` asks for probabilities"
         )
     for owner in (nodes.scope, nodes.container):
         owner.add_options(id(last), {name: options[name] for name in allowed})

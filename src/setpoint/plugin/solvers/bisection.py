@@ -66,7 +66,7 @@ def _ratio(program: Program) -> Ratio:
     if not isinstance(score, Ratio):
         other = f"{takes('gda')}, " if score.shape.concave else ""
         raise ShapeError(
-            f"{program.goal.objective}: solver={takes('bisection')}, this score is "
+            f"{program.goal.objective}: {takes('bisection', asked=True)}, this score is "
             f"{score.shape_name}; {other}{takes('auto')}"
         )
     if program.table.range(score.below)[0] <= _TINY:

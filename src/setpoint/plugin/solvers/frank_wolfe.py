@@ -53,8 +53,9 @@ def frank_wolfe(
     losses = Losses(space, program, "frank-wolfe")
     if losses.score.has_kinks:
         raise ShapeError(
-            f"{program.goal.objective}: solver={takes('frank-wolfe')}, this one has kinks, where a "
-            "gradient says too little; 'gda' and 'ellipsoid' take it, and 'auto' certifies it"
+            f"{program.goal.objective}: {takes('frank-wolfe', asked=True)}, this one has kinks, "
+            "where a gradient says too little; 'gda' and 'ellipsoid' take it, and 'auto' "
+            "certifies it"
         )
     if losses.phi:
         run = Explorer(

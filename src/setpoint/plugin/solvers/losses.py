@@ -66,7 +66,7 @@ class Losses:
         if not self.score.shape.concave:
             other = f"{takes('bisection')}, " if isinstance(self.score, Ratio) else ""
             raise ShapeError(
-                f"{program.goal.objective}: solver={takes(solver)}, this one is "
+                f"{program.goal.objective}: {takes(solver, asked=True)}, this one is "
                 f"{program.objective.shape_name}; {other}{takes('auto')}"
             )
         self.phi = tuple(
@@ -110,6 +110,6 @@ def _convex(
         if past.shape.convex:
             return [past]
         raise ShapeError(
-            f"{c}: solver={takes(solver, bounds=True)}, this one is {c.function.shape_name}; "
+            f"{c}: {takes(solver, bounds=True, asked=True)}, this one is {c.function.shape_name}; "
             f"{takes('auto')}"
         ) from None

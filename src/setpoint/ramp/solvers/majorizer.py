@@ -47,7 +47,7 @@ class Split:
         program = problem.program
         if not isinstance(program.objective, Affine):
             raise ShapeError(
-                f"{program.goal.objective}: solver={takes('cutting-plane')}, and this one is "
+                f"{program.goal.objective}: {takes('cutting-plane', asked=True)}, and this one is "
                 f"{program.objective.shape_name}; "
                 "`solver='augmented-lagrangian'` takes it"
             )

@@ -25,7 +25,7 @@ __all__ = ["ConvergenceDisplay"]
 
 _NO_TRACE = (
     "there is no trace: exact solvers of two classes have none. Searches over posteriors of "
-    "three classes and more, or with another solver=, record each call"
+    "three classes and more, or with another `solver`, record each call"
 )
 
 

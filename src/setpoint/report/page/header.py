@@ -41,5 +41,5 @@ class Header:
 
     def __post_init__(self) -> None:
         if isinstance(self.cautions, str):
-            raise InputTypeError("cautions= is a sequence of sentences, got one text")
+            raise InputTypeError("`cautions` is a sequence of sentences, got one text")
         object.__setattr__(self, "cautions", tuple(self.cautions))
