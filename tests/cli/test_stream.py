@@ -168,7 +168,10 @@ def test_the_exit_code_tells_of_constraints(stream, table, bound, code, verdict)
     [
         (["--goal", "minimize false_negative_rate", "--solver", "ofo"], "--solver sketch takes it"),
         (["--window", "9", "--solver", "ofo"], "--window is for --solver sketch, got --solver ofo"),
-        (["--goal", "maximize recall.min(city)"], "city.*; setpoint fit takes such goals, on rows that are kept$"),
+        (
+            ["--goal", "maximize recall.min(city)"],
+            "city.*; setpoint fit takes such goals, on rows that are kept$",
+        ),
         (["--goal", "maximize accuracy", "--solver", "fofo"], "--solver fofo maximises fbeta"),
     ],
 )

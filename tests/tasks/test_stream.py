@@ -5,9 +5,8 @@ import os
 import pytest
 
 from setpoint.errors import InputError
-from setpoint.tasks import stream_lock
+from setpoint.tasks import stream, stream_lock
 from setpoint.tasks.journal import Journal
-from setpoint.tasks import stream
 from setpoint.tasks.stream_lock import locked
 
 ROWS = [f"{x % 7},{'yes' if x % 7 > 3 else 'no'}" for x in range(200)]
