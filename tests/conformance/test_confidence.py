@@ -165,7 +165,7 @@ def test_what_is_not_a_confidence_is_an_error_before_any_work(name, wrong):
 @pytest.mark.parametrize("asked", [{"guarantee": "approximate"}, {"for_next": 100}])
 def test_promises_that_no_training_can_give_are_refused_before_any_work(name, asked):
     text = next(iter(asked))
-    with pytest.raises(ValueError, match=f"^`confidence`: {text}=.*leave it out"):
+    with pytest.raises(ValueError, match=f"^`confidence`: `{text}=.*` .*leave it out"):
         fit_without_work(new(name, confidence=Confidence(**asked)))
 
 

@@ -32,7 +32,7 @@ def test_labels_and_weights_in_another_order_are_put_in_that_of_X(name):
     other = clone(SMALLEST[name]).fit(X, Y.iloc[OTHER], sample_weight=WEIGHT.iloc[OTHER])
     assert np.array_equal(one.predict(X), other.predict(X))
     assert one.rule_ == other.rule_
-    with pytest.raises(ValueError, match=r"^y and X have different indexes"):
+    with pytest.raises(ValueError, match=r"^`y` and X have different indexes"):
         clone(SMALLEST[name]).fit(X, Y.reset_index(drop=True))
 
 

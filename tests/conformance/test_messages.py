@@ -68,7 +68,7 @@ GIVEN = {
     # y
     "no labels": (lambda s: {"y": None}, TRAINED, ValueError, "requires y to be passed"),
     "no labels of a stream": (
-        lambda s: {"y": None}, STREAMS, ValueError, "y should be a 1d array, got None",
+        lambda s: {"y": None}, STREAMS, ValueError, "`y` should be a 1d array, got None",
     ),
     "too few labels": (
         lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are expected",
@@ -99,7 +99,7 @@ GIVEN = {
         "`y` has 2 missing values, the first at row 4; drop these rows or label them",
     ),
     "a table of labels": (
-        lambda s: {"y": np.column_stack([s.y, s.y])}, ALL, ValueError, "y should be a 1d array",
+        lambda s: {"y": np.column_stack([s.y, s.y])}, ALL, ValueError, "`y` should be a 1d array",
     ),
     # weights
     "weights' length": (
@@ -209,10 +209,10 @@ SEARCHED = ["plug-in", "penalty", "ramp"]
 TIMED = [*SEARCHED, "adaptive"]
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1"
 NEW = "maximize recall.on('new')"
-STREAMED = "a stream is counted by true and predicted class alone; PlugInClassifier takes such"
+STREAMED = "a stream is counted by true and predicted class alone; `PlugInClassifier` takes such"
 TRAINS = (
     "a model is trained for goals over the rows as a whole that only gain by accepting a positive "
-    "and by refusing a negative; PlugInClassifier takes such goals"
+    "and by refusing a negative; `PlugInClassifier` takes such goals"
 )
 # name: (options, by whom they are refused, error, message)
 OPTIONS = {
@@ -224,7 +224,10 @@ OPTIONS = {
         {"goal": "maximize recall subject to precison >= 0.5"}, ALL, GoalSyntaxError,
         "did you mean 'precision'",
     ),
-    "which way": ({"goal": "error_rate"}, ALL, GoalError, "say which way: maximize(error_rate) or"),
+    "which way": (
+        {"goal": "error_rate"}, ALL, GoalError,
+        "say which way: 'maximize error_rate' or 'minimize error_rate'",
+    ),
     "no goal": ({"goal": 3}, ALL, TypeError, "`goal` is a Goal, its text, a metric, or a function"),
     "unknown label": (
         {"goal": "maximize recall(label=2)"}, ALL, GoalError, "unknown label 2 (known: 0, 1)",
@@ -276,7 +279,8 @@ OPTIONS = {
         "`limits` is SearchLimits(...) or None, got {{'seconds': 5}}",
     ),
     "limits of another search": (
-        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError, "`evaluations=9`",
+        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError,
+        "got evaluations=9",
     ),
     "limits of another family": (
         {"limits": SearchLimits(calls=9)}, ["penalty", "ramp", "adaptive"], ValueError,

@@ -272,10 +272,10 @@ class GoalClassifier(DecidesByRule):
         check_is_fitted(self)
         wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
         if (X is None) != (y is None):
-            raise InputError("frontier: X and y go together")
+            raise InputError("frontier: `X` and `y` go together")
         if X is None and any(value is not None for value in rows.values()):
-            given = ", ".join(name for name, value in rows.items() if value is not None)
-            raise InputError(f"frontier: {given} belongs to rows that X and y give")
+            given = ", ".join(f"`{name}`" for name, value in rows.items() if value is not None)
+            raise InputError(f"frontier: {given} belongs to rows that `X` and `y` give")
         evidence = getattr(self, "evidence_", None)
         if X is not None:
             evidence = self._evidence(X, y, **rows, goal=wanted)

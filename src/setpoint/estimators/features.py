@@ -115,8 +115,8 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
         if "could not convert" not in str(error):
             raise
         raise InputError(
-            f"{error}: X holds text; `preprocessor` takes a transformer that makes numbers of it, "
-            "such as a ColumnTransformer with OneHotEncoder"
+            f"{error}: `X` holds text; `preprocessor` takes a transformer that makes numbers of "
+            "it, such as a ColumnTransformer with OneHotEncoder"
         ) from error
 
 

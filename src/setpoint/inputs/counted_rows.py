@@ -335,7 +335,7 @@ def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
                 key.name, "sensitive_features"
             )
             raise InputError(
-                f"{own.where}{role}: {int(gone)} of {counts.n_rows} rows have no value in the "
+                f"{own.where}`{role}`: {int(gone)} of {counts.n_rows} rows have no value in the "
                 f"column {key.name!r}; leave them out, or give them a value of their own"
             )
     return counts

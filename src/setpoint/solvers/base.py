@@ -28,7 +28,7 @@ class Solver(Settings):
     >>> CuttingPlane(svm="libsvm")
     Traceback (most recent call last):
     ...
-    setpoint.errors.InputError: svm is one of ['sdca', 'liblinear'], got 'libsvm'
+    setpoint.errors.InputError: `svm` is one of ['sdca', 'liblinear'], got 'libsvm'
     """
 
     name: ClassVar[str]

@@ -111,7 +111,7 @@ def solver_of(given: Any, family: str) -> Solver:
     >>> solver_of("ero-adam", "ramp")
     Traceback (most recent call last):
     ...
-    setpoint.errors.InputError: solver is one of ['augmented-lagrangian', 'cutting-plane'], \
+    setpoint.errors.InputError: `solver` is one of ['augmented-lagrangian', 'cutting-plane'], \
 got 'ero-adam', which ExactPenaltyClassifier takes
     """
     if isinstance(given, Solver):

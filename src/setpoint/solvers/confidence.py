@@ -52,7 +52,7 @@ class Confidence(Settings):
     >>> Confidence(95)
     Traceback (most recent call last):
     ...
-    setpoint.errors.InputError: level is a number above 0 and below 1, or None, got 95
+    setpoint.errors.InputError: `level` is a number above 0 and below 1, or None, got 95
     """
 
     allowed: ClassVar = {

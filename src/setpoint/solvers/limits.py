@@ -40,7 +40,7 @@ class SearchLimits(Settings):
     >>> SearchLimits(seconds=0)
     Traceback (most recent call last):
     ...
-    setpoint.errors.InputError: seconds is a number above 0 or None, got 0
+    setpoint.errors.InputError: `seconds` is a number above 0 or None, got 0
     """
 
     allowed: ClassVar = {
