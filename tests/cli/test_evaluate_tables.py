@@ -1,6 +1,7 @@
 """``setpoint evaluate --prediction``: decisions in files and databases, counted where they are."""
 
 import json
+import subprocess
 
 import numpy as np
 import pytest
@@ -124,3 +125,16 @@ def test_rows_without_a_decision_are_numbered(run, tmp_path):
     )
     assert done.exit_code == 1
     assert "--prediction: 1 of 3 rows have no value in the column 'd'" in done.stderr
+
+
+def test_nothing_is_printed_at_the_end_of_the_process(shell, tmp_path):
+    table = tmp_path / "d.csv"
+    table.write_text("y,d\n" + "1,1\n0,0\n1,0\n0,1\n" * 9)
+    command, env = shell
+    args = ("--target", "y", "--prediction", "d", "--goal", "recall", "--json")
+    done = subprocess.run(
+        [*command, "evaluate", str(tmp_path / "*.csv"), *args],
+        env=env, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["rows"] == 36

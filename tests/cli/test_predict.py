@@ -148,3 +148,46 @@ def test_a_closed_stdout_is_found_before_any_work(shell, folder, model):
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == "error: stdout is closed, and the rows go there; -o names a file\n"
+
+
+# ---------------------------------------------------------------------- the file as a whole
+def test_a_file_for_a_spreadsheet(run, folder, model, tmp_path):
+    text = (folder / "new.csv").read_text("utf-8").splitlines()
+    rows = [line.replace(",", ";").replace(".", ",") for line in text]
+    rows[1] = rows[1].replace("Bonn", "=1+1").replace("Kiel", "=1+1").replace("Köln", "=1+1")
+    (tmp_path / "german.csv").write_text("\n".join(rows), "utf-8")
+    out = tmp_path / "out.csv"
+    done = run("predict", model, tmp_path / "german.csv", "--keep", "id,city", "--excel", "-o", out)
+    assert done.exit_code == 0, done.stderr
+    data = out.read_bytes()
+    assert data.startswith(b"\xef\xbb\xbfid;city;prediction;score\r\n")
+    first, second = data.decode("utf-8-sig").splitlines()[1:3]
+    assert not first.split(";")[1].startswith("=")
+    assert all(
+        len(line.split(";")[3].replace("0,", "").lstrip("0")) <= 6 for line in (first, second)
+    )
+    assert "," in second.split(";")[3]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--excel", "-o", "x.parquet"), "--excel is for CSV, and the output is .parquet"),
+        (("--excel", "--json"), "--excel is for CSV, and the output is .jsonl"),
+        (("--at-most", "5", "-o", "out/"), "--at-most is for one table"),
+        (("--adapt", "-o", "out/"), "--adapt is for one table"),
+        (("--at-most", "-1"), "-1 is not in the range x>=0"),
+    ],
+)
+def test_options_of_one_table(run, folder, model, tmp_path, monkeypatch, more, words):
+    monkeypatch.chdir(tmp_path)
+    done = run("predict", model, folder / "new.csv", *more)
+    assert done.exit_code == 1
+    assert words in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_at_most_so_many(run, folder, model):
+    done = run("predict", model, folder / "new.csv", "--at-most", "7")
+    assert done.stdout.count("\n1,") == 7
+    assert "and the 7 with the highest scores keep that" in done.stderr

@@ -47,6 +47,11 @@ __all__ = ["predict"]
     metavar="N",
     help="Decide at most N rows positive: those with the highest scores.",
 )
+@click.option(
+    "--excel",
+    is_flag=True,
+    help="CSV that a spreadsheet opens: its decimal mark is that of DATA, and no cell is run.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
 @new_groups_option
 @trust_option
@@ -59,6 +64,7 @@ def predict(
     keep: tuple[str, ...],
     adapt: bool,
     at_most: int | None,
+    excel: bool,
     as_json: bool,
     new_groups: str,
     trust: tuple[str, ...],
@@ -80,11 +86,9 @@ def predict(
     if is_folder(data, output):
         if as_json:
             raise CommandError("--json writes JSON lines of one table, found several or a folder")
-        if adapt or at_most is not None:
-            option = "--adapt" if adapt else "--at-most"
-            raise CommandError(
-                f"{option} looks at all rows of one table, found several or a folder"
-            )
+        whole = {"--adapt": adapt, "--at-most": at_most is not None, "--excel": excel}
+        for option in (name for name, given in whole.items() if given):
+            raise CommandError(f"{option} is for one table, found several or a folder")
         outputs_of(data, output)
         found = open_model(model, trust, current())
         decide_new_groups(found.classifier, unknown_group)
@@ -93,24 +97,28 @@ def predict(
     if overwrite:
         raise CommandError("--overwrite is for a folder of files; one file is always written anew")
     kind = _format(output, as_json)
+    if excel and not kind.startswith(".csv"):
+        raise CommandError(f"--excel is for CSV, and the output is {kind}; leave one of them out")
     check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
-    columns = predict_table(
+    decided = predict_table(
         model, data[0], keep=keep, adapt=adapt, at_most=at_most, unknown_group=unknown_group,
         trust=trust, reading=reading, journal=current(),
-    ).columns  # fmt: skip
-    from setpoint.tables import write_rows
+    )  # fmt: skip
+    from setpoint.tables import Dialect, write_rows
+
+    dialect = Dialect.excel(decided.decimal, decided.scores) if excel else None
 
     session = current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
         session.streaming = True
-        write_rows(columns, sys.stdout.buffer, kind)
+        write_rows(decided.columns, sys.stdout.buffer, kind, dialect)
         sys.stdout.buffer.flush()
         session.streaming = False
         return
     session.expect(output)
     with session.step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
-        write_rows(columns, file, kind)
+        write_rows(decided.columns, file, kind, dialect)
 
 
 def _format(output: str, as_json: bool) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["odd_columns", "profile_of"]
 
 _MOST_VALUES = 200
-_SOME = 0.01
+_SOME = 0.02
 """Fewer rows than this share are not worth a word."""
 
 
@@ -47,7 +47,7 @@ def profile_of(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, list
 
 
 def odd_columns(frame: pd.DataFrame, profile: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Columns of which at least 1 % of the rows hold what no row of the fit did, in words.
+    """Columns of which at least 2 % of the rows hold what no row of the fit did, in words.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -32,10 +32,21 @@ class DecidedTable:
         The columns kept, the decisions and the scores, in the order of the rows.
     notes : sequence of str
         What was said on the way.
+    n_kept : int
+        So many of the columns are those kept; the decision and the scores follow.
+    decimal : {".", ","}
+        The decimal mark of the table that was read.
     """
 
     columns: dict[str, Any]
     notes: Sequence[str]
+    n_kept: int = 0
+    decimal: Literal[".", ","] = "."
+
+    @property
+    def scores(self) -> list[str]:
+        """The columns of scores, and of shares where the rule draws."""
+        return list(self.columns)[self.n_kept + 1 :]
 
     def to_frame(self) -> pd.DataFrame:
         """The columns as a pandas frame."""
@@ -102,7 +113,9 @@ def predict_table(
         _adapt(found, rows, journal)
     with journal.step("deciding"):
         columns = decide_rows(found, rows, keep, journal, at_most)
-    return DecidedTable(columns, tuple(journal.notes))
+    comma = rows.decimal == "," or "decimal comma" in rows.notes
+    n_kept = list(columns).index("prediction")
+    return DecidedTable(columns, tuple(journal.notes), n_kept, "," if comma else ".")
 
 
 def decide_rows(
