@@ -6,12 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import setpoint
 from setpoint.blackbox.budget import BudgetSpentError
 from setpoint.cli.errors import OPTIONS
 from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
+from setpoint.inputs.errors import UnfittedError
 from setpoint.inputs.files import CheckpointError, check_settings
+from setpoint.plugin.errors import NoScoresError
 
 SOURCE = Path(setpoint.__file__).parent
 ARGUMENT = re.compile(r"`([A-Za-z_]\w*)[=\[`]")
@@ -81,6 +84,8 @@ def test_python_catches_them_as_before():
     assert issubclass(setpoint.StoppedError, RuntimeError)
     for error in (setpoint.InfeasibleError, setpoint.GoalError, setpoint.MetricError):
         assert issubclass(error, ValueError)
+    assert issubclass(UnfittedError, NotFittedError)
+    assert issubclass(NoScoresError, AttributeError)
 
 
 def test_arguments_of_a_message():

@@ -171,7 +171,7 @@ def test_promises_that_no_training_can_give_are_refused_before_any_work(name, as
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_goal_without_constraints_promises_nothing(name):
-    with pytest.raises(ValueError, match="confidence promises constraints"):
+    with pytest.raises(ValueError, match="`confidence` promises constraints"):
         fit_without_work(new(name, goal="maximize f1"))
 
 

@@ -279,8 +279,7 @@ OPTIONS = {
         "`limits` is SearchLimits(...) or None, got {{'seconds': 5}}",
     ),
     "limits of another search": (
-        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError,
-        "got evaluations=9",
+        {"limits": SearchLimits(seconds=5, evaluations=9)}, SEARCHED, ValueError, "evaluations=9",
     ),
     "limits of another family": (
         {"limits": SearchLimits(calls=9)}, ["penalty", "ramp", "adaptive"], ValueError,

@@ -274,7 +274,7 @@ def test_a_confidence_lies_between_0_and_1(rows, level):
 
 def test_there_has_to_be_something_to_promise(rows):
     X, y, _ = rows
-    with pytest.raises(ValueError, match=r"^confidence promises constraints, and 'maximize f1'"):
+    with pytest.raises(ValueError, match=r"^`confidence` promises constraints, and 'maximize f1'"):
         plug("maximize f1", confidence=0.95).fit(X, y)
     with pytest.raises(
         ValueError, match=r"^`certify_on` holds rows that certify, and nothing is to"
@@ -392,8 +392,8 @@ def test_a_list_is_tested_in_its_order_or_in_none(rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": None}, "certify needs X and y"),
-        ({"model": []}, "model: the list is empty"),
+        ({"X": None}, "certify needs `X` and `y`"),
+        ({"model": []}, "`model`: the list is empty"),
         ({"goal": None}, "`goal` is missing"),
         ({"confidence": 2}, "`confidence` is a number"),
         ({"confidence": Confidence(0.9, guarantee="approximate")}, "certify fits none"),

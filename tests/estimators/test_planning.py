@@ -164,8 +164,8 @@ def test_in_words():
         ),
         ({"rates": {**RATES, "recall": 1.7}}, ValueError, "recall is a share between 0 and 1"),
         ({"rates": {"prior": 0.1, "recall": 0.9, "predicted_rate": 0.05}}, ValueError, "no table"),
-        ({}, TypeError, "takes `y_true` and `y_pred` of a pilot, or rates"),
-        ({"y_true": [0, 1]}, TypeError, "takes `y_true` and `y_pred` of a pilot, or rates"),
+        ({}, TypeError, "takes `y_true` and `y_pred` of a pilot, or `rates`"),
+        ({"y_true": [0, 1]}, TypeError, "takes `y_true` and `y_pred` of a pilot, or `rates`"),
         ({"goal": "maximize f1", "rates": RATES}, GoalError, "has no constraint"),
     ],
 )

@@ -292,7 +292,7 @@ def test_columns_by_name(kind):
             ["agee"],
             "`X` has no column 'agee', seen in fit (did you mean 'age'?)",
         ),
-        (pl.DataFrame({"age": [1]}), ["age", "age"], "feature_names holds a name twice"),
+        (pl.DataFrame({"age": [1]}), ["age", "age"], "`feature_names` holds a name twice"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), None, "`X` has duplicate column names"),
         (pa.table([[1], [2]], names=["a", "a"]), None, "`X` has duplicate column names"),
         (np.zeros((2, 3)), ["a", "b"], "`X` has 3 columns, fit saw 2"),

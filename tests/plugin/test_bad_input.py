@@ -25,6 +25,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import EmptyPopulationError
+from setpoint.plugin.errors import NoScoresError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
 from setpoint.solvers import HoldOut
@@ -365,12 +366,12 @@ FIT = {
     ),
     "no scores": (
         {"estimator": SVR()},
-        AttributeError,
+        NoScoresError,
         "`estimator`: SVR has no predict_proba and no decision_function; a rule needs scores",
     ),
     "no scores at the end of a pipeline": (
         {"estimator": make_pipeline(make_pipeline(SVR()))},
-        AttributeError,
+        NoScoresError,
         "`estimator`: Pipeline (its last step is Pipeline (its last step is SVR)) has no "
         "predict_proba and no decision_function; a rule needs scores",
     ),

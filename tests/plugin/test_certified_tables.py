@@ -287,7 +287,7 @@ def test_what_is_not_promised(tmp_path):
     lazy = ENGINES["polars"](identified())
     with pytest.raises(GoalError, match="for_next"):
         solve(SPLIT, lazy, **NAMES, confidence=Confidence(0.95, for_next=10))
-    with pytest.raises(ValueError, match="confidence promises constraints"):
+    with pytest.raises(ValueError, match="`confidence` promises constraints"):
         solve("maximize f1", lazy, **NAMES, confidence=0.95)
     with pytest.raises(ValueError, match="`checkpoint`: where some rows find the rule"):
         solve(SPLIT, lazy, **NAMES, confidence=0.95, checkpoint=tmp_path / "counts.npz")

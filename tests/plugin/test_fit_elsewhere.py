@@ -380,8 +380,8 @@ def test_rows_for_fit():
 def test_what_is_for_rows_in_memory():
     refused("`cv`: on a table elsewhere", cv=5)
     refused("`cv`: on a table elsewhere", cv=HoldOut(0.2))
-    refused("solver, evidence: on a table elsewhere", solver="frank-wolfe")
-    refused("solver, evidence: on a table elsewhere", evidence="soft")
+    refused("`solver`, `evidence`: on a table elsewhere", solver="frank-wolfe")
+    refused("`solver`, `evidence`: on a table elsewhere", evidence="soft")
     refused("`confidence`: .*setpoint.certify", error=GoalError, goal=FLOOR, confidence=0.9)
     refused("`datasets`: ", error=GoalError, fit={"datasets": {"new": TABLE}})
     refused("fit got .'groups'.", fit={"groups": [1]})

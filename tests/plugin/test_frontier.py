@@ -84,7 +84,7 @@ def test_arguments_that_do_not_go_together(fitted, data):
     evidence = fitted.evidence_
     with pytest.raises(TypeError, match="needs a goal"):
         frontier(evidence)
-    with pytest.raises(TypeError, match="`evidence` has its rows"):
+    with pytest.raises(TypeError, match="evidence has its rows"):
         frontier(evidence, GOAL, X=data[0], y=data[1])
 
 

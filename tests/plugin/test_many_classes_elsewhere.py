@@ -432,7 +432,7 @@ def test_bad_arguments_are_named():
         elsewhere("g_mean", table, classes=[2, 1, 0])
     with pytest.raises(ValueError, match="tol"):
         elsewhere("g_mean", table, tol=2.0)
-    with pytest.raises(GoalError, match="decide_on: "):
+    with pytest.raises(GoalError, match="`decide_on`: "):
         elsewhere(GOALS[4], table, sensitive_features=["g"], decide_on=None)
     with pytest.raises(GoalError, match="'h'"):
         elsewhere("maximize accuracy subject to accuracy.on(h='b') >= 0.1", table)

@@ -32,6 +32,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import ShapeError
+from setpoint.plugin.errors import NoScoresError
 from setpoint.plugin.problem import Achievable
 from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.limits import StoppedError, StoppedWarning
@@ -530,7 +531,7 @@ def test_adapt_needs_constraints_without_labels():
 def test_a_decision_function_is_calibrated():
     X, y = load_wine(return_X_y=True)
     inner = make_pipeline(StandardScaler(), LinearSVC())
-    with pytest.raises(AttributeError, match="`calibrate='sigmoid'`"):
+    with pytest.raises(NoScoresError, match="`calibrate='sigmoid'`"):
         PlugInClassifier(inner, "h_mean", cv=3).fit(X, y)
     clf = PlugInClassifier(inner, "h_mean", cv=3, response=ModelResponse(calibrate="sigmoid")).fit(
         X, y

@@ -171,7 +171,7 @@ BAD = [
     (document('{"type": "mixture", "atoms": [1]}'), r"rule.atoms\[0\]: found 1"),
     (
         document(f'{{"type": "mixture", "atoms": [{{"probability": 0.5, "rule": {HALF}}}]}}'),
-        "rule: probabilities must sum to 1",
+        "rule: `probabilities` must sum to 1",
     ),
     (
         document(f'{{"type": "mixture", "atoms": [{{"probability": true, "rule": {HALF}}}]}}'),

@@ -233,7 +233,7 @@ def rows_needed(
         raise GoalError(f"'{goal}' has no constraint that rows could certify; add one")
     if (rates is None) == (y_true is None) or (y_true is None) != (y_pred is None):
         raise InputTypeError(
-            "rows_needed takes `y_true` and `y_pred` of a pilot, or rates, one of the two"
+            "rows_needed takes `y_true` and `y_pred` of a pilot, or `rates`, one of the two"
         )
     beside = {
         "sensitive_features": sensitive_features, "baseline": baseline, "datasets": datasets,

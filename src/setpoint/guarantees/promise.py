@@ -62,8 +62,8 @@ class Promise:
         own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
             raise InputError(
-                f"confidence promises constraints, and '{linked.goal}' has none: add one, such as "
-                "subject to precision >= 0.9"
+                f"`confidence` promises constraints, and '{linked.goal}' has none: add one, such "
+                "as subject to precision >= 0.9"
             )
         return cls(linked, own, strict, attempt)
 

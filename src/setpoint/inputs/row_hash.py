@@ -209,7 +209,7 @@ def _frame_sum(
             near = nearest(name, frame.columns)
             raise InputError(f"`X` has no column {name!r}, seen in fit ({near})")
     if len(set(names)) != len(names):
-        raise InputError("feature_names holds a name twice")
+        raise InputError("`feature_names` holds a name twice")
     constants = _constants(start, len(names))
     total = np.zeros(len(frame), dtype=np.uint64)
     for j, name in enumerate(names):

@@ -167,7 +167,7 @@ class Engine:
         proba = np.asarray(self.model.predict_proba(X), dtype=float)
         if proba.ndim != 2 or proba.shape[1] != 2:
             raise InputError(
-                f"learner: {type(self.model).__name__}.predict_proba gave an array of shape "
+                f"`learner`: {type(self.model).__name__}.predict_proba gave an array of shape "
                 f"{proba.shape}; two columns are expected, one a class"
             )
         p = proba[:, -1 if self._positive_last else 0]
@@ -180,7 +180,7 @@ class Engine:
         unknown = np.isnan(scores)
         if unknown.any():
             warn_caller(
-                f"learner: {type(self.model).__name__} scored {unknown.sum()} rows as NaN; they "
+                f"`learner`: {type(self.model).__name__} scored {unknown.sum()} rows as NaN; they "
                 f"count as {otherwise}",
             )
         return np.where(unknown, otherwise, scores)

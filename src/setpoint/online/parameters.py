@@ -125,12 +125,13 @@ def _check_own(given: Any) -> None:
     if isinstance(learner, type) or not hasattr(learner, "partial_fit"):
         got = "a class" if isinstance(learner, type) else f"a {type(learner).__name__}"
         raise InputTypeError(
-            f"learner is one of {list(LEARNERS)} or an object with partial_fit, got {got}"
+            f"`learner` is one of {list(LEARNERS)} or an object with partial_fit, got {got}"
         )
     if not hasattr(learner, "predict_proba"):
         if not hasattr(learner, "decision_function"):
             raise InputTypeError(
-                f"learner: {type(learner).__name__} has neither predict_proba nor decision_function"
+                f"`learner`: {type(learner).__name__} has neither predict_proba nor "
+                "decision_function"
             )
         if solver not in ("sketch", "half"):
             raise InputError(

@@ -119,7 +119,7 @@ class OnlineF(base.Classifier):
         given = OnlineFClassifier(goal, **settings)
         if not isinstance(given.learner, str):
             raise InputTypeError(
-                "learner is 'nag', 'sgd' or 'adagrad' here; OnlineFClassifier takes one of your "
+                "`learner` is 'nag', 'sgd' or 'adagrad' here; OnlineFClassifier takes one of your "
                 f"own, got {type(given.learner).__name__}"
             )
         found = two_classes(

@@ -150,17 +150,17 @@ def certify(
     """
     if X is None or y is None:
         raise InputTypeError(
-            "certify needs X and y: rows that the model has not seen, and their labels"
+            "certify needs `X` and `y`: rows that the model has not seen, and their labels"
         )
     several = isinstance(model, (list, tuple))
     candidates = list(model) if several else [model]
     for one in candidates:
         if not isinstance(one, Rule) and not hasattr(one, "predict"):
             raise InputTypeError(
-                f"model is a fitted classifier, a Rule or a list of these, got {one!r:.60}"
+                f"`model` is a fitted classifier, a Rule or a list of these, got {one!r:.60}"
             )
     if not candidates:
-        raise InputError("model: the list is empty")
+        raise InputError("`model`: the list is empty")
     first = candidates[0]
     if goal is None:
         if not isinstance(first, GoalClassifier):

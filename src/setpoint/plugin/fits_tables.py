@@ -194,7 +194,7 @@ class FitsTables(InnerModel, GoalClassifier):
         known = options.solver in ("auto", "exact") and options.oracle is None
         if not known or options.evidence == "soft":
             raise InputError(
-                "solver, evidence: on a table elsewhere the rule is found exactly, by labels "
+                "`solver`, `evidence`: on a table elsewhere the rule is found exactly, by labels "
                 "(`solver='auto'` or 'exact', `evidence='auto'` or 'label'), found "
                 f"{self.solver!r} and {self.evidence!r}"
             )

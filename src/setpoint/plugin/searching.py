@@ -160,6 +160,7 @@ def _of_posteriors(error: InfeasibleError, calibration: float, remedies: str) ->
     return InfeasibleError(
         f"{error.finding}. So it is by the posteriors, which differ from the labels by up to "
         f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {remedies}",
+        remedy=error.remedy,
         violation=error.violation,
         blame=error.blame,
         reachable=error.reachable,

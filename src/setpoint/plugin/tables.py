@@ -98,7 +98,7 @@ def solve_lazy(
         scores = scores[0]
     if options.solver not in ("auto", "exact") or options.evidence == "soft":
         raise InputError(
-            f"solver, evidence: a table elsewhere is solved exactly, by labels, found "
+            f"`solver`, `evidence`: a table elsewhere is solved exactly, by labels, found "
             f"{options.solver!r} and {options.evidence!r}"
         )
     rows = frame_rows_of(

@@ -90,7 +90,7 @@ otherwise when the score is at least 0.6
                 raise InputError(f"a probability must be positive and finite, got {p!r}")
         total = math.fsum(p for p, _ in pairs)
         if abs(total - 1.0) > _SUM_TOLERANCE:
-            raise InputError(f"probabilities must sum to 1, got {total!r}")
+            raise InputError(f"`probabilities` must sum to 1, got {total!r}")
         object.__setattr__(self, "atoms", _canonical(pairs))
 
     @property
