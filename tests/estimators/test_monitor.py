@@ -71,7 +71,7 @@ def test_a_state_of_something_else_is_refused(clf):
         Monitor(other).resume(stored)
     with pytest.raises(ValueError, match="of another goal"):
         Monitor(clf, "maximize f1 subject to precision >= 0.5").resume(stored)
-    with pytest.raises(ValueError, match="of another `alpha`"):
+    with pytest.raises(ValueError, match="of another alpha"):
         Monitor(clf, alpha=0.01).resume(stored)
     with pytest.raises(ValueError, match="of format 1 is read here"):
         Monitor(clf).resume({"format": 2})

@@ -162,7 +162,7 @@ def test_no_family_asks_where_the_goal_names_the_class(name):
 
 
 def test_a_stream_that_declares_its_classes_is_asked_too():
-    with pytest.raises(ValueError, match=f"^`classes` {ASKED}"):
+    with pytest.raises(ValueError, match=f"^`y` {ASKED}"):
         OnlineFClassifier("f1", classes=TEXT).partial_fit(X, Y)
     clf = OnlineFClassifier("maximize f1(label='fraud')", solver="fofo").fit(X, Y)
     assert clf.positive_ == "fraud"

@@ -379,8 +379,8 @@ class Monitor:
             raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
         own = self.to_dict()
         for name, what in (
-            ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "`alpha`"),
-            ("restart", "`restart`"), ("model", "model"),
+            ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "alpha"),
+            ("restart", "restart"), ("model", "model"),
         ):  # fmt: skip
             if data.get(name) != own[name]:
                 raise InputError(
