@@ -144,7 +144,7 @@ def test_the_last_days_are_held_out():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_customer_is_on_both_sides(monkeypatch, seed):
-    from setpoint.tasks import fitting
+    from setpoint.tasks import table_fit
 
     seen = {}
 
@@ -153,8 +153,8 @@ def test_no_customer_is_on_both_sides(monkeypatch, seed):
         seen["held"] = first.held
         return first, sets
 
-    hold_out = fitting.hold_out
-    monkeypatch.setattr(fitting, "hold_out", spy)
+    hold_out = table_fit.hold_out
+    monkeypatch.setattr(table_fit, "hold_out", spy)
     fit_table(FRAME, GOAL, target="y", test_by="customer", drop=("customer",), random_state=seed)
     held = set(FRAME["customer"][seen["held"]])
     assert held

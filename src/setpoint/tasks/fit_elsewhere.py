@@ -13,13 +13,13 @@ from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
 from setpoint.tasks.about import about_model, noted_suspects
 from setpoint.tasks.fitted import FittedTable
-from setpoint.tasks.fitting import note_positive
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.labels import check_positive, label_of
 from setpoint.tasks.reading import note_reading
 from setpoint.tasks.roles import ColumnRoles, find_roles
 from setpoint.tasks.rows import kind_by_goal
 from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.table_fit import note_positive
 
 if TYPE_CHECKING:
     from setpoint.counting.partitions import Partitions
