@@ -380,7 +380,7 @@ class Monitor:
         own = self.to_dict()
         for name, what in (
             ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "alpha"),
-            ("restart", "restart"), ("model", "model"),
+            ("restart", "`restart`"), ("model", "model"),
         ):  # fmt: skip
             if data.get(name) != own[name]:
                 raise InputError(
