@@ -42,7 +42,6 @@ PHRASES[re.compile(r"\b([Ll]est)\b")] = "so that ... not"
 _BEFORE = rf"(?:[.;]{_GAP}|: |[\"'`(|] ?)"
 PHRASES[re.compile(rf"{_BEFORE}(Else)(?![A-Za-z])")] = "Default: or otherwise"
 # Without the phrases, until then.
-BEING_REWRITTEN = ("src/setpoint/cli", "src/setpoint/tables", "docs/reference/shell.md")
 _NAME = re.compile(r"^\s*(?:def|class) (\w+)", re.MULTILINE)
 
 
@@ -62,8 +61,7 @@ def found_in(project: Path) -> Iterator[str]:
     """The places of such words, with words to use instead."""
     for path, first, text in texts_of(project):
         place = path.relative_to(project).as_posix()
-        covered = not place.startswith(BEING_REWRITTEN)
-        for pattern, use in (PATTERNS | PHRASES if covered else PATTERNS).items():
+        for pattern, use in (PATTERNS | PHRASES).items():
             for match in filter(lambda m: m[1], pattern.finditer(text)):
                 number = first + text.count("\n", 0, match.start(1))
                 words = " ".join(match[1].split())

@@ -13,7 +13,7 @@ __all__ = ["lazily", "needed_by"]
 def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a room whose names are imported when somebody asks for them.
 
-    Else whoever takes one module of the room would load all of it.
+    Otherwise whoever takes one module of the room would load all of it.
 
     Parameters
     ----------

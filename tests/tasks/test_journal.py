@@ -65,7 +65,7 @@ def test_a_note_of_what_is_kept_waits_for_the_end(fails, notes):
     assert journal.notes == notes
 
 
-def test_nobody_hears_of_a_search_that_somebody_ended():
+def test_warnings_of_a_search_that_somebody_ended_are_not_notes():
     class Ending(Journal):
         stopping = True
 

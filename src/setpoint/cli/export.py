@@ -59,9 +59,9 @@ class _Found:
     multiple=True,
     metavar="NAME",
     help="SQL: the table's column with the score; for a rule over several scores once for each, "
-    "in their order. Else score, or score_LABEL for each class, as predict names them.",
+    "in their order. Default: score, or score_LABEL for each class, as predict names them.",
 )
-@click.option("--dialect", metavar="NAME", help="SQL: the database, such as duckdb. Else ansi.")
+@click.option("--dialect", metavar="NAME", help="SQL: the database, such as duckdb. Default: ansi.")
 @click.option(
     "--column",
     "columns",
@@ -75,8 +75,8 @@ class _Found:
     help="SQL, for a rule that draws: a column with one uniform number in [0, 1) for each row, "
     "such as a hash of its id divided by the number of hashes.",
 )
-@click.option("--name", metavar="NAME", help="Python: the function's name. Else decide.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Else stdout.")
+@click.option("--name", metavar="NAME", help="Python: the function's name. Default: decide.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Default: stdout.")
 @trust_option
 def export(
     model: str,

@@ -58,7 +58,7 @@ _rows = together(
         "--test-size",
         type=click.FloatRange(0, 1, max_open=True),
         metavar="SHARE",
-        help="Held out to judge the rule. Else 0.25, or 0 with --confidence.",
+        help="Held out to judge the rule. Default: 0.25, or 0 with --confidence.",
     ),
     click.option(
         "--test-by",

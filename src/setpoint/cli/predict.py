@@ -31,7 +31,7 @@ __all__ = ["predict"]
     "--output",
     default="-",
     metavar="FILE",
-    help="Ends in .csv, .csv.gz, .parquet or .jsonl. Else CSV goes to stdout. Of several files, "
+    help="Ends in .csv, .csv.gz, .parquet or .jsonl. Default: CSV to stdout. Of several files, "
     "or a pattern, a folder, in which each gets a file of the same name.",
 )
 @click.option("--overwrite", is_flag=True, help="Decide files anew that are in the folder already.")

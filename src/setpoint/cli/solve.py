@@ -70,7 +70,7 @@ __all__ = ["solve"]
     "--tol",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="X",
-    help="Passes end where no other rule is better by more. Else 1e-4.",
+    help="Passes end where no other rule is better by more. Default: 1e-4.",
 )
 @click.option("--exact", is_flag=True, help="Go on to the rule that sorting all rows would give.")
 @click.option(
