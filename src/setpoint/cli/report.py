@@ -38,7 +38,7 @@ __all__ = ["report"]
     "-o",
     "--output",
     metavar="FILE",
-    help="The HTML page to write. Default: the name of MODEL with .html, here, if there is none yet.",
+    help="The HTML page to write. Default: the name of MODEL with .html, if there is none yet.",
 )
 @click.option(
     "--goal", "goal_text", metavar="TEXT", help="Another goal to judge by; else as evaluate does."
