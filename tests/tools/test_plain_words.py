@@ -14,7 +14,6 @@ FILES = {
     "docs/b.md": "Lest one\nstumbles\nover what there is of it. Else UTF-8.\n\n| a | Else b |\n",
     "src/pack/c.py": 'help="Else stdout."  # 12 effective ones\n"""If.\n\nElse not."""\n',
     "src/pack/d.py": "class Else:\n    Else = 1\n    if x:\n        a()\n    else:\n        b()\n",
-    "src/setpoint/cli/a.py": 'help="Else UTF-8."  # by a hair\n',
     "examples/a.py": "# rows handed to a coin, by a hair\n",
     "README.md": "No coinage, no hairline: the rows are no worse.\n",
     "tests/test_a.py": "def test_what_is_no_class(told):\n    pass\n\n\nclass Coin:\n    x = 1\n",
@@ -52,7 +51,6 @@ def test_places_are_named(tmp_path):
         "src/pack/c.py:1: 'Else'",
         "src/pack/c.py:1: 'effective ones'",
         "src/pack/c.py:4: 'Else'",
-        "src/setpoint/cli/a.py:1: 'hair'",
         "tests/test_a.py:1: 'is_no_class'",
         "tests/test_a.py:5: 'Coin'",
     ]
