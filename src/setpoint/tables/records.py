@@ -291,11 +291,12 @@ def _as_rows(
 
 def _by_arrow(block: Block, n_columns: int, separator: str) -> Rows:
     text = block.text
-    if not (b'"' in text or b"\n\n" in text or text[:1] == b"\n"):  # each line is a row
+    if b'"' not in text:
         with suppress(needed("pyarrow").ArrowInvalid):  # it finds rows uneven
             columns = _columns_of(text, n_columns, separator)
-            lines = block.line + np.arange(len(columns[0]), dtype=np.int64)
-            return Rows(columns, lines, [])
+            if len(columns[0]) == text.count(b"\n"):  # no line is blank: each is a row
+                lines = block.line + np.arange(len(columns[0]), dtype=np.int64)
+                return Rows(columns, lines, [])
     lines, counts, starts, stops = _places_of(text, separator, block.line)
     even, bad = counts == n_columns, list[BadRow]()
     if not even.all():
