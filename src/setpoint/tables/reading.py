@@ -105,31 +105,41 @@ def _as_known(table: Table, columns: Sequence[Column]) -> Table:
 
 
 def _table_of(reader: Reader, decimal: str | None, columns: Sequence[Column]) -> Table:
-    rows = reader.rows()
-    _refuse_bad(rows, reader.name)
-    stored = dict(zip(reader.names, rows.columns, strict=True))
-    known = [column for column in columns if column.name in stored]
+    known = [column for column in columns if column.name in reader.names]
     # Kinds that are known are read as such below; until then numbers only tell the decimal mark.
     settled = decimal is not None or reader.separator == ","
+    points = settled and decimal != ","
+    numbers = {column.name for column in known if points and column.kind == "number"}
+    rows, stored = reader.rows(numbers)
+    _refuse_bad(rows, reader.name)
+    floats = dict(zip(reader.names, rows.columns, strict=True))
+    types = needed("pyarrow.types")
+    floats = {name: found for name, found in floats.items() if types.is_floating(found.type)}
     guesses, mark = guesses_of(
-        stored,
+        {name: stored[name] for name in reader.names if name not in floats},
         rows.lines,
         reader.name,
         separator=reader.separator,
         decimal=decimal,
         as_text=[column.name for column in known if settled or column.kind != "number"],
     )
-    guesses |= {column.name: Guess(stored[column.name]) for column in known}
+    guesses |= {c.name: Guess(stored[c.name]) for c in known if c.name not in floats}
     notes = [*reader.notes, *(["decimal comma"] if mark != "." else [])]
     notes += notes_of(guesses, stored, rows.lines).values()
     typed = {name: guess.column for name, guess in guesses.items()}
     bare = needed("pandas").DataFrame(index=range(len(rows.lines)))
     table = Table(reader.name, bare, tuple(notes), stored, rows.lines, mark)
     table.refuse_infinite(typed)
-    typed |= {column.name: read_column(table, column) for column in known}
+    for column in known:
+        if column.name in floats:
+            table.refuse_infinite({column.name: floats[column.name]})
+            typed[column.name] = floats[column.name]
+        else:
+            typed[column.name] = read_column(table, column)
     kinds = {name: guess.kind for name, guess in guesses.items() if guess.decimal in ("", mark)}
     kinds |= {column.name: column.kind for column in known}
-    return replace(table, frame=as_frame(typed), kinds=kinds)
+    frame = as_frame({name: typed[name] for name in reader.names})
+    return replace(table, frame=frame, kinds=kinds)
 
 
 def _refuse_bad(rows: Rows, name: str) -> None:

@@ -35,7 +35,7 @@ class Table:
     notes : tuple of str
         What there is to say of the reading: "separator ';'", "decimal comma", columns that
         stayed text.
-    columns : dict, optional
+    columns : mapping, optional
         The columns as they stood in the file, as Arrow arrays, so that they can be read as
         another kind than their values suggest. None: taken from `frame`.
     lines : array of int64, shape (N,), optional
@@ -59,7 +59,7 @@ class Table:
     name: str
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
-    columns: dict[str, Any] | None = field(default=None, repr=False)
+    columns: Mapping[str, Any] | None = field(default=None, repr=False)
     lines: NDArray[np.int64] | None = field(default=None, repr=False)
     decimal: Decimal = field(default=".", repr=False)
     first: int = field(default=0, repr=False)
@@ -203,7 +203,7 @@ def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
     if missing:
         raise TableError(absent(table, missing))
     there = {c.name for c in columns if table.kinds.get(c.name) == c.kind}
-    if len(there) == len(columns):
+    if columns and len(there) == len(columns):
         return table.frame[[c.name for c in columns]]
     return as_frame({c.name: read_column(table, c) for c in columns})
 
