@@ -55,6 +55,10 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         """Scores (N,) of the positive class, or (N, s) as the rule takes them."""
         raise NotImplementedError
 
+    def _scores_by_posteriors(self, posteriors: NDArray[np.float64]) -> Any:
+        """`_scores` by what ``predict_proba`` gave; None where they are not made of it."""
+        return None
+
     @property
     def _side_columns(self) -> Any:
         """Names of columns of X, of the constructor or of a fit on a table elsewhere."""
@@ -95,8 +99,14 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
             ``unknown_group="raise"``, see :class:`setpoint.solvers.ModelResponse`.
         """
         check_is_fitted(self)
+        return self._decided(X, self._scores(X), sensitive_features)
+
+    def _decided(
+        self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None
+    ) -> Array:
+        """Decide rows whose scores are known."""
         u = self._draws(X) if self.rule_.randomized else None
-        codes = self.rule_.decide(self._scores(X), self._segments(X, sensitive_features), u)
+        codes = self.rule_.decide(scores, self._segments(X, sensitive_features), u)
         return np.asarray(self.classes_[np.array(self._classes.order)[codes]])
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:

@@ -441,5 +441,18 @@ class PlugInClassifier(FitsTables):
     def _scores(self, X: Any) -> Floats:
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
-        response = Response(self._answers.method, self._classes, self.posterior_)
-        return response(self.estimator_, X)
+        return self._response(self.estimator_, X)
+
+    def _scores_by_posteriors(self, posteriors: Floats) -> Floats | None:
+        by_rule = self._answers.predict_proba == "rule"
+        if self.scorer_ is not None or by_rule:
+            return None
+        response, model = self._response, self.estimator_
+        return (
+            response.scores(model, posteriors) if response.name(model) == "predict_proba" else None
+        )
+
+    @property
+    def _response(self) -> Response:
+        """What the model inside is asked for the rule."""
+        return Response(self._answers.method, self._classes, self.posterior_)

@@ -71,6 +71,10 @@ class Response:
         ValueError
             If the model knows other classes, or a score is NaN or infinite.
         """
+        return self.scores(model, np.asarray(getattr(model, self.name(model))(X)))
+
+    def scores(self, model: Any, out: Floats) -> Floats:
+        """The same of what the model's method gave already."""
         known = getattr(model, "classes_", None)
         if known is not None and list(known) != self.classes.sorted.tolist():
             raise InputError(
@@ -78,11 +82,9 @@ class Response:
                 f"{self.classes.sorted.tolist()}; every model, and so every fold, has to see "
                 "all of them"
             )
-        name = self.name(model)
-        out = np.asarray(getattr(model, name)(X))
         if out.ndim == 1 and self.classes.positive_first:
             out = -out  # a decision function speaks for the last class
-        what = f"{type(model).__name__}.{name}"
+        what = f"{type(model).__name__}.{self.name(model)}"
         return (
             posteriors(out, self.classes, what)[0]
             if self.posterior

@@ -73,6 +73,16 @@ class Guess:
     why: str = ""
     row: int | None = None
 
+    @property
+    def kind(self) -> Kind:
+        """The kind that the column is of."""
+        types, made = needed("pyarrow.types"), self.column.type
+        if types.is_boolean(made):
+            return "boolean"
+        if types.is_timestamp(made):
+            return "date"
+        return "category" if types.is_string(made) else "number"
+
 
 def guesses_of(
     stored: Mapping[str, Any],

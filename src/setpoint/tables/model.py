@@ -141,15 +141,19 @@ class TableModel:
         """The same for rows that :meth:`frame` made."""
         clf = self.classifier
         labels = np.asarray(clf.classes_).tolist()
-        out: dict[str, Array] = {"prediction": clf.predict(X)}
-        has_posteriors = hasattr(clf, "predict_proba")
+        # The model is asked once where the rule goes by the posteriors that are written.
+        posteriors = clf.predict_proba(X) if hasattr(clf, "predict_proba") else None
+        scores = None if posteriors is None else clf._scores_by_posteriors(posteriors)
+        if scores is None:
+            scores = clf._scores(X)
+        out: dict[str, Array] = {"prediction": clf._decided(X, scores)}
         if len(labels) > 2:
-            scores = clf.predict_proba(X) if has_posteriors else clf.decision_function(X)
-            out |= {f"score_{label}": scores[:, i] for i, label in enumerate(labels)}
-        elif has_posteriors:
-            out["score"] = clf.predict_proba(X)[:, labels.index(clf.positive_)]
+            shown = clf.decision_function(X) if posteriors is None else posteriors
+            out |= {f"score_{label}": shown[:, i] for i, label in enumerate(labels)}
+        elif posteriors is not None:
+            out["score"] = posteriors[:, labels.index(clf.positive_)]
         else:  # as the rule's threshold has it, for the positive class
-            out["score"] = clf._scores(X)
+            out["score"] = scores
         if clf.rule_.randomized:
             shares = clf.decision_distribution(X)
             out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(labels)}

@@ -12,6 +12,7 @@ __all__ = [
     "as_numbers",
     "beyond_floats",
     "has_mark",
+    "holds_fractions",
     "is_ambiguous",
     "looks_like_number",
     "why_not",
@@ -75,6 +76,18 @@ def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
             return None if found is None else (found, ",")
         return None
     return None
+
+
+def holds_fractions(text: Any) -> bool:
+    """Whether all of a text are numbers with a decimal point, and some are not written as whole.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> holds_fractions(pa.chunked_array([["1", "2.5"]]))
+    True
+    """
+    return _cast(text, "int64") is None and _cast(text, "double") is not None
 
 
 def why_not(text: Any, numbers: Any) -> str:

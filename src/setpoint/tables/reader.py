@@ -17,6 +17,7 @@ from setpoint.goals.errors import nearest
 from setpoint.tables.encoder import StreamEncoder
 from setpoint.tables.errors import TableError
 from setpoint.tables.labels import MISSING_LABEL, UNKNOWN, codes_of, two_classes
+from setpoint.tables.numbers import holds_fractions
 from setpoint.tables.records import (
     Block,
     Rows,
@@ -24,9 +25,11 @@ from setpoint.tables.records import (
     first_record,
     joined,
     rows_of,
+    rows_with_floats,
     separator_of,
 )
 from setpoint.tables.schema import SEPARATE, Schema, column_names, columns_by
+from setpoint.tables.stored import Stored
 from setpoint.tables.text import Interrupted, Source, Waiting, refuse_empty, refuse_other_files
 
 __all__ = ["Batch", "Place", "Reader"]
@@ -232,12 +235,39 @@ class Reader:
     def _rows_of(self, block: Block) -> Rows:
         return rows_of(block, len(self.names), self.separator)
 
-    def rows(self) -> Rows:
-        """All rows from here on."""
-        parts = [self._rows_of(block) for block in self._blocks]
+    def rows(self, numbers: Collection[str] = ()) -> tuple[Rows, Stored]:
+        """All rows from here on, and their columns as text.
+
+        Parameters
+        ----------
+        numbers : collection of str
+            Columns of numbers with a decimal point: those that are not whole come as doubles,
+            unless a value is not a number.
+        """
+        floats, blocks, parts = self._floats(numbers), list[Block](), list[Rows]()
+        for block in self._blocks:
+            part = None
+            if floats:
+                blocks.append(block)
+                part = rows_with_floats(block, len(self.names), self.separator, floats)
+                if part is None:  # all of it as text
+                    parts = [self._rows_of(before) for before in blocks[:-1]]
+                    floats, blocks = [], []
+            parts.append(self._rows_of(block) if part is None else part)
         if not any(len(part.lines) or part.bad for part in parts):
             raise self._no_rows()
-        return joined(parts)
+        rows = joined(parts)
+        return rows, Stored(self.names, rows, blocks, self.separator)
+
+    def _floats(self, numbers: Collection[str]) -> list[int]:
+        """Places of those columns of numbers that hold others than whole ones in the first rows."""
+        first = next(self._blocks, None) if numbers else None
+        if first is None:
+            return []
+        self._blocks = chain([first], self._blocks)
+        rows = self._rows_of(first)
+        wanted = ((i, rows.columns[i]) for i, name in enumerate(self.names) if name in numbers)
+        return [i for i, column in wanted if holds_fractions(column[: self._first_rows])]
 
     def schema(
         self,

@@ -15,12 +15,12 @@ from setpoint.tables.parquet import read_parquet
 from setpoint.tables.reader import Reader
 from setpoint.tables.records import FILL_UP, Rows
 from setpoint.tables.schema import Column
-from setpoint.tables.table import Table, as_frame, conform
+from setpoint.tables.table import Table, as_frame, read_column
 from setpoint.tables.text import Source
 
 __all__ = ["read_table"]
 
-_BLOCK = 2**25  # bytes at once of a table that is read whole: fewer chunks, but more memory
+_BLOCK = 2**20  # bytes at once of a table that is read whole: they stay in the cache
 
 
 def read_table(
@@ -85,41 +85,61 @@ def read_table(
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
     opened = Source(source, stdin=stdin, least=_BLOCK)
     if opened.is_parquet:
-        table = read_parquet(opened.read(), opened.name)
+        table = _as_known(read_parquet(opened.read(), opened.name), columns or ())
     elif opened.is_excel:
-        table = read_excel(opened.read(), opened.name)
+        table = _as_known(read_excel(opened.read(), opened.name), columns or ())
     else:
         reader = Reader(opened, encoding=encoding, separator=separator)
         table = _table_of(reader, decimal, columns or ())
-    if columns is None:
+    return table
+
+
+def _as_known(table: Table, columns: Sequence[Column]) -> Table:
+    """A table with some of its columns read as kinds that are known."""
+    known = [column for column in columns if column.name in table.frame]
+    if not known:
         return table
-    known = conform(table, [column for column in columns if column.name in table.frame])
-    frame = table.frame.copy()
-    frame[known.columns] = known
-    return replace(table, frame=frame)
+    read = {column.name: read_column(table, column) for column in known}
+    frame = as_frame({**(table.columns or {}), **read})
+    return replace(table, frame=frame, kinds={column.name: column.kind for column in known})
 
 
 def _table_of(reader: Reader, decimal: str | None, columns: Sequence[Column]) -> Table:
-    rows = reader.rows()
+    known = [column for column in columns if column.name in reader.names]
+    # Kinds that are known are read as such below; until then numbers only tell the decimal mark.
+    settled = decimal is not None or reader.separator == ","
+    points = settled and decimal != ","
+    numbers = {column.name for column in known if points and column.kind == "number"}
+    rows, stored = reader.rows(numbers)
     _refuse_bad(rows, reader.name)
-    stored = dict(zip(reader.names, rows.columns, strict=True))
-    known = {column.name: column.kind for column in columns}
+    floats = dict(zip(reader.names, rows.columns, strict=True))
+    types = needed("pyarrow.types")
+    floats = {name: found for name, found in floats.items() if types.is_floating(found.type)}
     guesses, mark = guesses_of(
-        stored,
+        {name: stored[name] for name in reader.names if name not in floats},
         rows.lines,
         reader.name,
         separator=reader.separator,
         decimal=decimal,
-        as_text=[name for name, kind in known.items() if kind != "number"],
+        as_text=[column.name for column in known if settled or column.kind != "number"],
     )
-    # Kinds that are known are read from the text as it stands.
-    guesses |= {name: Guess(stored[name]) for name in known if name in stored}
+    guesses |= {c.name: Guess(stored[c.name]) for c in known if c.name not in floats}
     notes = [*reader.notes, *(["decimal comma"] if mark != "." else [])]
     notes += notes_of(guesses, stored, rows.lines).values()
     typed = {name: guess.column for name, guess in guesses.items()}
-    table = Table(reader.name, as_frame(typed), tuple(notes), stored, rows.lines, mark)
+    bare = needed("pandas").DataFrame(index=range(len(rows.lines)))
+    table = Table(reader.name, bare, tuple(notes), stored, rows.lines, mark)
     table.refuse_infinite(typed)
-    return table
+    for column in known:
+        if column.name in floats:
+            table.refuse_infinite({column.name: floats[column.name]})
+            typed[column.name] = floats[column.name]
+        else:
+            typed[column.name] = read_column(table, column)
+    kinds = {name: guess.kind for name, guess in guesses.items() if guess.decimal in ("", mark)}
+    kinds |= {column.name: column.kind for column in known}
+    frame = as_frame({name: typed[name] for name in reader.names})
+    return replace(table, frame=frame, kinds=kinds)
 
 
 def _refuse_bad(rows: Rows, name: str) -> None:

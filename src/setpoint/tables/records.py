@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,7 @@ __all__ = [
     "first_record",
     "joined",
     "rows_of",
+    "rows_with_floats",
     "separator_of",
 ]
 
@@ -97,7 +98,7 @@ class Rows:
     Parameters
     ----------
     columns : list of pyarrow.ChunkedArray
-        Text, null where missing.
+        Text, or doubles of :func:`rows_with_floats`; null where missing.
     lines : array of int64, shape (N,)
         The line in which each row begins.
     bad : list of BadRow
@@ -279,6 +280,45 @@ def rows_of(block: Block, n_columns: int, separator: str) -> Rows:
     return _as_rows(rows, np.array(lines, dtype=np.int64), bad, n_columns)
 
 
+def rows_with_floats(
+    block: Block, n_columns: int, separator: str, floats: Collection[int]
+) -> Rows | None:
+    r"""The same, but that some columns are doubles at once.
+
+    Parameters
+    ----------
+    floats : collection of int
+        Places of the columns.
+
+    Returns
+    -------
+    Rows or None
+        None where a value is not a number, or the block is not a plain one: its rows are
+        uneven, or there are quotes or blank lines.
+
+    Examples
+    --------
+    >>> rows = rows_with_floats(Block(b"1.5,x\n,\n", 2), 2, ",", [0])
+    >>> [column.to_pylist() for column in rows.columns]
+    [[1.5, None], ['x', None]]
+    >>> rows_with_floats(Block(b"1.5,x\nmany,\n", 2), 2, ",", [0]) is None
+    True
+    """
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
+    if block.records is not None or b'"' in block.text:
+        return None
+    try:
+        columns = _columns_of(block.text, n_columns, separator, floats)
+    except pa.ArrowInvalid:
+        return None
+    n_rows = len(columns[0])
+    # A written NAN is not a missing value.
+    odd = any(pc.any(pc.is_nan(columns[place])).as_py() for place in floats)
+    if odd or n_rows != block.text.count(b"\n"):
+        return None
+    return Rows(columns, block.line + np.arange(n_rows, dtype=np.int64), [])
+
+
 def _as_rows(
     rows: list[list[str]], lines: NDArray[np.int64], bad: list[BadRow], n_columns: int
 ) -> Rows:
@@ -291,11 +331,12 @@ def _as_rows(
 
 def _by_arrow(block: Block, n_columns: int, separator: str) -> Rows:
     text = block.text
-    if not (b'"' in text or b"\n\n" in text or text[:1] == b"\n"):  # each line is a row
+    if b'"' not in text:
         with suppress(needed("pyarrow").ArrowInvalid):  # it finds rows uneven
             columns = _columns_of(text, n_columns, separator)
-            lines = block.line + np.arange(len(columns[0]), dtype=np.int64)
-            return Rows(columns, lines, [])
+            if len(columns[0]) == text.count(b"\n"):  # no line is blank: each is a row
+                lines = block.line + np.arange(len(columns[0]), dtype=np.int64)
+                return Rows(columns, lines, [])
     lines, counts, starts, stops = _places_of(text, separator, block.line)
     even, bad = counts == n_columns, list[BadRow]()
     if not even.all():
@@ -308,7 +349,9 @@ def _by_arrow(block: Block, n_columns: int, separator: str) -> Rows:
     return Rows(_columns_of(text, n_columns, separator), lines, bad)
 
 
-def _columns_of(text: bytes, n_columns: int, separator: str) -> list[Any]:
+def _columns_of(
+    text: bytes, n_columns: int, separator: str, floats: Collection[int] = ()
+) -> list[Any]:
     """Columns by Arrow's reader."""
     pa, reader = needed("pyarrow"), needed("pyarrow.csv")
     names = [str(i) for i in range(n_columns)]
@@ -321,7 +364,10 @@ def _columns_of(text: bytes, n_columns: int, separator: str) -> list[Any]:
         ),
         convert_options=reader.ConvertOptions(
             check_utf8=False,
-            column_types=dict.fromkeys(names, pa.string()),
+            column_types={
+                name: pa.float64() if place in floats else pa.string()
+                for place, name in enumerate(names)
+            },
             null_values=list(MISSING),
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,

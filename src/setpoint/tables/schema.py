@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.goals.errors import nearest
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
-from setpoint.tables.kinds import Guess, Kind, guesses_of, notes_of
+from setpoint.tables.kinds import Kind, guesses_of, notes_of
 from setpoint.tables.labels import Label
 from setpoint.tables.numbers import Decimal, as_numbers
 from setpoint.typing import Codes
@@ -173,13 +173,14 @@ def columns_by(
     columns, notes = [], notes_of(guesses, stored, lines)
     for column, guess in guesses.items():
         values = stored[column]
-        kind = _kind_of(guess, values)
+        empty = values.null_count == len(values)
+        kind: Kind = "category" if empty else guess.kind  # whatever comes can be hashed
         own: Decimal = "."
         if kind == "number":
             # A file has one mark; but for columns that only the other one fits.
             fits = mark != "auto" and as_numbers(values, mark) is not None
             own = "," if (mark if fits else guess.decimal) == "," else "."
-        if values.null_count == len(values):
+        if empty:
             notes[column] = f"column {column!r} is empty in the first rows, so it is taken as text"
         elif kind == "category" and not guess.why:
             n_values = needed("pyarrow.compute").count_distinct(values).as_py()
@@ -190,18 +191,6 @@ def columns_by(
                 )
         columns.append(Column(column, kind, own))
     return tuple(columns), notes
-
-
-def _kind_of(guess: Guess, values: Any) -> Kind:
-    types = needed("pyarrow.types")
-    made = guess.column.type
-    if values.null_count == len(values):
-        return "category"  # whatever comes can be hashed
-    if types.is_boolean(made):
-        return "boolean"
-    if types.is_timestamp(made):
-        return "date"
-    return "category" if types.is_string(made) else "number"
 
 
 def column_names(found: list[str], name: str, notes: list[str]) -> list[str]:

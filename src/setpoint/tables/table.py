@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from setpoint.tables.schema import Column
 
-__all__ = ["Table", "absent", "as_frame", "conform", "plain_column"]
+__all__ = ["Table", "absent", "as_frame", "conform", "plain_column", "read_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Table:
     notes : tuple of str
         What there is to say of the reading: "separator ';'", "decimal comma", columns that
         stayed text.
-    columns : dict, optional
+    columns : mapping, optional
         The columns as they stood in the file, as Arrow arrays, so that they can be read as
         another kind than their values suggest. None: taken from `frame`.
     lines : array of int64, shape (N,), optional
@@ -46,6 +46,8 @@ class Table:
         How many rows of the file stand before these.
     unit : {"line", "row"}
         What `lines` counts.
+    kinds : mapping of str to Kind
+        Columns that stand in `frame` as :func:`conform` would read them, and as which kind.
 
     Examples
     --------
@@ -57,11 +59,12 @@ class Table:
     name: str
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
-    columns: dict[str, Any] | None = field(default=None, repr=False)
+    columns: Mapping[str, Any] | None = field(default=None, repr=False)
     lines: NDArray[np.int64] | None = field(default=None, repr=False)
     decimal: Decimal = field(default=".", repr=False)
     first: int = field(default=0, repr=False)
     unit: str = field(default="line", repr=False)
+    kinds: Mapping[str, Kind] = field(default_factory=dict, repr=False)
 
     def place(self, row: int) -> str:
         """Where a row is in the file: its line, or its number counted from 1."""
@@ -92,7 +95,8 @@ class Table:
             columns = {name: column.take(pa.array(where)) for name, column in columns.items()}
         frame = self.frame.iloc[where].reset_index(drop=True)
         unit = "row" if self.lines is None else self.unit
-        return replace(self, frame=frame, columns=columns, lines=places, unit=unit)
+        # Fewer rows may be read otherwise: whole numbers without the gaps that made them floats.
+        return replace(self, frame=frame, columns=columns, lines=places, unit=unit, kinds={})
 
     def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
         """Refuse rows in which something is missing; the message counts them.
@@ -198,7 +202,10 @@ def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
     missing = [c.name for c in columns if c.name not in there]
     if missing:
         raise TableError(absent(table, missing))
-    return as_frame({c.name: _read(table, c) for c in columns})
+    there = {c.name for c in columns if table.kinds.get(c.name) == c.kind}
+    if columns and len(there) == len(columns):
+        return table.frame[[c.name for c in columns]]
+    return as_frame({c.name: read_column(table, c) for c in columns})
 
 
 def absent(table: Table, missing: Sequence[str]) -> str:
@@ -212,7 +219,14 @@ def absent(table: Table, missing: Sequence[str]) -> str:
     return message
 
 
-def _read(table: Table, column: Column) -> Any:
+def read_column(table: Table, column: Column) -> Any:
+    """A column of a table as a kind that is known, as an Arrow array.
+
+    Raises
+    ------
+    TableError
+        If a value is not of that kind.
+    """
     read, row = table.read(column.name, column.kind)
     if read is None:
         raise TableError(

@@ -27,6 +27,9 @@ class Interrupted(Exception):
 
 
 _PIECE = 2**20
+_LINES, _LARGEST = 2**12, 2**25
+"""Lines of a piece that is waited for, and the bytes that are enough: columns are not cut short."""
+
 _HEAD = 4  # bytes that tell an encoding or a packed file
 
 _ZIP = b"PK\x03\x04"
@@ -75,8 +78,8 @@ class Source:
     waiting : callable
         Makes the context of each read.
     least : int
-        Bytes of a piece, but for the last. 0: as they arrive, so that a slow pipe is not waited
-        for.
+        Bytes of a piece, but for the last; more where lines are long. 0: as they arrive, so that
+        a slow pipe is not waited for.
 
     Attributes
     ----------
@@ -164,6 +167,10 @@ class Source:
         plain = io.IncrementalNewlineDecoder(decoder, translate=True)
         n_lines, start = 0, True
         for piece, last in _and_last(chain([self.head], self._pieces)):
+            if codec == "utf-8" and _is_plain(piece) and plain.getstate() == (b"", 0):
+                n_lines, start = n_lines + piece.count(b"\n"), False
+                yield piece
+                continue
             try:
                 text = plain.decode(piece, final=last)
             except UnicodeDecodeError as error:
@@ -260,14 +267,16 @@ def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _gathered(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
-    """The same in pieces of at least so many bytes, but for the last."""
-    parts, size = [], 0
+    """The same in pieces of at least so many bytes, but for the last; more where lines are long."""
+    parts, size, wanted = [], 0, least
     for piece in pieces:
         parts.append(piece)
         size += len(piece)
-        if size >= least:
-            yield b"".join(parts)
-            parts, size = [], 0
+        if size >= wanted:
+            whole = b"".join(parts)
+            yield whole
+            line = len(whole) // (whole.count(b"\n") + 1)
+            parts, size, wanted = [], 0, max(least, min(_LINES * line, _LARGEST))
     if size:
         yield b"".join(parts)
 
@@ -330,6 +339,11 @@ def _not_text(
     if encoding is not None:
         remedy = "name the encoding that it was saved in, or leave `encoding` out for UTF-8"
     return f"{name}, line {line}: the byte 0x{found} is not {codec.upper()} text; {remedy}"
+
+
+def _is_plain(piece: bytes) -> bool:
+    """Whether there is nothing to decode, to translate or to refuse in a piece."""
+    return bool(piece) and piece.isascii() and b"\r" not in piece and b"\0" not in piece
 
 
 def _and_last(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:

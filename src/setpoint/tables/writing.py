@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
-import io
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -75,6 +73,7 @@ def write_rows(
 
     Examples
     --------
+    >>> import io
     >>> import pyarrow as pa
     >>> file = io.BytesIO()
     >>> columns = {"name": ["=1+1", "Kiel"], "score": [0.123456789, -2.0]}
@@ -121,24 +120,68 @@ def _iso(value: Any) -> str:
 
 
 def _csv(columns: Mapping[str, Any], dialect: Dialect) -> Iterator[str]:
-    buffer = io.StringIO()
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     end = "\r\n" if dialect.spreadsheet else "\n"
-    # A piece of text as it is, a float by repr: every bit survives.
-    writer = csv.writer(buffer, delimiter=dialect.separator, lineterminator=end)
-    writer.writerow([_guarded(name) for name in columns] if dialect.spreadsheet else columns)
-    for piece in _pieces(columns):
+    names = [_guarded(name) if dialect.spreadsheet else name for name in columns]
+    alone = len(names) == 1
+    head = [_quoted(pa.array([name], pa.string()), dialect.separator, alone) for name in names]
+    yield dialect.separator.join(cell[0].as_py() for cell in head) + end
+    for start in range(0, len(next(iter(columns.values()))), _PIECE):
         cells = [
-            _cells(values, dialect, name in dialect.rounded)
-            for name, values in zip(columns, piece, strict=True)
-        ]
-        writer.writerows(zip(*cells, strict=True))
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
+            _quoted(_cells(column.slice(start, _PIECE), dialect, name in dialect.rounded),
+                    dialect.separator, alone)
+            for name, column in columns.items()
+        ]  # fmt: skip
+        lines = pc.binary_join_element_wise(*cells, dialect.separator)
+        yield end.join([*lines.to_pylist(), ""])
 
 
-def _cells(values: list[Any], dialect: Dialect, rounded: bool) -> list[Any]:
-    """Values as the dialect has them."""
+def _cells(column: Any, dialect: Dialect, rounded: bool) -> Any:
+    """Values as text, "" where missing: a piece of text as it is, a float by repr."""
+    pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
+    column, made = column.combine_chunks(), column.type
+    if types.is_string(made) and not dialect.spreadsheet:
+        text = column
+    elif types.is_integer(made):
+        text = column.cast(pa.string())
+    elif types.is_float64(made) and not rounded and dialect.decimal == ".":
+        text = _floats(column)
+    else:
+        text = pa.array(_values(_plain(column), dialect, rounded), pa.string())
+    return pc.fill_null(text, "")
+
+
+def _floats(column: Any) -> Any:
+    """Floats by repr: every bit survives."""
+    pa, pc = needed("pyarrow"), needed("pyarrow.compute")
+    size = pc.abs(column)
+    # Arrow finds the same digits, and writes them as Python does where neither needs an exponent.
+    # Whole numbers are left to Python too: Arrow may write them without a point.
+    alike = pc.and_(pc.greater_equal(size, 1e-4), pc.less(size, 1e9))
+    alike = pc.fill_null(pc.and_(alike, pc.not_equal(column, pc.trunc(column))), False)
+    text = column.cast(pa.string())
+    if pc.all(alike).as_py():
+        return text
+    other = [
+        None if v is None else repr(v) for v in pc.filter(column, pc.invert(alike)).to_pylist()
+    ]
+    return pc.replace_with_mask(text, pc.invert(alike), pa.array(other, pa.string()))
+
+
+def _quoted(text: Any, separator: str, alone: bool) -> Any:
+    """Text in quotes where it holds what CSV gives a meaning, and where a line would be blank."""
+    pc = needed("pyarrow.compute")
+    special = pc.match_substring_regex(text, f'[{re.escape(separator)}"\r\n]')
+    if alone:
+        special = pc.or_(special, pc.equal(text, ""))
+    if not pc.any(special).as_py():
+        return text
+    doubled = pc.replace_substring(text, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), text)
+
+
+def _values(values: list[Any], dialect: Dialect, rounded: bool) -> list[str | None]:
+    """Values of any kind as the dialect has them."""
     if rounded or dialect.decimal != ".":
         digits = "{:.6g}" if rounded else "{!r}"
         values = [
@@ -147,7 +190,7 @@ def _cells(values: list[Any], dialect: Dialect, rounded: bool) -> list[Any]:
         ]
     if dialect.spreadsheet:
         values = [_guarded(v) if isinstance(v, str) else v for v in values]
-    return values
+    return [None if v is None else str(v) for v in values]
 
 
 def _guarded(text: str) -> str:
