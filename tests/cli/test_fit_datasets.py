@@ -181,7 +181,7 @@ def test_words(fit):
     line = error_of(fit("maximize accuracy s.t. recall.on(sex='x') >= 0.1"))
     assert "no row of X has that value" in line
     line = error_of(fit("maximize accuracy", "--set", "min-positives=1000"))
-    assert "and the rows have a weight of 180" in line
+    assert "and the rows of X have a weight of 180" in line
 
 
 def test_training_that_was_stopped_before_the_goal_was_met(fit):

@@ -164,7 +164,7 @@ def test_more_than_two_classes(run, there, tmp_path):
         "--set", "solver=exact", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert (
-        "solver='exact' takes every shape that can be solved, for two classes, and y holds 3"
+        "--set solver=exact takes every shape that can be solved, for two classes, and y holds 3"
         in error_of(done)
     )
 

@@ -306,7 +306,7 @@ def test_a_goal_of_the_language(fit, run):
     assert done.stdout.startswith("Shown to fail on 100 rows held out.")
     assert re.search(r"\n  precision >= 0.99: .*\n    on new rows .*: shown to fail\n", done.stdout)
     message = error_of(fit(*goal, "--solver", "post-shift"))
-    assert message.startswith("solver='post-shift' takes goals without constraints")
+    assert message.startswith("--solver post-shift takes goals without constraints")
     assert fit("--goal", "f1", "--solver", "post-shift").exit_code == 0
     done = run("evaluate", "m.skops", "v.csv", "--metric", "shop:revenue", "--json")
     assert done.exit_code == 0, done.stderr

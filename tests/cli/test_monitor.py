@@ -81,8 +81,8 @@ def test_the_goal_is_that_of_the_fit_groups_and_all(run, folder, model):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        (("--goal", "maximize recall subject to precision >= 0.56"), "is of another --goal"),
-        (("--goal", GOAL, "--alpha", 0.5), "is of another --alpha"),
+        (("--goal", "maximize recall subject to precision >= 0.56"), "is of another goal"),
+        (("--goal", GOAL, "--alpha", 0.5), "is of another alpha"),
         (("--goal", GOAL, "--no-restart"), "is of another --no-restart"),
     ],
 )

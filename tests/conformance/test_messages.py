@@ -68,7 +68,7 @@ GIVEN = {
     # y
     "no labels": (lambda s: {"y": None}, TRAINED, ValueError, "requires y to be passed"),
     "no labels of a stream": (
-        lambda s: {"y": None}, STREAMS, ValueError, "`y` should be a 1d array, got None",
+        lambda s: {"y": None}, STREAMS, ValueError, "y should be a 1d array, got None",
     ),
     "too few labels": (
         lambda s: {"y": s.y[1:]}, ALL, ValueError, "`y` has {less} rows, {n} are expected",
@@ -99,7 +99,7 @@ GIVEN = {
         "`y` has 2 missing values, the first at row 4; drop these rows or label them",
     ),
     "a table of labels": (
-        lambda s: {"y": np.column_stack([s.y, s.y])}, ALL, ValueError, "`y` should be a 1d array",
+        lambda s: {"y": np.column_stack([s.y, s.y])}, ALL, ValueError, "y should be a 1d array",
     ),
     # weights
     "weights' length": (
@@ -136,10 +136,10 @@ GIVEN = {
     ),
     "a table of weights": (
         lambda s: {"sample_weight": np.ones((s.n, 2))}, ALL, ValueError,
-        "`sample_weight` should be a 1d array",
+        "sample_weight should be a 1d array",
     ),
     "a number as weights": (
-        lambda s: {"sample_weight": 2.0}, ALL, ValueError, "`sample_weight` should be a 1d array",
+        lambda s: {"sample_weight": 2.0}, ALL, ValueError, "sample_weight should be a 1d array",
     ),
 }  # fmt: skip
 

@@ -290,7 +290,7 @@ REFUSED = {
         ([0, 1], [0, 1]),
         {"goal": "maximize recall subject to churn <= 0.5", "baseline": sklearn},
         ValueError,
-        "`baseline` should be a 1d array",
+        "baseline should be a 1d array",
     ),
     "pos_label": (
         ([0, 1], [0, 1]),

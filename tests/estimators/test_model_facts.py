@@ -23,8 +23,8 @@ from setpoint import (
 )
 from setpoint.estimators import model_facts
 from setpoint.estimators.model_archive import FACTS
+from setpoint.tables.model import TableModel
 from setpoint.tables.schema import kinds_of
-from setpoint.tables.table_model import TableModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 GOAL = "maximize recall subject to precision >= 0.6"
@@ -60,7 +60,7 @@ def test_facts_of_a_model_of_tables(fitted, tmp_path):
     clf, X = fitted
     save_model(TableModel(clf, kinds_of(X), "risk"), tmp_path / "m.skops")
     facts = describe_model(str(tmp_path / "m.skops"))
-    assert facts.model == "setpoint.tables.table_model.TableModel"
+    assert facts.model == "setpoint.tables.model.TableModel"
     assert (facts.target, facts.goal, facts.n_rows) == ("risk", GOAL, 300)
     assert facts.columns == tuple(X.columns)
 

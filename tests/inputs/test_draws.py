@@ -378,7 +378,7 @@ def test_identifiers_beyond_2_53_stay_apart():
 
 def test_identifier_refusals():
     with pytest.raises(
-        ValueError, match=r"`values` should be a 1d array, got an array of shape \(1, 2\)"
+        ValueError, match=r"values should be a 1d array, got an array of shape \(1, 2\)"
     ):
         column_draws([[1, 2]], key=0)
     with pytest.raises(TypeError, match="`values` holds values of type dict"):

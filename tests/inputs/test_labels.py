@@ -90,11 +90,11 @@ def test_column_vector_warns_as_scikit_learn_does():
 
 
 BAD_LABELS = {
-    "none": (None, ValueError, "`y` should be a 1d array, got None instead."),
-    "scalar": ("yes", ValueError, "`y` should be a 1d array, got 'yes' instead."),
-    "2-D": (np.zeros((3, 2)), ValueError, "`y` should be a 1d array, got an array of shape (3, 2)"),
-    "sparse": (sparse.eye_array(3), ValueError, "`y` should be a 1d array, got a dia_array"),
-    "ragged": ([[1], [1, 2]], ValueError, "`y` should be a 1d array, got a ragged list"),
+    "none": (None, ValueError, "y should be a 1d array, got None instead."),
+    "scalar": ("yes", ValueError, "y should be a 1d array, got 'yes' instead."),
+    "2-D": (np.zeros((3, 2)), ValueError, "y should be a 1d array, got an array of shape (3, 2)"),
+    "sparse": (sparse.eye_array(3), ValueError, "y should be a 1d array, got a dia_array"),
+    "ragged": ([[1], [1, 2]], ValueError, "y should be a 1d array, got a ragged list"),
     "empty": ([], ValueError, "`y` is empty"),
     "nan": ([0, np.nan, np.nan], ValueError, "`y` has 2 missing values, the first at row 1; drop"),
     "none inside": (["a", None], ValueError, "`y` has 1 missing value, the first at row 1; drop"),
@@ -191,7 +191,7 @@ def test_no_weights():
 
 
 BAD_WEIGHTS = {
-    "scalar": (2.0, ValueError, "`sample_weight` should be a 1d array, got 2.0 instead."),
+    "scalar": (2.0, ValueError, "sample_weight should be a 1d array, got 2.0 instead."),
     "2-D": (np.ones((3, 2)), ValueError, "should be a 1d array, got an array of shape (3, 2)"),
     "length": ([1, 2], ValueError, "`sample_weight` has 2 rows, 3 are expected"),
     "nan": (

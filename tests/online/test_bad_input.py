@@ -112,7 +112,7 @@ BATCHES = {
     ),
     "too few labels": (X[:3], [0, 1], ValueError, "`y` has 2 rows, 3 are expected"),
     "labels in an array": (X[:3], np.array([0, 1]), ValueError, "`y` has 2 rows, 3 are expected"),
-    "a table of labels": (X[:2], np.eye(2), ValueError, "`y` should be a 1d array"),
+    "a table of labels": (X[:2], np.eye(2), ValueError, "y should be a 1d array"),
     "fewer features": (X[:2, :3], [0, 1], ValueError, "X has 3 features, but OnlineFClassifier"),
     "more features": (np.hstack([X, X])[:2], [0, 1], ValueError, "X has 10 features, but"),
     "fewer features, sparse": (sparse.csr_matrix(X[:2, :3]), [0, 1], ValueError, "X has 3 feat"),
@@ -145,7 +145,7 @@ WEIGHTS = {
     "negative": ([1.0, -1.0], "`sample_weight` has 1 negative value"),
     "infinite": ([np.inf, 1.0], "`sample_weight` has 1 infinite value"),
     "too few": ([1.0], "`sample_weight` has 1 rows, 2 are expected"),
-    "a number": (2.0, "`sample_weight` should be a 1d array"),
+    "a number": (2.0, "sample_weight should be a 1d array"),
 }
 
 
@@ -238,7 +238,7 @@ IDS = {
     "twice in a call": (["d", "d"], [0, 1], ValueError, "`ids` holds 'd' more than once"),
     "too few labels": (["d", "e"], [0], ValueError, "`y` has 1 rows, 2 are expected"),
     "other labels": (["d", "e"], [0, 2], ValueError, "`y` holds 2; the classes are 0, 1"),
-    "one id": ("d", [0], ValueError, "`ids` should be a 1d array, got 'd'"),
+    "one id": ("d", [0], ValueError, "ids should be a 1d array, got 'd'"),
 }
 
 

@@ -73,7 +73,7 @@ def test_weighted_rows_in_batches(kind):
 
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore:learner. GaussianNB scored:UserWarning")
+@pytest.mark.filterwarnings("ignore:.learner.. GaussianNB scored:UserWarning")
 @pytest.mark.parametrize("kind", OWN)
 def test_cuts_of_a_learner_of_your_own(kind):
     X, y = stream()

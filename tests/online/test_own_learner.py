@@ -22,7 +22,7 @@ HINGE = SGDClassifier(loss="hinge", random_state=0)
 quiet = [
     pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore:learner. GaussianNB scored:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.learner.. GaussianNB scored:UserWarning"),
 ]
 
 

@@ -630,14 +630,14 @@ def test_time_is_up(monkeypatch, passes):
 def test_interrupted(monkeypatch, after):
     from setpoint.ramp import problem
 
-    calls, plain = itertools.count(), problem.linear_scores
+    calls, plain = itertools.count(), problem._scores
 
     def interrupted(X, w):
         if next(calls) == after:
             raise KeyboardInterrupt
         return plain(X, w)
 
-    monkeypatch.setattr(problem, "linear_scores", interrupted)
+    monkeypatch.setattr(problem, "_scores", interrupted)
     goal = "minimize error_rate subject to predicted_rate.difference(g) <= 0.01 and recall >= 0.8"
     clf = ramp(goal)
     if after == 0:

@@ -213,7 +213,7 @@ def facts_in(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> dict[str
         found = json.loads(read_member(archive, info, path))
         written = found["format"]
         if not isinstance(written, int) or isinstance(written, bool):
-            raise TypeError("format")
+            raise KeyError("format")
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         if isinstance(error, ModelFileError):
             raise

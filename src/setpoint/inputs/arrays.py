@@ -94,7 +94,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         if of_list and not all(issubclass(t, str) for t in set(map(type, values))):
             array = np.array(values, dtype=object)  # NumPy had turned numbers into text
     except ValueError:
-        raise InputError(f"{quoted(name)} should be a 1d array, got a ragged list") from None
+        raise InputError(f"{name} should be a 1d array, got a ragged list") from None
     if array.ndim == 2 and array.shape[1] == 1:
         if warn:
             from sklearn.exceptions import DataConversionWarning
@@ -107,7 +107,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         array = array.ravel()
     if array.ndim != 1:
         got = f"an array of shape {array.shape}" if array.ndim else described(values)
-        raise InputError(f"{quoted(name)} should be a 1d array, got {got} instead.")
+        raise InputError(f"{name} should be a 1d array, got {got} instead.")
     return array
 
 
