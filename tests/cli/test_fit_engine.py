@@ -214,7 +214,7 @@ def test_no_scheduler_answers(fit, files, monkeypatch):
     ("--skip-unlabelled",),
     ("--set", "solver=exact"), ("--dataset", "a=b.csv"),
     ("--judge-by", GOAL), ("--set", "max-seconds=3"),
-    ("--set", "separator=;"), ("--set", "jobs=2"),
+    ("--set", "separator=;"), ("--set", "certification-size=0.3"),
 ])  # fmt: skip
 def test_options_for_tables_in_memory(fit, files, args):
     done = fit(files, *args)

@@ -65,8 +65,11 @@ def test_rows_of_the_fit_are_said(run, model, folder, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "Give --bound or --line, and not both"),
-        (("--bound", "recall >= 0.5", "--line", "1"), "Give --bound or --line, and not both"),
+        ((), "--bound or --line: one of the two is needed, and not both"),
+        (
+            ("--bound", "recall >= 0.5", "--line", "1"),
+            "--bound or --line: one of the two is needed, and not both",
+        ),
         (("--bound", "recall"), "--bound: 'recall' is not a constraint"),
         (("--bound", "recal >= 0.5"), "unknown word 'recal'"),
         (("--line", "nan"), "--line is a finite number, got nan"),

@@ -68,6 +68,17 @@ def test_equal_scores_at_the_border_are_one_block(model):
     assert any("have equal scores" in note for note in decided.notes)
 
 
+@pytest.mark.parametrize("at_most", [-3, 2.5, "5", True])
+def test_at_most_is_a_number_of_rows(model, at_most):
+    with pytest.raises(InputError, match="`at_most` is a whole number of rows"):
+        predict_table(model, NEW, at_most=at_most)
+
+
+def test_a_column_that_is_empty_now_is_odd(model):
+    (line,) = notes_of(predict_table(model, NEW.assign(a=np.nan)))
+    assert "a: no value in any row" in line
+
+
 def test_at_most_is_for_two_classes():
     y = np.where(FRAME["a"] > 0.7, "high", np.where(FRAME["a"] > -0.5, "mid", "low"))
     three = fit_table(FRAME.assign(y=y), "macro_f1", target="y", drop=("customer", "day")).model

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from setpoint import InfeasibleError, InputError, save_model
+from setpoint import InfeasibleError, InputError, SetpointError, save_model
 from setpoint.tables import TableError
 from setpoint.tasks import (
     FitSettings,
@@ -117,6 +117,13 @@ def test_settings_of_a_trained_model():
         ({"target": "y", "judge_by": GOAL, "test_size": 0.0}, "`judge_by` judges by rows held"),
         ({"target": "y", "baseline_threshold": 0.5}, "`baseline_threshold` is for solvers"),
         ({"target": "y", "pos_label": "maybe"}, "`pos_label`: column 'y' holds no class 'maybe'"),
+        ({"target": "y", "decide_on": ("y",)}, "`decide_on`: 'y' is the target"),
+        ({"target": "y", "baseline": "y"}, "`baseline`: 'y' is the target"),
+        ({"target": "y", "test_by": "y"}, "`test_by`: 'y' is the target"),
+        ({"target": "y", "test_size": 2}, "`test_size` is a share of the rows"),
+        ({"target": "y", "test_size": "x"}, "`test_size` is a share of the rows"),
+        ({"target": "y", "test_by": "a", "confidence": 0.9}, "are drawn one by one"),
+        ({"target": "y", "drop": "zz"}, "`drop`: the table has no column 'zz'"),
     ],
 )
 def test_what_does_not_fit_is_named_before_any_work(settings, words):
@@ -197,3 +204,47 @@ def test_evaluating_without_unlabelled_rows(fitted):
     run = [json.dumps({**r.to_dict(), "run": None, "warnings": None}, default=str)
            for r in (judged.report, same.report)]  # fmt: skip
     assert run[0] == run[1]
+
+
+# ---------------------------------------------------------------------- frames that are no tables
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.rename(columns={"a": 0}), "names of columns are text, got 0"),
+        (lambda f: f.set_axis(["a", "a", *f.columns[2:]], axis=1), "has the column 'a' twice"),
+        (lambda f: f.assign(a=pd.arrays.IntervalArray.from_breaks(range(601))), "column 'a'"),
+        (lambda f: f.assign(a=[[1, 2]] * 600), "column 'a'"),
+        (lambda f: f.assign(a=[1, "x"] * 300), "column 'a'"),
+        (lambda f: f["a"], "a table is a path, a frame of pandas, Polars or PyArrow"),
+        (lambda f: f.to_numpy(), "a table is a path"),
+        (lambda f: {"a": [1]}, "a table is a path"),
+        (lambda f: pl.from_pandas(f).lazy(), "a table is a path"),
+    ],
+)
+def test_what_is_not_a_table(change, words):
+    with pytest.raises(SetpointError, match=words):
+        fit_table(change(FRAME), GOAL, target="y")
+
+
+def test_an_index_does_not_matter(fitted):
+    shuffled = FRAME.set_axis(np.arange(len(FRAME))[::-1] * 3)
+    again = fit_table(shuffled, GOAL, target="y", drop="customer")
+    assert again.classifier.rule_.to_json() == fitted.classifier.rule_.to_json()
+    decided = predict_table(fitted.model, shuffled).to_frame()
+    assert decided.equals(predict_table(fitted.model, FRAME).to_frame())
+
+
+def test_drawn_values_are_said_to_be_drawn():
+    found = fit_table(FRAME, GOAL, target="y", test_by="customer", drop="customer")
+    assert any("that are held out are drawn" in note for note in found.notes)
+    dated = fit_table(FRAME, GOAL, target="y", test_by="day", drop="customer")
+    assert not any("that are held out are drawn" in note for note in dated.notes)
+
+
+def test_other_tables_may_have_rows_without_a_label_too():
+    gaps = NEW.assign(y=NEW["y"].where(NEW.index % 10 != 0))
+    found = fit_table(
+        FRAME, "maximize recall subject to precision >= 0.4", target="y", drop="customer",
+        confidence=0.9, certify_on=gaps, skip_unlabelled=True,
+    )  # fmt: skip
+    assert found.guarantee.rows == int(gaps["y"].notna().sum())

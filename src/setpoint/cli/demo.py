@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import keep_old_on_error, writing
+from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.fit import fit
 from setpoint.cli.session import current
+from setpoint.inputs.files import whole_file
 
 __all__ = ["demo"]
 
@@ -42,7 +43,7 @@ def demo(ctx: click.Context, folder: str) -> None:
 
     text = tumours().to_csv(index=False, lineterminator="\n")
     at.mkdir(parents=True, exist_ok=True)
-    with keep_old_on_error(table), writing(table) as file:
+    with keep_old_on_error(table), whole_file(table) as file:
         file.write(text.encode("utf-8"))
     click.echo(f"Wrote {table}: measurements of 569 tumours, 212 of them malignant.\n")
     click.echo(f"$ setpoint fit {shlex.join(args)}\n")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import trust_option
 from setpoint.cli.session import current
+from setpoint.inputs.files import whole_file
 from setpoint.tasks.reading import open_model
 
 if TYPE_CHECKING:
@@ -179,5 +180,5 @@ def _write(text: str, output: str) -> None:
         click.echo(text)
         return
     current().expect(output)
-    with current().step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
+    with current().step(f"writing {output}"), keep_old_on_error(output), whole_file(output) as file:
         file.write((text + "\n").encode("utf-8"))

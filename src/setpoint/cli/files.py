@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from setpoint.cli.errors import CommandError
 
-__all__ = ["check_outputs", "keep_old_on_error", "writing"]
+__all__ = ["check_outputs", "keep_old_on_error"]
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) -> None:
@@ -53,31 +51,6 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) 
 
 def _same(path: str) -> str:
     return str(Path(path).resolve())
-
-
-@contextmanager
-def writing(path: str) -> Iterator[IO[bytes]]:
-    """A file that appears under its name when it is whole; an old one stays until then.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing of it is left behind.
-    """
-    target = Path(path).resolve()
-    if target.exists() and not target.is_file():  # a device or a pipe
-        with target.open("wb") as file:
-            yield file
-        return
-    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager

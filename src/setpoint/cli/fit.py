@@ -19,7 +19,7 @@ from setpoint.tasks.solver_choice import MODULES, training_solver
 __all__ = ["fit", "train"]
 
 _COMMON = (*READING, "seed", "max-seconds", "certify-on", "certification-size", "strict",
-           "uncertified", "jobs")  # fmt: skip
+           "uncertified")  # fmt: skip
 _TRAINERS = [name for name, s in SOLVERS.items() if s.family != "plugin"]
 
 _data = click.argument("data")
@@ -178,7 +178,7 @@ def fit(
 @_rows
 @_written
 @settings_option(
-    *_COMMON, "budget", "baseline-threshold", "min-positives", "validation-fraction",
+    *_COMMON, "budget", "jobs", "baseline-threshold", "min-positives", "validation-fraction",
     "validation", "checkpoint", "surrogates",
     "surrogate-group", "inverse-regularization", "draws", "estimator", "lower-is-better", "takes",
 )  # fmt: skip

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import FAILED, SHOWN, CommandError, in_shell_words
-from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import as_json, new_groups_option, trust_option
 from setpoint.cli.output import print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.inputs.files import whole_file
 
 if TYPE_CHECKING:
     from setpoint.estimators.monitor import Monitor
@@ -121,7 +122,7 @@ def monitor(
         found.update(**rows, late=late_labels)
     if state is not None:
         session.expect(state)
-        with session.step(f"writing {state}"), keep_old_on_error(state), writing(state) as file:
+        with session.step(f"writing {state}"), keep_old_on_error(state), whole_file(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
         from setpoint.estimators.monitor_display import MonitorDisplay

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import keep_old_on_error, writing
+from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.session import current
+from setpoint.inputs.files import whole_file
 
 __all__ = ["check_picture", "draw", "picture_option"]
 
@@ -56,7 +57,7 @@ def draw(path: str, plot: Callable[[Any], object]) -> None:
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         plot(figure.subplots())
         kind = Path(path).suffix.lower().removeprefix(".")
-        with keep_old_on_error(path), writing(path) as file:
+        with keep_old_on_error(path), whole_file(path) as file:
             # Without a date the same numbers give the same bytes.
             metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
             figure.savefig(file, format=kind, dpi=150, metadata=metadata)

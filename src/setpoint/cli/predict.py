@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import new_groups_option, trust_option
 from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.inputs.files import whole_file
 
 __all__ = ["predict"]
 
@@ -85,10 +86,12 @@ def predict(
     reading = reading_of(settings)
     if is_folder(data, output):
         if as_json:
-            raise CommandError("--json writes JSON lines of one table, found several or a folder")
+            raise CommandError(
+                "--json writes JSON lines of one table, and DATA or -o names several"
+            )
         whole = {"--adapt": adapt, "--at-most": at_most is not None, "--excel": excel}
         for option in (name for name, given in whole.items() if given):
-            raise CommandError(f"{option} is for one table, found several or a folder")
+            raise CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
         found = open_model(model, trust, current())
         decide_new_groups(found.classifier, unknown_group)
@@ -117,7 +120,7 @@ def predict(
         session.streaming = False
         return
     session.expect(output)
-    with session.step(f"writing {output}"), keep_old_on_error(output), writing(output) as file:
+    with session.step(f"writing {output}"), keep_old_on_error(output), whole_file(output) as file:
         write_rows(decided.columns, file, kind, dialect)
 
 

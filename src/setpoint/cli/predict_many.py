@@ -13,8 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import CommandError, message_of
-from setpoint.cli.files import keep_old_on_error, writing
+from setpoint.cli.files import keep_old_on_error
 from setpoint.cli.session import StoppedByUser, current
+from setpoint.inputs.files import whole_file
 from setpoint.tasks.reading import Reading, columns_named
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _decide(
 
     kind = _kind_of(path)
     target = str(out)
-    with keep_old_on_error(target), writing(target) as file:
+    with keep_old_on_error(target), whole_file(target) as file:
         if kind == ".parquet":
             return _decide_batches(model, path, keep, file, tell)
         from setpoint.tables import read_table, write_rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import FAILED, STOPPED, require_packages
-from setpoint.cli.files import check_outputs, keep_old_on_error, writing
+from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
     datasets_option,
@@ -32,6 +32,7 @@ from setpoint.cli.verdicts import (
     verdict,
 )
 from setpoint.cli.writing import Page, command_text, write_infeasible
+from setpoint.inputs.files import whole_file
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -190,7 +191,7 @@ def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
 
 def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:
     if rule is not None:
-        with current().step(f"writing {rule}"), keep_old_on_error(rule), writing(rule) as file:
+        with current().step(f"writing {rule}"), keep_old_on_error(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
     if page.path is None:
         return

@@ -97,7 +97,7 @@ def take(
             "does not hold."
         )
     if bool(bounds) == (line is not None):
-        raise click.UsageError("Give --bound or --line, and not both.")
+        raise click.UsageError("--bound or --line: one of the two is needed, and not both.")
     files = named_files(datasets)
     inputs = {"MODEL": model, "DATA": data}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}

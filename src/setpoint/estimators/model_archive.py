@@ -206,7 +206,7 @@ def _check_size(total: int, allowed: int, n_bytes: int, path: Path, what: str = 
         raise ModelFileError(
             f"{path} has {as_size(n_bytes)} and would take {as_size(total)}{what}; "
             f"{as_size(allowed)} are allowed, and nothing was expanded. If you know who made the "
-            "file, set `max_bytes` to what it may take"
+            "file, load it in Python with `max_bytes` set to what it may take"
         )
 
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from setpoint.errors import InputError
 
-__all__ = ["CheckpointError", "atomic_write", "check_settings", "check_writable"]
+__all__ = [
+    "CheckpointError",
+    "atomic_write",
+    "check_settings",
+    "check_writable",
+    "whole_file",
+]
 
 _WORDS = {
     "rows": "the number of rows",
@@ -123,11 +130,32 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
     ...     Path(folder, "a.txt").read_bytes()
     b'whole'
     """
+    with whole_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file that appears under its name when it is whole; an old one stays until then.
+
+    What is no plain file, as a device or a pipe, is written to as it is; of a link the file
+    that it leads to is written.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing of it is left behind.
+    """
     target = Path(path)
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    target = target.resolve()
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)

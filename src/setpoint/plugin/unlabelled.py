@@ -22,13 +22,13 @@ def require_label_free(goal: Goal) -> None:
     """
     if goal.needs.datasets:
         raise GoalError(
-            f"adapt takes the rows of X alone, and the goal refers to {list(goal.needs.datasets)}"
+            f"`adapt` takes the rows of X alone, and the goal refers to {list(goal.needs.datasets)}"
         )
     for c in goal.constraints:
         for e in (x for side in (c.lhs, c.rhs) for x in walk(side)):
             if isinstance(e, Metric) and _needs_labels(e):
                 raise GoalError(
-                    f"{c}: {e.name} needs labels, and adapt has none; constraints on "
+                    f"{c}: {e.name} needs labels, and `adapt` has none; constraints on "
                     "predicted_rate, churn and their groups can be kept without"
                 )
 

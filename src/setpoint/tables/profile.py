@@ -60,6 +60,8 @@ def odd_columns(frame: pd.DataFrame, profile: Mapping[str, Sequence[Any]]) -> li
     for name, seen in profile.items():
         values = frame[name].dropna()
         if not len(values):
+            if len(frame):
+                found.append((1.0, f"{name}: no value in any row"))
             continue
         if isinstance(seen[0], str):
             share = 1.0 - float(np.mean(values.isin(list(seen))))

@@ -273,11 +273,15 @@ def solve_tables(
     looked_at = [*named, *sensitive, *(decide_on or ())]
     tables = open_tables(paths, goal, datasets or {}, reading or Reading(), looked_at, journal)
     check_column("score", score, tables, number=True)
+    if score == target:
+        raise InputError(f"`score`: {target!r} is the target")
     _check_columns(tables, goal, target, weight, baseline, sensitive, journal)
     decides: Any = "auto"
     if decide_on is not None:
         none = tuple(decide_on) == ("none",) and "none" not in tables.columns
         names = () if none else columns_named("decide_on", decide_on, tables.columns, tables.name)
+        if target in names:
+            raise InputError(f"`decide_on`: {target!r} is the target")
         decides = sorted(names) or None
     positive = positive_in(tables, target, pos_label, journal)
     with journal.warnings_as_notes(), engine_errors(journal):
@@ -369,6 +373,8 @@ def _check_columns(
     journal: Journal,
 ) -> None:
     """Columns that solving and evaluating have in common."""
+    if baseline == target:
+        raise InputError(f"`baseline`: {target!r} is the target")
     check_column("target", target, tables)
     if weight is not None:
         check_column("weight", weight, tables, number=True)

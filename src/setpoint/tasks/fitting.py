@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
+from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.parameters import is_number
 from setpoint.tasks.about import noted_suspects
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.journal import Journal
@@ -23,6 +25,9 @@ from setpoint.tasks.roles import find_roles
 from setpoint.tasks.settings import FitSettings
 from setpoint.tasks.solver_choice import check_goal, choose_solver
 from setpoint.tasks.table_fit import TableFit
+
+if TYPE_CHECKING:
+    from setpoint.tables import Table
 
 if TYPE_CHECKING:
     pass
@@ -178,10 +183,8 @@ def prepare_fit(
     if skip_unlabelled:
         whole = labelled_rows(whole, settings.target, journal)
     roles = find_roles(whole, goal, settings, journal)
-    if settings.test_by is not None and settings.test_by not in whole.frame:
-        from setpoint.tasks.reading import columns_named
-
-        columns_named("test_by", [settings.test_by], list(map(str, whole.frame)), whole.name)
+    if settings.test_by is not None:
+        _check_test_by(whole, settings, journal)
     if settings.baseline is not None and roles.scores is None and not goal.needs.baseline:
         looked = "is only compared with"
         if choice.family == "penalty":
@@ -196,6 +199,10 @@ def prepare_fit(
     if others:
         roles = find_roles(whole, goal, settings, journal, list(others.values()))
     beside = {name: read(source, reading, journal, kinds) for name, source in apart.items()}
+    if skip_unlabelled:
+        beside = {
+            name: labelled_rows(table, settings.target, journal) for name, table in beside.items()
+        }
     for used in (whole, *others.values(), *beside.values()):
         note_reading(used, roles.used, journal)
     for name, why in roles.left_out.items():
@@ -246,6 +253,16 @@ def _check(settings: FitSettings) -> None:
         )
     if threshold is not None and not math.isfinite(threshold):
         raise InputError(f"`baseline_threshold` is a number, got {threshold}")
+    if not is_number(settings.test_size) or not 0 <= settings.test_size < 1:
+        raise InputError(
+            f"`test_size` is a share of the rows, 0 or more and below 1, got {settings.test_size!r}"
+        )
+    if settings.test_by is not None and settings.confidence is not None:
+        raise InputError(
+            "`test_by` keeps all rows of a value on one side, and the rows that certify are drawn "
+            "one by one: name a table whose rows certify, without `test_by`, or leave `confidence` "
+            "out"
+        )
     if settings.test_by is not None and settings.test_size == 0:
         raise InputError("`test_by` says which rows are held out, and `test_size=0` holds out none")
 
@@ -256,3 +273,17 @@ def _check_estimator(name: str | None) -> None:
 
     if name is not None and name not in LEARNERS:
         learner_for(name)
+
+
+def _check_test_by(table: Table, settings: FitSettings, journal: Journal) -> None:
+    """Refuse a column that is not there or is the target, and say how rows are held out."""
+    name, there = settings.test_by, list(map(str, table.frame))
+    if name not in there:
+        raise InputError(f"`test_by`: {table.name} has no column {name!r} ({nearest(name, there)})")
+    if name == settings.target:
+        raise InputError(f"`test_by`: {name!r} is the target")
+    if table.frame[name].dtype.kind != "M":
+        journal.note(
+            f"the values of column {name!r} that are held out are drawn; for the last ones to "
+            "judge, write them as dates, such as 2024-12-31"
+        )

@@ -146,9 +146,13 @@ def check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
     """
     import numpy as np
 
-    few = min(counts, key=lambda label: counts[label])
-    if np.unique(y, return_counts=True)[1].min() < _FOLDS:
+    found, left = np.unique(y, return_counts=True)
+    there = dict(zip(map(str, found.tolist()), left.tolist(), strict=True))
+    few = min(counts, key=lambda label: there.get(label, 0))
+    n = there.get(few, 0)
+    if n < _FOLDS:
+        whole = "" if n == counts[few] else f" of {counts[few]:,} left after the hold-out"
         raise InputError(
-            f"{name}: class {few!r} has {counts[few]} rows, too few for cross-validation in "
-            f"{_FOLDS} folds; add rows, or leave the class out"
+            f"{name}: class {few!r} has {n} rows{whole}, too few for cross-validation in "
+            f"{_FOLDS} folds; add rows, hold out fewer, or leave the class out"
         )

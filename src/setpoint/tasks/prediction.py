@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from setpoint.errors import InputError
+from setpoint.parameters import is_integer
 from setpoint.tasks.drift import odd_rows
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import decide_new_groups
@@ -105,6 +106,8 @@ def predict_table(
     >>> list(predict_table(fitted.model, tumours()).to_frame())
     ['prediction', 'score']
     """
+    if at_most is not None and not (is_integer(at_most) and at_most >= 0):
+        raise InputError(f"`at_most` is a whole number of rows, 0 or more, got {at_most!r}")
     journal = Journal() if journal is None else journal
     found = open_model(model, trust, journal)
     decide_new_groups(found.classifier, unknown_group)
@@ -135,6 +138,7 @@ def decide_rows(
     from setpoint.inputs import Deployed
     from setpoint.tables import needed, scores_of
 
+    keep = [keep] if isinstance(keep, str) else keep
     kept = columns_named("keep", keep, list(map(str, table.frame)), table.name)
     note_reading(table, {*kept, *(c.name for c in model.columns)}, journal)
     deployed = Deployed.of(model.classifier.baseline)
@@ -180,6 +184,8 @@ def _keep_highest(model: TableModel, decided: pd.DataFrame, at_most: int, journa
     labels = model.classifier.classes_.tolist()
     if len(labels) != 2:
         raise InputError(f"`at_most` is for two classes, and the model decides among {len(labels)}")
+    if model.classifier.rule_.randomized:
+        raise InputError("`at_most` is for rules that decide without draws, and this one draws")
     positive = model.classifier.positive_
     (negative,) = (label for label in labels if label != positive)
     accepted = (decided["prediction"] == positive).to_numpy()

@@ -7,12 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 from setpoint.tasks.journal import Journal
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from setpoint.tables import Column, Table, TableModel
 
 __all__ = [
@@ -73,12 +75,54 @@ def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Colu
                 columns=columns or None,
             )
     else:
-        import narwhals as nw
-
-        table = Table("the table", nw.from_native(source, eager_only=True).to_pandas())
+        table = Table("the table", _frame(source))
     if not len(table.frame):
         raise InputError(f"{table.name} has column names and no rows")
     return table
+
+
+def _frame(source: Any) -> pd.DataFrame:
+    """A frame of any library as one of pandas, refused where a file could not hold it.
+
+    Raises
+    ------
+    InputTypeError, InputError
+        If it is not a frame, or has names or values that are not those of a table.
+    """
+    import narwhals as nw
+    import pandas as pd
+
+    if isinstance(source, pd.DataFrame):
+        frame = source.reset_index(drop=True)
+    else:
+        try:
+            frame = nw.from_native(source, eager_only=True).to_pandas()
+        except Exception as error:
+            raise InputTypeError(
+                "a table is a path, a frame of pandas, Polars or PyArrow, or a Table, got "
+                f"{type(source).__name__}"
+            ) from error
+    for name in frame.columns:
+        if not isinstance(name, str):
+            raise InputTypeError(f"names of columns are text, got {name!r}; rename it")
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise InputError(f"the table has the column {twice[0]!r} twice; rename one of them")
+    from setpoint.tables import Table, TableError
+
+    for name in frame.columns:
+        if frame[name].dtype.kind not in "biuf":
+            try:
+                Table("the table", frame).column(name)
+            except TableError:
+                raise
+            except Exception as error:
+                kind = frame[name].dtype
+                raise InputError(
+                    f"the table: column {name!r} of type {kind} holds values that no file of rows "
+                    f"holds ({str(error).splitlines()[0]}); make them text or numbers"
+                ) from error
+    return frame
 
 
 def note_reading(table: Table, used: Collection[str], journal: Journal) -> tuple[str, ...]:

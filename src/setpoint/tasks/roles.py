@@ -135,6 +135,9 @@ def find_roles(
         if name == target:
             raise InputError(f"the goal compares groups of {name!r}, and that is the target")
     decide = _decide_on(table, goal, settings, others)
+    for argument, used in {"decide_on": decide, "baseline": (settings.baseline,)}.items():
+        if target in used:
+            raise InputError(f"`{argument}`: {target!r} is the target")
     hidden |= {name: "dropped" for name in dropped if name not in hidden}
     apart = {*hidden, *([] if scores is None else [scores.name])}
     candidates = kinds_of(table.frame[[name for name in there if name not in apart]])

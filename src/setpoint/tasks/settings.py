@@ -66,6 +66,14 @@ class FitSettings:
     surrogate_groups: tuple[str, ...] = ()
     confidence: Confidence | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("sensitive", "drop", "decide_on", "surrogate_groups"):
+            value = getattr(self, name)
+            if isinstance(value, str):  # one column
+                object.__setattr__(self, name, (value,))
+            elif value is not None:
+                object.__setattr__(self, name, tuple(value))
+
     @property
     def deployed(self) -> Any:
         """The deployed model as classifiers take it: a column, with a threshold of scores."""
