@@ -114,7 +114,13 @@ def levels_of(column: nw.Series[Any], field: Field) -> tuple[list[Any], Codes]:
         used, codes = np.unique(np.array(column.to_numpy(), np.int64), return_inverse=True)
         return [plain(field.levels[k]) for k in used], codes.astype(np.int64)
     places: dict[Any, int] = {}
-    raw = [places.setdefault(plain(v), len(places)) for v in column.to_list()]
+    seen: dict[Any, int] = {}  # as the engine has them: equal ones are looked at once
+    raw = list[int]()
+    for value in column.to_list():
+        place = seen.get(value)
+        if place is None:
+            place = seen[value] = places.setdefault(plain(value), len(places))
+        raw.append(place)
     levels = sorted(places, key=_order)
     rank = np.empty(len(levels), np.int64)
     rank[[places[v] for v in levels]] = np.arange(len(levels))

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,11 @@ class Block:
     text: bytes
     line: int
     records: Records | None = None
+
+    @cached_property
+    def n_lines(self) -> int:
+        """How many lines it has."""
+        return self.text.count(b"\n")
 
     def after(self, size: int, line: int, separator: str) -> Block:
         """What follows so many bytes, in this line."""
@@ -167,8 +173,9 @@ def blocks_of(
         rest += piece
         end, records = _whole_records(rest, separator, line)
         if end:
-            yield Block(rest[:end], line, records)
-            line += rest.count(b"\n", 0, end)
+            block = Block(rest[:end], line, records)
+            yield block
+            line += block.n_lines
             rest = rest[end:]
         elif len(rest) > _LONGEST:
             raise TableError(
@@ -314,7 +321,7 @@ def rows_with_floats(
     n_rows = len(columns[0])
     # A written NAN is not a missing value.
     odd = any(pc.any(pc.is_nan(columns[place])).as_py() for place in floats)
-    if odd or n_rows != block.text.count(b"\n"):
+    if odd or n_rows != block.n_lines:
         return None
     return Rows(columns, block.line + np.arange(n_rows, dtype=np.int64), [])
 
@@ -334,7 +341,7 @@ def _by_arrow(block: Block, n_columns: int, separator: str) -> Rows:
     if b'"' not in text:
         with suppress(needed("pyarrow").ArrowInvalid):  # it finds rows uneven
             columns = _columns_of(text, n_columns, separator)
-            if len(columns[0]) == text.count(b"\n"):  # no line is blank: each is a row
+            if len(columns[0]) == block.n_lines:  # no line is blank: each is a row
                 lines = block.line + np.arange(len(columns[0]), dtype=np.int64)
                 return Rows(columns, lines, [])
     lines, counts, starts, stops = _places_of(text, separator, block.line)
@@ -357,8 +364,11 @@ def _columns_of(
     names = [str(i) for i in range(n_columns)]
     table = reader.read_csv(
         pa.BufferReader(text),
-        # One chunk: many small ones of many columns are slow.
-        read_options=reader.ReadOptions(column_names=names, block_size=len(text) + 1),
+        # One chunk: many small ones of many columns are slow. In this thread: a block is so small
+        # that others cost more than they save.
+        read_options=reader.ReadOptions(
+            column_names=names, block_size=len(text) + 1, use_threads=False
+        ),
         parse_options=reader.ParseOptions(
             delimiter=separator, newlines_in_values=b'"' in text, ignore_empty_lines=True
         ),

@@ -12,6 +12,8 @@ __all__ = ["decides_alone", "gives_away", "suspects"]
 _ALMOST = 0.999
 """The share of rows of each class, or of a group, that a column has to get right."""
 
+_TAIL = 0.01  # well above what `_ALMOST` leaves wrong
+
 _FEWEST = 20
 """Rows of a class or a group below which nothing is said."""
 
@@ -49,7 +51,9 @@ def decides_alone(column: pd.Series, y: pd.Series) -> bool:
         return True
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return len(sizes) == 2 and _separation(values, classes) >= _ALMOST
+        if len(sizes) != 2 or _overlap(values, classes):
+            return False
+        return _separation(values, classes) >= _ALMOST
     codes, levels = pd.factorize(column, use_na_sentinel=False)
     return len(levels) <= _MOST_LEVELS * len(codes) and _purity(codes, classes) >= _ALMOST
 
@@ -124,6 +128,23 @@ def _purity(codes: np.ndarray, classes: np.ndarray) -> float:
     best = (table / sizes).argmax(axis=1)
     right = np.bincount(best, table[np.arange(len(best)), best], minlength=len(sizes))
     return float((right / sizes).min())
+
+
+def _overlap(values: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether two classes overlap so much that no cut-off gets `_ALMOST` all right: no sorting.
+
+    A cut-off that does lies above 99 % of one class and below 99 % of the other.
+    """
+    values = np.where(np.isnan(values), -np.inf, values)
+    (low, high), (other_low, other_high) = (_ends(values[classes == k]) for k in (0, 1))
+    return bool(high > other_low and other_high > low)
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """The values that at least 1 % lie at or below, and fewer than 99 % below."""
+    low, high = int(np.ceil(_TAIL * len(values))) - 1, int(np.ceil((1 - _TAIL) * len(values))) - 1
+    found = np.partition(values, (low, high))
+    return found[low], found[high]
 
 
 def _separation(values: np.ndarray, classes: np.ndarray) -> float:
