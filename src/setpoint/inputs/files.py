@@ -138,7 +138,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file that appears under its name when it is whole; an old one stays until then.
 
-    What is no plain file, as a device or a pipe, is written to as it is; of a link the file
+    A device or a pipe, which is not a plain file, is written to as it is; of a link the file
     that it leads to is written.
 
     Raises
