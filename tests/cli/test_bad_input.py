@@ -167,11 +167,11 @@ def test_model_files(run, folder, model, tmp_path):
     assert "holds a PlugInClassifier, no model of a table" in error(cut)
 
 
-def test_an_accident_below_is_unexpected_and_debug_shows_where(run, folder, monkeypatch):
+def test_an_accident_below_is_unexpected_and_debug_shows_where(run, folder, model, monkeypatch):
     from setpoint.tables import TableModel
 
     monkeypatch.setattr(TableModel, "decided", lambda *_: np.zeros(2).reshape(3))
-    args = ("predict", folder / "model.skops", folder / "new.csv")
+    args = ("predict", model, folder / "new.csv")
     done = run(*args)
     assert done.exit_code == 1
     assert done.stderr.split("\n")[-2].startswith("error: unexpected ValueError: cannot reshape")

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rules.exporting import RULES, SEX, decided, names_for, rows_at_edges, rules, table_of
@@ -59,7 +59,12 @@ def test_every_kind_decides_as_in_python(name, engine):
     check(RULES[name], engine, 60 if engine == "dask" else 2000)
 
 
+# An example costs an engine a tenth of a second: few by default, all that the profile asks for in the long run.
+EXAMPLES = 12 if settings.default.max_examples <= 30 else settings.default.max_examples
+
+
 @pytest.mark.parametrize("engine", [e for e in ENGINES if e != "dask"])
+@settings(max_examples=EXAMPLES)
 @given(rules(), st.integers(0, 5))
 def test_any_rule_decides_as_in_python(engine, rule, seed):
     check(rule, engine, 40, seed)
