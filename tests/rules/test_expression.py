@@ -59,7 +59,7 @@ def test_every_kind_decides_as_in_python(name, engine):
     check(RULES[name], engine, 60 if engine == "dask" else 2000)
 
 
-# An example costs an engine a tenth of a second: few by default, all that the profile asks for in the long run.
+# An example costs an engine a tenth of a second: few by default, all in the long run.
 EXAMPLES = 12 if settings.default.max_examples <= 30 else settings.default.max_examples
 
 
