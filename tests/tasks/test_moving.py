@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint import load_model, save_model, solve
+from setpoint import Goal, InputError, load_model, save_model, solve
 from setpoint.search import InfeasibleError
 from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
 from setpoint.tasks.journal import Journal
@@ -153,6 +153,12 @@ def test_bad_input(plain, fresh, asked, message):
 def test_labels_are_needed(plain, fresh):
     with pytest.raises(ValueError, match="'y'"):
         move_rule(plain, fresh.drop(columns="y"), bounds=["precision >= 0.8"])
+
+
+def test_a_bound_is_given_once():
+    goal = Goal.parse("maximize recall subject to precision >= 0.9")
+    with pytest.raises(InputError, match="was given a bound already"):
+        moved_goal(goal, ["precision >= 0.7", "precision >= 0.8"], Journal())
 
 
 def test_the_same_side_in_two_bounds_is_ambiguous():

@@ -195,9 +195,12 @@ def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
     >>> print(moved_goal(own, ["precision >= 0.8"], Journal()))
     maximize recall subject to precision >= 0.8 and predicted_rate <= 0.5
     """
-    constraints = list(goal.constraints)
+    constraints, sides = list(goal.constraints), set[tuple[str, str]]()
     for text in bounds:
         new = _constraint(goal, text)
+        if (str(new.lhs), new.relation) in sides:
+            raise InputError(f"`bounds`: {text!r} has a left side that was given a bound already")
+        sides.add((str(new.lhs), new.relation))
         places = [
             i
             for i, c in enumerate(constraints)
