@@ -248,3 +248,12 @@ def test_other_tables_may_have_rows_without_a_label_too():
         confidence=0.9, certify_on=gaps, skip_unlabelled=True,
     )  # fmt: skip
     assert found.guarantee.rows == int(gaps["y"].notna().sum())
+
+
+def test_a_frontier_without_unlabelled_rows(fitted):
+    gaps = NEW.assign(y=NEW["y"].where(NEW.index >= 50))
+    with pytest.raises(TableError, match="50 rows have no label"):
+        frontier_of_table(fitted.model, gaps, values=[0.6])
+    found = frontier_of_table(fitted.model, gaps, values=[0.6], skip_unlabelled=True)
+    same = frontier_of_table(fitted.model, NEW[50:], values=[0.6])
+    assert found.frontier.values.tolist() == same.frontier.values.tolist()

@@ -12,6 +12,7 @@ from setpoint.cli.options import (
     as_json,
     datasets_option,
     named_files,
+    skip_option,
     target_option,
     trust_option,
 )
@@ -51,6 +52,7 @@ _BY_POSTERIORS = (
     help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
 )
 @click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
+@skip_option
 @picture_option
 @datasets_option
 @as_json
@@ -63,6 +65,7 @@ def frontier(
     baseline: str | None,
     vary: str | None,
     values: str | None,
+    skip_unlabelled: bool,
     picture: str | None,
     datasets: tuple[str, ...],
     as_json: bool,
@@ -87,7 +90,8 @@ def frontier(
     try:
         moved = frontier_of_table(
             model, data, vary=vary, values=levels, target=target, baseline=baseline,
-            datasets=files, trust=trust, reading=reading_of(settings), journal=current(),
+            datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
+            reading=reading_of(settings), journal=current(),
         )  # fmt: skip
     except InfeasibleError as error:
         goal = error.goal

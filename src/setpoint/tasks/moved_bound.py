@@ -43,6 +43,7 @@ def frontier_of_table(
     target: str | None = None,
     baseline: str | None = None,
     datasets: Mapping[str, Any] | None = None,
+    skip_unlabelled: bool = False,
     trust: Sequence[str] = (),
     reading: Reading | None = None,
     journal: Journal | None = None,
@@ -61,6 +62,8 @@ def frontier_of_table(
         Columns; None: as in the fit.
     datasets : mapping of str to table, optional
         The further data sets that the goal refers to.
+    skip_unlabelled : bool
+        Whether rows without a label are left out; else they are an error.
     trust : sequence of str
         Types that the file may hold beside setpoint's and scikit-learn's.
     reading : Reading, optional
@@ -84,6 +87,7 @@ def frontier_of_table(
     loaded = load_and_read(
         model, table, Reading() if reading is None else reading, journal,
         trust=trust, target=target, baseline=baseline, files=datasets or {}, vary=vary,
+        skip_unlabelled=skip_unlabelled,
     )  # fmt: skip
     with journal.warnings_as_notes(), journal.step("moving the bound"):
         try:
