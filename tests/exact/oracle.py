@@ -374,7 +374,10 @@ class Oracle:
 
     def _solve(self, objective, rows):
         problem = cp.Problem(objective, rows)
-        for options in _SOLVERS[0 if problem.is_lp() else 1 :]:
+        linear = problem.objective.args[0].is_pwl() and all(
+            c.expr.is_pwl() for c in problem.constraints
+        )
+        for options in _SOLVERS[0 if linear else 1 :]:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
