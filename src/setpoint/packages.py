@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["lazily", "needed_by"]
+from setpoint.errors import InputError
+
+__all__ = ["lazily", "needed_by", "require_packages"]
 
 
 def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -64,3 +67,24 @@ def needed_by(what: str, extra: str, name: str) -> Any:
             f"{what} need {package}, which could not be imported ({error}): "
             f"pip install 'setpoint[{extra}]'"
         ) from error
+
+
+def require_packages(what: str, extra: str, *names: str) -> None:
+    """Know before any work that a package is missing, without importing it.
+
+    Parameters
+    ----------
+    what : str
+        What cannot do without it, in the singular.
+    extra : str
+        The extra of setpoint that installs it.
+    *names : str
+
+    Raises
+    ------
+    InputError
+        If there is one; the message says how to install it.
+    """
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise InputError(f"{what} needs {' and '.join(missing)}: pip install 'setpoint[{extra}]'")

@@ -296,12 +296,12 @@ def test_a_value_that_no_model_takes(fit, tmp_path, monkeypatch):
 
 
 def test_without_a_package(fit, files, monkeypatch):
-    from setpoint.cli import errors
+    from setpoint import packages
 
     def absent(name):
         return None if name == "distributed" else True
 
-    monkeypatch.setattr(errors, "find_spec", absent)
+    monkeypatch.setattr(packages, "find_spec", absent)
     done = fit(files, **{"--set scheduler": "tcp://127.0.0.1:1"})
     assert done.exit_code == 1
     assert "--set scheduler needs distributed: pip install 'setpoint[scale]'" in done.stderr

@@ -7,12 +7,11 @@ import signal
 import numpy as np
 import pytest
 
-from setpoint import load_model
+from setpoint import load_model, packages
 from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.solvers import SOLVERS
 from setpoint.surrogates.groups import _BY_NAME
-from setpoint.tasks import solver_choice
 from setpoint.tasks.solver_choice import SURROGATES
 
 GOAL = "maximize recall subject to precision >= 0.4"
@@ -172,17 +171,15 @@ def test_more_than_two_classes(run, there, tmp_path):
 def test_a_missing_package_is_found_before_the_table_is_read(run, tmp_path, monkeypatch):
     pytest.importorskip("torch")
     pytest.importorskip("safetensors")
-    real = solver_choice.find_spec
-    monkeypatch.setattr(
-        solver_choice, "find_spec", lambda name: None if name == "torch" else real(name)
-    )
+    real = packages.find_spec
+    monkeypatch.setattr(packages, "find_spec", lambda name: None if name == "torch" else real(name))
     done = run(
         "train", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",
         "--module", "mlp", "--model", tmp_path / "m.skops",
     )  # fmt: skip
     assert error_of(done) == "--module mlp needs torch: pip install 'setpoint[torch]'"
     monkeypatch.setattr(
-        solver_choice, "find_spec", lambda name: None if name == "safetensors" else real(name)
+        packages, "find_spec", lambda name: None if name == "safetensors" else real(name)
     )
     done = run(
         "train", tmp_path / "none.csv", "--target", "y", "--goal", GOAL, "--solver", "ero",

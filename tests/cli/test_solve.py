@@ -256,7 +256,7 @@ def test_a_goal_that_no_rule_meets(solved, tmp_path):
 
 
 def test_what_is_missing_is_named_before_any_work(solved, monkeypatch):
-    monkeypatch.setattr("setpoint.tasks.solver_choice.find_spec", lambda name: None)
+    monkeypatch.setattr("setpoint.packages.find_spec", lambda name: None)
     assert last(solved()).endswith("needs duckdb and pyarrow: pip install 'setpoint[scale]'")
 
 

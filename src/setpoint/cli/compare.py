@@ -58,7 +58,7 @@ def compare(
     target: str | None,
     datasets: tuple[str, ...],
     skip_unlabelled: bool,
-    new_groups: str,
+    unknown_group: str,
     accept: str | None,
     as_json: bool,
     trust: tuple[str, ...],
@@ -80,7 +80,7 @@ def compare(
     found = compare_tables(
         model_a, model_b, data, goal=goal_text, target=target, datasets=files,
         skip_unlabelled=skip_unlabelled,
-        unknown_group="raise" if new_groups == "error" else "largest",
+        unknown_group=unknown_group,
         trust=trust, reading=reading_of(settings), journal=current(),
     )  # fmt: skip
     if as_json:

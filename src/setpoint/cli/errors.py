@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from importlib.util import find_spec
 from shlex import quote
 
 import click
@@ -25,7 +24,6 @@ __all__ = [
     "CommandError",
     "in_shell_words",
     "message_of",
-    "require_packages",
 ]
 
 SHOWN, ERROR, FAILED, TOO_CLOSE, STOPPED = 0, 1, 3, 4, 130
@@ -166,21 +164,6 @@ def _setting(argument: str, option: str | None) -> str | None:
     wanted = _SETTINGS.get(argument, argument)
     names = [name for name, setting in SETTINGS.items() if setting.argument == wanted]
     return next((name for name in names if f"--{name}" not in own), None)
-
-
-def require_packages(option: str, extra: str, *names: str) -> None:
-    """Know before any work that a package is missing; `extra` of setpoint installs it.
-
-    Raises
-    ------
-    CommandError
-        If there is one.
-    """
-    missing = [name for name in names if find_spec(name) is None]
-    if missing:
-        raise CommandError(
-            f"{option} needs {' and '.join(missing)}: pip install 'setpoint[{extra}]'"
-        )
 
 
 def message_of(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from setpoint.cli.certifying import certified_before, certified_json
-from setpoint.cli.errors import CommandError, require_packages
+from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
@@ -27,6 +27,7 @@ from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import accept_option, code_of, report_json, status_of, verdict
+from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport, TextSection
@@ -99,7 +100,7 @@ def evaluate(
         for option, given in (
             ("--metric", asked["metric"]), ("--set takes", "takes" in settings),
             ("--set lower-is-better", "lower_is_better" in settings), ("--trust", asked["trust"]),
-            ("--new-groups", asked["new_groups"] != "error"),
+            ("--new-groups", asked["unknown_group"] != "raise"),
             ("--skip-unlabelled", asked["skip_unlabelled"]),
         ):  # fmt: skip
             if given:
@@ -137,7 +138,7 @@ def _evaluate_model(
     judged = evaluate_table(
         model, data, goal=goal_text, metric=named, target=asked["target"],
         baseline=asked["baseline"], datasets=files, skip_unlabelled=asked["skip_unlabelled"],
-        unknown_group="raise" if asked["new_groups"] == "error" else "largest",
+        unknown_group=asked["unknown_group"],
         trust=asked["trust"], reading=reading_of(settings), journal=current(),
     )  # fmt: skip
     if report is not None:

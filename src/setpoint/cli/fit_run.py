@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import click
 
-from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, require_packages
+from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError
 from setpoint.cli.files import check_outputs
 from setpoint.cli.fit_output import fit_json, fit_text
 from setpoint.cli.output import print_json
@@ -15,6 +15,7 @@ from setpoint.cli.settings import SETTINGS, reading_of
 from setpoint.cli.verdicts import code_of, infeasible_json, infeasible_text
 from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible
 from setpoint.goals.goal import Goal
+from setpoint.packages import require_packages
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.settings import FitSettings
 from setpoint.tasks.solver_choice import choose_solver

@@ -79,7 +79,7 @@ def monitor(
     target: str | None,
     baseline: str | None,
     picture: str | None,
-    new_groups: str,
+    unknown_group: str,
     as_json: bool,
     trust: tuple[str, ...],
     settings: dict[str, Any],
@@ -103,7 +103,6 @@ def monitor(
         model, data, reading_of(settings), session, trust=trust, target=target,
         baseline=baseline, files=None, judging=True, goal=goal_text, labelled=not no_labels,
     )  # fmt: skip
-    unknown_group = "raise" if new_groups == "error" else "largest"
     decide_new_groups(judged.model.classifier, unknown_group)
     found = _monitor(judged, alpha, not no_restart)
     if no_labels and all(found.needs_labels):

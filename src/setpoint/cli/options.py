@@ -50,6 +50,8 @@ datasets_option = click.option(
 
 new_groups_option = click.option(
     "--new-groups",
+    "unknown_group",
+    callback=lambda _ctx, _param, given: "raise" if given == "error" else given,
     type=click.Choice(["error", "largest"]),
     default="error",
     show_default=True,

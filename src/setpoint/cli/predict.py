@@ -67,7 +67,7 @@ def predict(
     at_most: int | None,
     excel: bool,
     as_json: bool,
-    new_groups: str,
+    unknown_group: str,
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
@@ -82,7 +82,6 @@ def predict(
     from setpoint.tasks.loaded import decide_new_groups
     from setpoint.tasks.reading import open_model
 
-    unknown_group = "raise" if new_groups == "error" else "largest"
     reading = reading_of(settings)
     if is_folder(data, output):
         if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from setpoint.cli.certifying import certified_before, certified_json
-from setpoint.cli.errors import CommandError, require_packages
+from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
@@ -23,6 +23,7 @@ from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import report_json, status_of, verdict
+from setpoint.packages import require_packages
 
 __all__ = ["report"]
 
@@ -64,7 +65,7 @@ def report(
     metric: str | None,
     datasets: tuple[str, ...],
     skip_unlabelled: bool,
-    new_groups: str,
+    unknown_group: str,
     as_json: bool,
     trust: tuple[str, ...],
     settings: dict[str, Any],
@@ -91,7 +92,7 @@ def report(
         "baseline": baseline,
         "datasets": files,
         "skip_unlabelled": skip_unlabelled,
-        "unknown_group": "raise" if new_groups == "error" else "largest",
+        "unknown_group": unknown_group,
     }
     if data is not None:
         asked |= {"metric": named, "reading": reading}

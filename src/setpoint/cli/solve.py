@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import FAILED, STOPPED, require_packages
+from setpoint.cli.errors import FAILED, STOPPED
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
@@ -33,6 +33,7 @@ from setpoint.cli.verdicts import (
 )
 from setpoint.cli.writing import Page, command_text, write_infeasible
 from setpoint.inputs.files import whole_file
+from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from setpoint.cli.errors import FAILED, require_packages
+from setpoint.cli.errors import FAILED
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
@@ -28,6 +28,7 @@ from setpoint.cli.verdicts import (
     status_of,
     verdict,
 )
+from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
     from setpoint.tasks import MovedRule

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
+from setpoint.packages import require_packages
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.labels import label_of
 from setpoint.tasks.reading import Reading, check_datasets, columns_named
-from setpoint.tasks.solver_choice import needs_packages
 
 if TYPE_CHECKING:
     from setpoint.counting.source import Source
@@ -62,7 +62,7 @@ def check_counted(goal: Goal) -> None:
     InputError
         If DuckDB is missing, or the goal has no formula.
     """
-    needs_packages("Counting tables where they are", "scale", "duckdb", "pyarrow")
+    require_packages("Counting tables where they are", "scale", "duckdb", "pyarrow")
     if goal.is_blackbox:
         raise InputError(f"`goal`: {goal.objective} {_NOT_FOR}")
 

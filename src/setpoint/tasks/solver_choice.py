@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
+from setpoint.packages import require_packages
 from setpoint.solvers import FAMILIES, MEASURING, SOLVERS, AugmentedLagrangian, solvers_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ __all__ = [
     "SolverChoice",
     "check_goal",
     "choose_solver",
-    "needs_packages",
     "training_solver",
 ]
 
@@ -187,9 +186,9 @@ def choose_solver(
                 f"`decide_on`: the rule of `solver={solver}` looks at the score alone; leave it out"
             )
         if given.get("module") == "mlp":
-            needs_packages("`module=mlp`", "torch", "torch", "safetensors")
+            require_packages("`module=mlp`", "torch", "torch", "safetensors")
         if family == "penalty" and "checkpoint" in given:
-            needs_packages("`checkpoint`", "torch", "safetensors")
+            require_packages("`checkpoint`", "torch", "safetensors")
     elif "evaluations" in given and not own_metric:
         raise InputError(
             "`evaluations`: a goal with a formula is counted at every cut-off in one pass, so "
@@ -226,19 +225,6 @@ def check_goal(goal: Goal, choice: SolverChoice) -> None:
             f"to the data set {needs.datasets[0]!r}; `solver={AugmentedLagrangian.name}` takes "
             f"{AugmentedLagrangian.takes}"
         )
-
-
-def needs_packages(what: str, extra: str, *names: str) -> None:
-    """Know before any work that a package is missing; `extra` of setpoint installs it.
-
-    Raises
-    ------
-    InputError
-        If there is one.
-    """
-    missing = [name for name in names if find_spec(name) is None]
-    if missing:
-        raise InputError(f"{what} needs {' and '.join(missing)}: pip install 'setpoint[{extra}]'")
 
 
 def _check_taken(name: str, choice: SolverChoice) -> None:
