@@ -12,8 +12,8 @@ from setpoint.cli.fit_output import fit_json, fit_text
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.settings import SETTINGS, reading_of
-from setpoint.cli.verdicts import code_of, infeasible_json, infeasible_text
-from setpoint.cli.writing import Page, command_text, write_fit, write_infeasible
+from setpoint.cli.verdicts import code_of
+from setpoint.cli.writing import Page, command_text, end_infeasible, write_fit
 from setpoint.goals.goal import Goal
 from setpoint.packages import require_packages
 from setpoint.tasks.fitted import FittedTable
@@ -211,17 +211,10 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
     try:
         fitted = prepared.run()
     except InfeasibleError as error:
-        if report is not None:
-            write_infeasible(error, goal, page)
-        if asked["as_json"]:
-            print_json(
-                {"command": command, "goal": str(goal), **infeasible_json(error, goal)}, paths
-            )
-        else:
-            click.echo(infeasible_text(error, goal, "no model was written"))
-            if report is not None:
-                click.echo(f"\nWrote the page to {report}.")
-        raise click.exceptions.Exit(FAILED) from error
+        what = {"command": command, "goal": str(goal)}
+        end_infeasible(
+            error, goal, "no model was written", what, paths, as_json=asked["as_json"], page=page
+        )
     write_fit(fitted, page)
     if asked["as_json"]:
         out, run = fit_json(command, goal, fitted)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import FAILED, CommandError
+from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs
 from setpoint.cli.options import (
     as_json,
@@ -20,7 +20,7 @@ from setpoint.cli.output import aligned, print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
-from setpoint.cli.verdicts import infeasible_json, infeasible_text
+from setpoint.cli.writing import end_infeasible
 from setpoint.goals.goal import Goal
 from setpoint.tolerances import SATISFIED
 
@@ -96,11 +96,8 @@ def frontier(
     except InfeasibleError as error:
         goal = error.goal
         assert goal is not None
-        if as_json:
-            print_json({"command": "frontier", **infeasible_json(error, goal)}, paths)
-        else:
-            click.echo(infeasible_text(error, goal, "there is no frontier"))
-        raise click.exceptions.Exit(FAILED) from error
+        command = {"command": "frontier"}
+        end_infeasible(error, goal, "there is no frontier", command, paths, as_json=as_json)
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
         current().expect(picture)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import FAILED, STOPPED
+from setpoint.cli.errors import STOPPED
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
@@ -25,13 +25,11 @@ from setpoint.cli.settings import reading_of, settings_option
 from setpoint.cli.verdicts import (
     accept_option,
     code_of,
-    infeasible_json,
-    infeasible_text,
     report_json,
     status_of,
     verdict,
 )
-from setpoint.cli.writing import Page, command_text, write_infeasible
+from setpoint.cli.writing import Page, command_text, end_infeasible
 from setpoint.inputs.files import whole_file
 from setpoint.packages import require_packages
 
@@ -150,16 +148,8 @@ def solve(
                 watch=watch,
             )  # fmt: skip
     except InfeasibleError as error:
-        if report is not None:
-            write_infeasible(error, goal, page)
-        if as_json:
-            out = {"command": "solve", "goal": str(goal), **infeasible_json(error, goal)}
-            print_json(out, paths)
-        else:
-            click.echo(infeasible_text(error, goal, "no rule was written"))
-            if report is not None:
-                click.echo(f"\nWrote the page to {report}.")
-        raise click.exceptions.Exit(FAILED) from error
+        what = {"command": "solve", "goal": str(goal)}
+        end_infeasible(error, goal, "no rule was written", what, paths, as_json=as_json, page=page)
     _say_positive(found, goal, positive)
     _write(found, rule, page, name)
     _print(found, goal, target, score, passes, paths, as_json=as_json)

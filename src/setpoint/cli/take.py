@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from setpoint.cli.errors import FAILED
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
@@ -22,12 +21,11 @@ from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import (
     accept_option,
     code_of,
-    infeasible_json,
-    infeasible_text,
     report_json,
     status_of,
     verdict,
 )
+from setpoint.cli.writing import end_infeasible
 from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
@@ -118,12 +116,8 @@ def take(
     except InfeasibleError as error:
         goal = error.goal
         assert goal is not None
-        if as_json:
-            out = {"command": "take", "goal": str(goal), **infeasible_json(error, goal)}
-            print_json(out, paths)
-        else:
-            click.echo(infeasible_text(error, goal, "nothing was written"))
-        raise click.exceptions.Exit(FAILED) from error
+        what = {"command": "take", "goal": str(goal)}
+        end_infeasible(error, goal, "nothing was written", what, paths, as_json=as_json)
     _write(moved, new, report)
     _end(moved, paths, accept, as_json=as_json)
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
 
+from setpoint.cli.errors import FAILED
 from setpoint.cli.files import keep_old_on_error
+from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.settings import GIVEN
+from setpoint.cli.verdicts import infeasible_json, infeasible_text
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.journal import Journal
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from setpoint.report.page import Header
     from setpoint.search import InfeasibleError
 
-__all__ = ["Page", "command_text", "write_fit", "write_infeasible"]
+__all__ = ["Page", "command_text", "end_infeasible", "write_fit", "write_infeasible"]
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,39 @@ def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
         session.warnings_as_notes(),
     ):
         write_infeasible_page(error, goal, path, page.header(), session.worded(error.finding))
+
+
+def end_infeasible(
+    error: InfeasibleError,
+    goal: Goal,
+    consequence: str,
+    what: Mapping[str, Any],
+    paths: Mapping[str, Any],
+    *,
+    as_json: bool,
+    page: Page | None = None,
+) -> NoReturn:
+    """Say what is reachable where no rule meets the goal, and end the command.
+
+    Parameters
+    ----------
+    consequence : str
+        Such as "no model was written".
+    what, paths : mapping
+        What the JSON says beside it, and of the run.
+    page : Page, optional
+        Written if it has a path.
+    """
+    path = None if page is None else page.path
+    if page is not None and path is not None:
+        write_infeasible(error, goal, page)
+    if as_json:
+        print_json({**what, **infeasible_json(error, goal)}, paths)
+    else:
+        click.echo(infeasible_text(error, goal, consequence))
+        if path is not None:
+            click.echo(f"\nWrote the page to {path}.")
+    raise click.exceptions.Exit(FAILED) from error
 
 
 def write_fit(fitted: FittedTable, page: Page) -> None:
