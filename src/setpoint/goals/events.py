@@ -28,9 +28,10 @@ Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 
 Diagonal: TypeAlias = Literal["any", "on", "off"]
 
-_WORDS = ("actual", "predicted", "correct", "changed", "was_correct")
+_WORDS = ("actual", "predicted", "correct", "changed", "was_correct", "deferred")
 _NEEDS_TRUTH = {"actual", "correct", "was_correct"}
 _NEEDS_BASELINE = {"changed", "was_correct"}
+_OF_PREDICTION = {"predicted", "correct", "changed", "deferred"}
 
 
 @cache
@@ -44,14 +45,25 @@ def _parts(words: str) -> tuple[tuple[str, bool], ...]:
 
 
 def _factors(
-    words: str, needs_truth: bool, n: int, label: int | None, baseline: int | None, deployed: bool
+    words: str,
+    needs_truth: bool,
+    n: int,
+    label: int | None,
+    baseline: int | None,
+    deployed: bool,
+    defers: bool,
 ) -> tuple[Floats, Floats, Diagonal]:
     true, pred = np.ones(n + 1), np.ones(n)
     diagonal: Diagonal = "any"
     index_t, index_p = np.arange(n + 1), np.arange(n)
+    if defers and not deployed and "deferred" not in words and _sees_prediction(words):
+        pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
     for word, wanted in _parts(words):
         if word == "actual":
             true *= (index_t == label) == wanted
+        elif word == "deferred":
+            # The deployed model decides every row.
+            pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
         elif word == "predicted" and deployed:
             pred *= float((baseline == label) == wanted)
         elif word == "predicted":
@@ -70,6 +82,10 @@ def _factors(
     return true, pred, diagonal
 
 
+def _sees_prediction(words: str) -> bool:
+    return any(w in _OF_PREDICTION for w, _ in _parts(words))
+
+
 _FEW = 64
 """Masks of so many classes are small, and asked for again and again."""
 _kept_factors = lru_cache(maxsize=4096)(_factors)
@@ -85,7 +101,8 @@ class Event:
         Words separated by spaces; "!" negates. ``actual``: the true class is the class
         in question; ``predicted``: the predicted one is; ``correct``: predicted = true;
         ``changed``: predicted differs from the deployed model's; ``was_correct``: the
-        deployed model's is the true class. No words: every row.
+        deployed model's is the true class; ``deferred``: nothing is predicted, so that the
+        row is neither right nor wrong, neither changed nor of any class. No words: every row.
     costs : tuple of (true, predicted, cost)
         Instead of words: a number for pairs of classes.
 
@@ -118,22 +135,33 @@ class Event:
     @cached_property
     def ignores_prediction(self) -> bool:
         """Whether every decision gives the same count."""
-        return self.costs is None and not any(
-            w in ("predicted", "correct", "changed") for w, _ in _parts(self.words)
-        )
+        return self.costs is None and not _sees_prediction(self.words)
 
     def factors(
-        self, n: int, label: int | None, baseline: int | None, deployed: bool
+        self,
+        n: int,
+        label: int | None,
+        baseline: int | None,
+        deployed: bool,
+        defers: bool = False,
     ) -> tuple[Floats, Floats, Diagonal]:
         """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
 
-        With `deployed`, the baseline class takes the place of the predicted one.
+        With `deployed`, the baseline class takes the place of the predicted one. With
+        `defers`, the last predicted class stands for no decision.
         The last true class stands for unlabelled rows. The masks cannot be written to.
         """
         found = _kept_factors if n <= _FEW else _factors
-        return found(self.words, self.needs_truth, n, label, baseline, deployed)
+        return found(self.words, self.needs_truth, n, label, baseline, deployed, defers)
 
-    def matrix(self, n: int, label: int | None, baseline: int | None, deployed: bool) -> Floats:
+    def matrix(
+        self,
+        n: int,
+        label: int | None,
+        baseline: int | None,
+        deployed: bool,
+        defers: bool = False,
+    ) -> Floats:
         """The event as weights (n + 1, n) over true and predicted class."""
         if self.costs is not None:
             out = np.zeros((n + 1, n))
@@ -143,7 +171,7 @@ class Event:
                 elif p == baseline:
                     out[t, :] = c
             return out
-        true, pred, diagonal = self.factors(n, label, baseline, deployed)
+        true, pred, diagonal = self.factors(n, label, baseline, deployed, defers)
         out = np.outer(true, pred)
         if diagonal != "any":
             eye = np.eye(n + 1, n)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import keyword
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -144,15 +144,18 @@ class Population:
         The name of a data set; None stands for the rows of `X`.
     where : tuple of (column, value)
         All of these hold; sorted by column, a column at most once.
+    measure : str or None
+        The column that says how much each row counts; None: each row counts once.
 
     Examples
     --------
     >>> Population().narrowed("unlabelled", {"country": "IN"})
-    Population(dataset='unlabelled', where=(('country', 'IN'),))
+    Population(dataset='unlabelled', where=(('country', 'IN'),), measure=None)
     """
 
     dataset: str | None = None
     where: Key = ()
+    measure: str | None = None
 
     @property
     def in_words(self) -> str:
@@ -160,6 +163,32 @@ class Population:
         parts = [] if self.dataset is None else [f"data set {self.dataset!r}"]
         parts += [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.where]
         return "the rows of " + (", ".join(parts) or "X")
+
+    def weighted(self, measure: str) -> Population:
+        """The same rows, each counted by its number in a column.
+
+        Raises
+        ------
+        GoalError
+            If they are counted by a column already.
+        """
+        if self.measure is not None:
+            raise GoalError(
+                f"the rows are already weighted by {self.measure!r}; they cannot be weighted by "
+                f"{measure!r} too"
+            )
+        return replace(self, measure=measure)
+
+    def within(self, outer: Population) -> Population:
+        """This population, restricted to another one.
+
+        Raises
+        ------
+        GoalError
+            If a data set, a column or a measure is already fixed.
+        """
+        out = self.narrowed(outer.dataset, dict(outer.where))
+        return out if outer.measure is None else out.weighted(outer.measure)
 
     def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:
         """This population, restricted further.
@@ -182,7 +211,7 @@ class Population:
                     f"a column is fixed once"
                 )
         merged = tuple(sorted({**have, **where}.items()))
-        return Population(self.dataset if dataset is None else dataset, merged)
+        return replace(self, dataset=self.dataset if dataset is None else dataset, where=merged)
 
 
 EVERYWHERE = Population()
