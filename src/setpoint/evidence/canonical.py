@@ -49,16 +49,21 @@ def merged(evidence: Evidence) -> Evidence:
     first[1:] = (true[1:] != true[:-1]) | (stratum[1:] != stratum[:-1])
     same = np.flatnonzero(~first)
     first[same] = (scores[same] != scores[same - 1]).any(axis=1)
+    if rows.measures is not None:
+        first[same] |= (rows.measures[:, same] != rows.measures[:, same - 1]).any(axis=0)
     if first.all():
         return evidence
     starts = np.flatnonzero(first)
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     merged = rows.take(starts).weighted(np.add.reduceat(weight, starts))
-    return Evidence(merged, scores[starts], evidence.credit)
+    return evidence.of_rows(merged, scores[starts])
 
 
 def _keys(evidence: Evidence) -> NDArray[np.uint64]:
-    scores = np.ascontiguousarray(evidence.scores, np.float64) + 0.0  # -0 is 0
+    scores = np.asarray(evidence.scores, np.float64)
+    if evidence.rows.measures is not None:
+        scores = np.column_stack([scores, evidence.rows.measures.T])
+    scores = np.ascontiguousarray(scores) + 0.0  # -0 is 0
     keys: NDArray[np.uint64] = np.empty(len(scores), np.uint64)
     _hash(scores.view(np.uint64), np.asarray(evidence.rows.kind), keys)
     return keys

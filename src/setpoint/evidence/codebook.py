@@ -8,19 +8,30 @@ data, and a linked goal takes any of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from setpoint.errors import InputError
+from setpoint.evidence.measures import Measure
 from setpoint.evidence.strata import Stratum, segments_of
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
 from setpoint.typing import Codes, Floats
 
-__all__ = ["Codebook", "Coded", "Marginals"]
+__all__ = ["DEFERRED", "Codebook", "Coded", "Deferred", "Marginals", "with_measures"]
+
+
+class Deferred(str):
+    """The answer that is not a class; the last of the classes of a codebook whose rules defer."""
+
+    __slots__ = ()
+
+
+DEFERRED = Deferred("defer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +41,11 @@ class Codebook:
     Parameters
     ----------
     classes : tuple of labels
-        With two classes, (negative, positive).
+        What rules answer. With two classes, (negative, positive). Where a rule may defer,
+        DEFERRED comes last: a class that no row has.
     strata : tuple of Stratum
+        Those that rows are encoded into, then for each measure a copy of them all, in which
+        rows count by that measure.
     columns : dict
         For each data set (None: X) the columns that are known, whether or not they
         split strata.
@@ -45,18 +59,38 @@ class Codebook:
     decide_on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.classes) < 2:
+        if len(self.labels) < 2:
             raise InputError(f"a codebook has at least two classes, got {self.classes}")
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
+        """Number of classes, of which DEFERRED may be one."""
         return len(self.classes)
+
+    @cached_property
+    def defers(self) -> bool:
+        """Whether a rule may defer."""
+        return isinstance(self.classes[-1], Deferred)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes that rows have."""
+        return self.classes[:-1] if self.defers else self.classes
 
     @property
     def positive(self) -> int | None:
         """Code of the positive class: 1 with two classes, else None."""
-        return 1 if len(self.classes) == 2 else None
+        return 1 if len(self.labels) == 2 else None
+
+    @cached_property
+    def measures(self) -> tuple[Measure, ...]:
+        """By what rows count beside once each, in the order of the copies of the strata."""
+        return tuple(dict.fromkeys(s.measure for s in self.strata if s.measure is not None))
+
+    @cached_property
+    def n_plain(self) -> int:
+        """The number of strata that rows are encoded into."""
+        return sum(s.measure is None for s in self.strata)
 
     @property
     def segments(self) -> tuple[Key, ...]:
@@ -75,19 +109,39 @@ class Codebook:
     @property
     def hides_strata(self) -> bool:
         """Whether there are strata that a rule cannot tell apart."""
-        return len(self.strata) > len(self.segments)
+        return self.n_plain > len(self.segments)
+
+    def place_of(self, measure: Measure) -> int:
+        """How far behind a stratum its copy by a measure stands."""
+        return self.n_plain * (1 + self.measures.index(measure))
 
     def __or__(self, other: Codebook) -> Codebook:
         """The strata of both, those of this one first."""
         if self.classes != other.classes or self.decide_on != other.decide_on:
             raise GoalError("evidence to be joined has other classes or another `decide_on`")
-        strata = tuple(dict.fromkeys(self.strata + other.strata))
+        plain = dict.fromkeys(s for s in self.strata + other.strata if s.measure is None)
+        strata = with_measures(tuple(plain), sorted({*self.measures, *other.measures}, key=_order))
         return Codebook(self.classes, strata, {**self.columns, **other.columns}, self.decide_on)
 
     @classmethod
     def of(cls, classes: tuple[Label, ...], strata: tuple[Stratum, ...] = (Stratum(),)) -> Codebook:
         """The codebook of strata whose keys name all columns."""
         return cls(classes, strata, {c.dataset: tuple(k for k, _ in c.key) for c in strata})
+
+
+def with_measures(strata: tuple[Stratum, ...], measures: Sequence[Measure]) -> tuple[Stratum, ...]:
+    """Strata, and a copy of them all for each measure.
+
+    Examples
+    --------
+    >>> [str(s) for s in with_measures((Stratum(),), [Measure("amount")])]
+    ['all rows', 'by amount']
+    """
+    return strata + tuple(replace(s, measure=m) for m in measures for s in strata)
+
+
+def _order(measure: Measure) -> tuple[str, int]:
+    return measure.column, -measure.sign
 
 
 class Coded:

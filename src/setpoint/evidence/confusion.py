@@ -35,6 +35,9 @@ class Confusion:
         Numbers of rows, whatever their weight.
     smallest : array of shape (strata, n + 1)
         The smallest positive row weight; inf where there are no rows.
+    products : array of shape (1 + measures, 1 + measures, plain strata, n + 1, n) or None
+        Sums of products of what a row weighs in two tables, that of rows counted once each and
+        those of the measures: what the covariance of rates needs. None without measures.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Confusion:
     squares: Floats
     rows: NDArray[np.int64]
     smallest: Floats
+    products: Floats | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
@@ -81,7 +85,7 @@ class Confusion:
             return NotImplemented
         if self.classes != other.classes:
             raise InputError(f"classes differ: {self.classes} and {other.classes}")
-        strata = tuple(dict.fromkeys(self.strata + other.strata))
+        strata = (self.codebook | other.codebook).strata
         place = {c: i for i, c in enumerate(strata)}
         mine = [place[c] for c in self.strata]
         theirs = [place[c] for c in other.strata]
@@ -102,4 +106,21 @@ class Confusion:
             added(self.squares, other.squares),
             added(self.rows, other.rows),
             smallest,
+            _products(Codebook.of(self.classes, strata), self, other),
         )
+
+
+def _products(book: Codebook, *parts: Confusion) -> Floats | None:
+    """The products of several confusions, added up under one codebook."""
+    if not book.measures:
+        return None
+    k, n = 1 + len(book.measures), book.n_classes
+    plain = {c: i for i, c in enumerate(book.strata[: book.n_plain])}
+    out = np.zeros((k, k, book.n_plain, n + 1, n))
+    for part in parts:
+        own = part.codebook
+        tables = np.array([0, *(1 + book.measures.index(m) for m in own.measures)])
+        strata = np.array([plain[c] for c in own.strata[: own.n_plain]])
+        products = part.squares[None, None] if part.products is None else part.products
+        out[np.ix_(tables, tables, strata)] += products
+    return out

@@ -81,7 +81,7 @@ class Counted(Protocol):
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have weights."""
+        """Whether rows have weights, or count by measures too."""
         ...
 
     @property

@@ -50,7 +50,7 @@ class Credit(ABC):
 
     def place(self, rows: Rows) -> tuple[Codes, int]:
         """By what a row is counted in a pass (N,), and how many codes there are."""
-        return rows.stratum, len(rows.codebook.strata)
+        return rows.stratum, rows.codebook.n_plain
 
     def class_posteriors(self, rows: Rows, scores: Floats) -> Floats:
         """Posteriors (N, n) of the classes."""
@@ -60,7 +60,6 @@ class Credit(ABC):
     def marginals(self, rows: Rows, scores: Floats) -> Marginals:
         """The weight by stratum and true class."""
 
-    @abstractmethod
     def counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
@@ -71,6 +70,20 @@ class Credit(ABC):
         code : int array of shape (N,) or None
             ``block * codes + place``; None is 0.
         """
+        once = self._counts(rows, scores, code, decided, n_blocks)
+        if rows.measures is None:
+            return once
+        more = [
+            self._counts(rows.weighted(w), scores, code, decided, n_blocks)
+            for w in rows.by_measure
+        ]
+        return np.concatenate([once, *more], axis=1)
+
+    @abstractmethod
+    def _counts(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        """Counts (n_blocks, plain strata, n + 1, n) by the rows' weights."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +105,10 @@ class Labels(Credit):
         """As the rows are."""
         return rows.marginals
 
-    def counts(
+    def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
-        """Each row once."""
-        n, m = rows.codebook.n_classes, len(rows.codebook.strata)
+        n, m = rows.codebook.n_classes, rows.codebook.n_plain
         counts, _ = count_pairs(code, rows.true, decided, n_blocks * m, n + 1, n, rows.weight)
         return counts.reshape(n_blocks, m, n + 1, n)
 
@@ -132,13 +144,12 @@ class Posteriors(Credit):
         One row is the least that can be decided, so its posterior does not make it smaller.
         """
         weights = self.counts(rows, scores, *self._all(rows))[0, :, :, 0]
-        least = self._least(rows)
-        return Marginals(weights, np.where(weights > 0, least[:, None], np.inf))
+        least = [self._least(rows), *(self._least(rows.weighted(w)) for w in rows.by_measure)]
+        return Marginals(weights, np.where(weights > 0, np.concatenate(least)[:, None], np.inf))
 
-    def counts(
+    def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
-        """Each row by its posteriors, and nowhere as unlabelled."""
         return np.swapaxes(self._lines(rows, scores, code, decided, n_blocks), 2, 3)
 
     def _all(self, rows: Rows) -> tuple[Codes | None, Codes, int]:
@@ -151,8 +162,8 @@ class Posteriors(Credit):
         place, n_codes = self.place(rows)
         if rows.weight is None:
             return np.ones(n_codes)
-        out = np.full(n_codes, np.inf)
-        np.minimum.at(out, place, rows.weight)
+        out, counts = np.full(n_codes, np.inf), rows.weight > 0.0
+        np.minimum.at(out, place[counts], rows.weight[counts])
         return out
 
     def _lines(
@@ -188,7 +199,7 @@ class JointPosteriors(Posteriors):
         if columns.shape != shape:
             raise InputError(f"`joint_columns` {columns.shape} must be {shape}")
         stratum, true = columns[..., 0], columns[..., 1]
-        within = (stratum < len(book.strata)) & (true < book.n_classes)
+        within = (stratum < book.n_plain) & (true < book.n_classes)
         if (columns < 0).any() or not within.all():
             raise InputError("`joint_columns` must be codes of strata and of classes")
         if (book.stratum_segment[stratum] != np.arange(shape[0])[:, None]).any():
@@ -210,12 +221,12 @@ class JointPosteriors(Posteriors):
             out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
         return out
 
-    def counts(
+    def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         """Sums of posteriors, brought from segment and column to stratum and class."""
         lines = self._lines(rows, scores, code, decided, n_blocks)
-        n, m = rows.codebook.n_classes, len(rows.codebook.strata)
+        n, m = rows.codebook.n_classes, rows.codebook.n_plain
         out = np.zeros((m, n + 1, n_blocks, n))
         # One number a (segment, column), each an array over blocks and decisions.
         at = self.columns[..., 0], self.columns[..., 1]
@@ -223,7 +234,7 @@ class JointPosteriors(Posteriors):
         return out.transpose(2, 0, 1, 3)
 
     def _least(self, rows: Rows) -> Floats:
-        out = np.full(len(rows.codebook.strata), np.inf)
+        out = np.full(rows.codebook.n_plain, np.inf)
         np.minimum.at(out, self.columns[..., 0], super()._least(rows)[:, None])
         return out
 

@@ -7,6 +7,7 @@ block, so no cut-off splits a tie.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ def cutoffs(
     kind: NDArray[np.integer[Any]],
     weight: NDArray[np.float64] | None,
     n_kinds: int,
+    measures: Sequence[NDArray[np.float64]] = (),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distinct scores in descending order and the weight of each kind accepted there.
 
@@ -41,14 +43,17 @@ def cutoffs(
         as if absent.
     n_kinds : int
         Number of kinds.
+    measures : sequence of ndarray of shape (N,)
+        Further weights by which the same kinds are counted.
 
     Returns
     -------
     values : ndarray of shape (m,)
         The distinct scores, descending.
-    counts : ndarray of shape (n_kinds, m + 1)
+    counts : ndarray of shape (n_kinds * (1 + measures), m + 1)
         ``counts[k, j]`` is the weight of kind k among the rows with
-        ``scores >= values[j - 1]``; ``counts[:, 0]`` is zero. Non-decreasing along j.
+        ``scores >= values[j - 1]``; ``counts[:, 0]`` is zero. Non-decreasing along j. The kinds
+        by each of the measures follow.
 
     Raises
     ------
@@ -81,7 +86,7 @@ def cutoffs(
         raise InputError(f"scores {scores.shape} and kind {kind.shape} must be equally long")
     if kind.size and (kind.min() < 0 or kind.max() >= n_kinds):
         raise InputError(f"`kind` must lie in [0, {n_kinds})")
-    if weight is None:
+    if weight is None and not measures:
         packed = _pack(scores, kind, n_kinds)
         if packed is not None:
             keys, shift, origin = packed
@@ -94,6 +99,7 @@ def cutoffs(
                 _unpack(keys, shift, origin, counts)
             bits = keys if n == keys.size else keys[:n].copy()
             return bits.view(np.float64), counts
+    if weight is None:
         weight = np.ones_like(scores)
     else:
         weight = np.ascontiguousarray(weight, dtype=np.float64)
@@ -102,11 +108,14 @@ def cutoffs(
         present = weight != 0.0
         if not present.all():
             scores, kind, weight = scores[present], kind[present], weight[present]
+            measures = [w[present] for w in measures]
     order = np.argsort(-scores)
     ranked = scores[order] + 0.0  # -0.0 becomes 0.0
     values = np.empty(_n_distinct_scores(ranked))
-    counts = np.empty((n_kinds, values.size + 1))
-    _accumulate(ranked, kind[order], weight[order], values, counts)
+    counts = np.empty((n_kinds * (1 + len(measures)), values.size + 1))
+    for k, w in enumerate((weight, *measures)):
+        own = counts[k * n_kinds : (k + 1) * n_kinds]
+        _accumulate(ranked, kind[order], w[order], values, own)
     return values, counts
 
 

@@ -6,7 +6,7 @@ Every answer is a sum over rows, so that parts of the data add up; no search rea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,8 +23,10 @@ from setpoint.evidence.count import count_distribution
 from setpoint.evidence.counted import Decider
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
-from setpoint.evidence.pooling import pooled, shares_of
+from setpoint.evidence.measures import Measure
+from setpoint.evidence.pooling import at_mean_measures, pooled, shares_of
 from setpoint.evidence.rows import Rows, counted_rows
+from setpoint.evidence.score_columns import ScoreColumns
 from setpoint.evidence.segment_layout import SegmentLayout
 from setpoint.evidence.tensor import decide_by_segment
 from setpoint.goals.populations import Label
@@ -46,6 +48,8 @@ class Evidence(Coded):
         ones, as the credit says.
     credit : Credit
         Labels, or posteriors ("soft evidence").
+    sees : tuple of str
+        Columns that rules look at beside the posteriors; the scores end with their values.
 
     Raises
     ------
@@ -56,9 +60,10 @@ class Evidence(Coded):
     rows: Rows
     scores: Floats
     credit: Credit = LABELS
+    sees: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.credit.check(self.rows, self.scores)
+        self.credit.check(self.rows, self.posteriors)
 
     @classmethod
     def from_arrays(
@@ -109,11 +114,15 @@ class Evidence(Coded):
         if len(parts) == 1:
             return parts[0]
         scores = np.concatenate([part.scores for part in parts])
-        return cls(Rows.concat([part.rows for part in parts]), scores)
+        return cls(Rows.concat([part.rows for part in parts]), scores, sees=parts[0].sees)
 
     def take(self, index: NDArray[Any]) -> Evidence:
         """Some of the rows, by index or mask; strata and segments keep their codes."""
-        return Evidence(self.rows.take(index), self.scores[index], self.credit)
+        return replace(self, rows=self.rows.take(index), scores=self.scores[index])
+
+    def of_rows(self, rows: Rows, scores: Floats) -> Evidence:
+        """Other rows with their scores, counted and looked at in the same way."""
+        return replace(self, rows=rows, scores=scores)
 
     def with_posteriors(
         self, scores: Floats | None = None, joint_columns: Codes | None = None
@@ -139,7 +148,7 @@ class Evidence(Coded):
         array([[1.3, 0.7, 0. ]])
         """
         credit = POSTERIORS if joint_columns is None else JointPosteriors(joint_columns)
-        out = Evidence(self.rows, self.scores if scores is None else scores, credit)
+        out = replace(self, scores=self.scores if scores is None else scores, credit=credit)
         if scores is None:
             # The same scores in the same order: one copy of them serves both.
             vars(out)["by_segment"] = self.by_segment
@@ -161,6 +170,33 @@ class Evidence(Coded):
         """Columns of the scores; None: one score a row."""
         return None if self.scores.ndim == 1 else self.scores.shape[1]
 
+    @cached_property
+    def score_columns(self) -> ScoreColumns:
+        """What the columns of the scores are."""
+        book = self.codebook
+        return ScoreColumns(len(book.labels), book.defers, self.sees)
+
+    @cached_property
+    def posteriors(self) -> Floats:
+        """One score a row, or posteriors (N, n) of the classes, 0 of being deferred."""
+        if self.scores.ndim == 1 or not self.credit.of_classes:
+            return self.scores
+        return self.score_columns.posteriors(self.scores)
+
+    @cached_property
+    def columns(self) -> Floats:
+        """What the totals of an argmax are linear in (N, s): posteriors, times values too."""
+        if self.scores.ndim == 1 or not self.credit.of_classes:
+            return self.scores
+        return self.score_columns.expanded(self.scores)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the best response to a linear objective over counts is known exactly."""
+        book = self.codebook
+        blind = any(m.column not in self.sees for m in book.measures)
+        return not blind and self.credit.is_exact(book)
+
     @property
     def has_labels(self) -> bool:
         """Whether any row has a label."""
@@ -170,11 +206,11 @@ class Evidence(Coded):
     @cached_property
     def marginals(self) -> Marginals:
         """The weight by stratum and true class; soft evidence knows it by the posteriors."""
-        return self.credit.marginals(self.rows, self.scores)
+        return self.credit.marginals(self.rows, self.posteriors)
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have weights."""
+        """Whether rows have weights, or count by measures too."""
         return self.rows.is_weighted
 
     @property
@@ -227,7 +263,7 @@ class Evidence(Coded):
             return np.zeros((n, n)), 0.0
         decided = self.distribution(rule)[labelled]
         weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
-        posterior = self.credit.class_posteriors(rows, self.scores)[labelled]
+        posterior = self.credit.class_posteriors(rows, self.posteriors)[labelled]
         by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
         return (posterior * weight[:, None]).T @ decided - by_label, float(weight.sum())
 
@@ -257,7 +293,7 @@ class Evidence(Coded):
         n_segments = len(self.segments)
         if tops is None:
             return Blocks(self.rows.segment, n_segments) if n_segments > 1 else ONE_BLOCK
-        top, n_tops = tops[self.scores.argmax(axis=1)], int(tops[-1]) + 1
+        top, n_tops = tops[self.posteriors.argmax(axis=1)], int(tops[-1]) + 1
         code = top if n_segments == 1 else self.rows.segment * n_tops + top
         return Blocks(code, n_segments * n_tops)
 
@@ -312,10 +348,16 @@ class Evidence(Coded):
         -------
         array of shape (segments, s, n)
         """
+        book = self.codebook
+        if self.sees:
+            parts = [pooled(book, self._shares, gains[: book.n_plain])]
+            parts += [self._gains_by(gains, column) for column in self.sees]
+            return np.concatenate(parts, axis=1)
+        gains = at_mean_measures(book, self._posterior_marginals, gains)
         if isinstance(self.credit, JointPosteriors):
             columns = self.credit.columns
             return np.asarray(gains[columns[..., 0], columns[..., 1]])
-        return pooled(self.codebook, self._shares, gains)
+        return pooled(book, self._shares, gains)
 
     def tensor_counts(self, G: Floats, blocks: Blocks = ONE_BLOCK) -> Floats:
         """Counts (n_blocks, strata, n + 1, n) of the best response ``argmax_j (scores @ G)_j``."""
@@ -361,22 +403,39 @@ class Evidence(Coded):
         """
         code = self._block_codes.of(blocks.code, blocks.n)
         decided = decided.astype(np.int64, copy=False)
-        return self.credit.counts(self.rows, self.scores, code, decided, blocks.n)
+        return self.credit.counts(self.rows, self.posteriors, code, decided, blocks.n)
 
     # ------------------------------------------------------------------ kept
     @cached_property
     def by_segment(self) -> SegmentLayout:
         """The rows as the oracle reads them."""
-        return SegmentLayout(self.rows, self.scores)
+        return SegmentLayout(self.rows, self.columns)
 
     @cached_property
     def _block_codes(self) -> BlockCodes:
         return BlockCodes(*self.credit.place(self.rows), None)
 
     @cached_property
+    def _posterior_marginals(self) -> Marginals:
+        """The weight by stratum and true class, by posteriors whatever is counted."""
+        credit = self.credit if self.credit.by_posteriors else POSTERIORS
+        return credit.marginals(self.rows, self.posteriors)
+
+    @cached_property
     def _shares(self) -> Floats:
-        """How the rows of each class in a segment fall into its strata (strata, n)."""
-        return shares_of(self.codebook, POSTERIORS.marginals(self.rows, self.scores))
+        """How the rows of each class in a segment fall into its strata (plain strata, n)."""
+        return shares_of(self.codebook, self._posterior_marginals)
+
+    def _gains_by(self, gains: Floats, column: str) -> Floats:
+        """What deciding a class gains (segments, n, n) for each unit of a column."""
+        book, n = self.codebook, self.n_classes
+        if Measure(column) not in book.measures:
+            return np.zeros((len(book.segments), n, n))
+        first = book.place_of(Measure(column))
+        own = slice(first, first + book.n_plain)
+        held = self._posterior_marginals
+        shares = shares_of(book, Marginals(held.weights[own], held.smallest[own]))
+        return pooled(book, shares, gains[own])
 
     @cached_property
     def _curves(self) -> dict[int, Curve]:

@@ -42,4 +42,4 @@ def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     part = rows.take(kept)
     if part.weight is not None:
         part = part.weighted(part.weight * share[kept])
-    return Evidence(part, evidence.scores[kept], evidence.credit)
+    return evidence.of_rows(part, evidence.scores[kept])

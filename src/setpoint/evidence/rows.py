@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError
-from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.codebook import Codebook, Marginals, with_measures
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.count import count_distribution, count_pairs
+from setpoint.evidence.measures import measured, measures_of
 from setpoint.evidence.strata import encode, strata_of
 from setpoint.goals.populations import Label
 from setpoint.goals.requirements import Requirements
@@ -43,13 +44,16 @@ class Rows:
         Class codes; n stands for unlabelled.
     weight : array of shape (N,) or None
     stratum : int array of shape (N,)
-        Codes of the codebook's strata; some may have no row.
+        Codes of the codebook's strata without a measure; some may have no row.
+    measures : array of shape (measures, N) or None
+        What each row counts by each measure of the codebook, at least 0; None without measures.
     """
 
     codebook: Codebook
     true: Integers
     weight: Floats | None
     stratum: Codes
+    measures: Floats | None = None
 
     @classmethod
     def from_arrays(
@@ -115,17 +119,24 @@ class Rows:
             baseline = None if baseline is None else baseline[kept]
         needs = needs or Requirements()
         deployed = baseline if dataset in needs.baseline else None
+        weighing = sorted(needs.measures.get(dataset, {}))
         if codebook is not None:
             stratum = encode(codebook.strata, dataset, known, deployed, n_rows)
-            return cls(codebook, labels, weight, stratum)
+            values = None
+            if codebook.measures:
+                values = measured(codebook.measures, weighing, known, n_rows)
+            return cls(codebook, labels, weight, stratum, values)
         splits = dict(needs.columns.get(dataset, {}))
         for name in decide_on:
             # Segments cut across data sets: what one of them tells apart, all do.
             splits[name] = needs.split_of(name)
         strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
         names = {dataset: tuple(known)}
+        measures = measures_of(weighing, known)
+        strata = with_measures(strata, measures)
         codebook = Codebook(tuple(classes), strata, names, tuple(sorted(decide_on)))
-        return cls(codebook, labels, weight, stratum)
+        values = measured(measures, weighing, known, n_rows) if measures else None
+        return cls(codebook, labels, weight, stratum, values)
 
     @classmethod
     def concat(cls, parts: Sequence[Rows]) -> Rows:
@@ -153,12 +164,14 @@ class Rows:
             np.concatenate([p.true for p in parts]),
             weight,
             np.concatenate([at[p.stratum] for at, p in zip(own, parts, strict=True)]),
+            _joined_measures(codebook, parts),
         )
 
     def take(self, index: NDArray[Any]) -> Rows:
         """Some of the rows, by index or mask, under the same codebook."""
         weight = None if self.weight is None else self.weight[index]
-        return Rows(self.codebook, self.true[index], weight, self.stratum[index])
+        measures = None if self.measures is None else self.measures[:, index]
+        return Rows(self.codebook, self.true[index], weight, self.stratum[index], measures)
 
     def weighted(self, weight: Floats) -> Rows:
         """The same rows with other weights (N,), all above zero."""
@@ -171,8 +184,8 @@ class Rows:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.weight is not None
+        """Whether rows have weights, or count by measures too."""
+        return self.weight is not None or self.measures is not None
 
     @cached_property
     def segment(self) -> Codes:
@@ -180,9 +193,16 @@ class Rows:
         return self.codebook.stratum_segment[self.stratum]
 
     @cached_property
+    def by_measure(self) -> tuple[Floats, ...]:
+        """For each measure what a row weighs in it (N,): its weight times what it counts."""
+        if self.measures is None:
+            return ()
+        return tuple(x if self.weight is None else self.weight * x for x in self.measures)
+
+    @cached_property
     def kind(self) -> Integers:
         """Stratum and true class of each row as one code, ``stratum * (n + 1) + true``."""
-        if len(self.codebook.strata) == 1:
+        if self.codebook.n_plain == 1:
             return self.true
         return self.stratum * (self.codebook.n_classes + 1) + self.true
 
@@ -190,7 +210,7 @@ class Rows:
     @cached_property
     def marginals(self) -> Marginals:
         """The weight by stratum and true class."""
-        shape = (len(self.codebook.strata), self.codebook.n_classes + 1)
+        shape = (self.codebook.n_plain, self.codebook.n_classes + 1)
         size = shape[0] * shape[1]
         if self.weight is None:
             marginals = _numbers(self.kind, size).astype(float).reshape(shape)
@@ -200,30 +220,40 @@ class Rows:
             flat = np.full(size, np.inf)
             np.minimum.at(flat, self.kind, self.weight)
             smallest = flat.reshape(shape)
-        return Marginals(marginals, smallest)
+        held, least = [marginals], [smallest]
+        for weight in self.by_measure:
+            held.append(np.bincount(self.kind, weight, size).reshape(shape))
+            flat, counts = np.full(size, np.inf), weight > 0.0
+            np.minimum.at(flat, self.kind[counts], weight[counts])
+            least.append(flat.reshape(shape))
+        return Marginals(np.concatenate(held), np.concatenate(least))
 
     @property
     def stratum_weights(self) -> Floats:
-        """The weight (strata,) of the rows of each stratum."""
-        return np.asarray(self.marginals.weights.sum(axis=1))
+        """The weight (n_plain,) of the rows of each stratum without a measure."""
+        return np.asarray(self.marginals.weights[: self.codebook.n_plain].sum(axis=1))
 
     @property
     def segment_weights(self) -> Floats:
         """The weight (segments,) of the rows of each segment."""
         book = self.codebook
-        weights = np.bincount(book.stratum_segment, self.stratum_weights, len(book.segments))
+        at = book.stratum_segment[: book.n_plain]
+        weights = np.bincount(at, self.stratum_weights, len(book.segments))
         return np.asarray(weights, np.float64)
 
     @property
     def labelled_squares(self) -> Floats:
         """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
         known = self.marginals.weights[:, :-1].sum(axis=1)
-        if self.weight is None:
+        if self.weight is None and self.measures is None:
             return np.asarray(known)
-        labelled = self.true < len(self.codebook.classes)
-        squares = np.square(self.weight[labelled])
-        sums = np.bincount(self.stratum[labelled], squares, len(self.codebook.strata))
-        return np.asarray(sums, np.float64)
+        labelled, m = self.true < len(self.codebook.classes), self.codebook.n_plain
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        sums = [
+            np.bincount(self.stratum[labelled], np.square(w[labelled]), m)
+            for w in (weight, *self.by_measure)
+        ]
+        return np.asarray(np.concatenate(sums), np.float64)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
@@ -235,15 +265,34 @@ class Rows:
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
-        n, m = self.codebook.n_classes, len(self.codebook.strata)
+        counts, squares = self._counted(decisions, self.weight)
+        if self.measures is None:
+            return self._confusion(counts, squares)
+        tables = [(counts, squares), *(self._counted(decisions, w) for w in self.by_measure)]
+        return self._confusion(
+            np.concatenate([c for c, _ in tables]),
+            np.concatenate([s for _, s in tables]),
+            self._products(decisions, [s for _, s in tables]),
+        )
+
+    def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
+        """Sums of some weights and of their squares, by stratum, true and decided class."""
+        n, m = self.codebook.n_classes, self.codebook.n_plain
         stratum = None if m == 1 else self.stratum
         if decisions.ndim == 1:
-            counts, squares = count_pairs(stratum, self.true, decisions, m, n + 1, n, self.weight)
-        else:
-            counts, squares = count_distribution(
-                stratum, self.true, decisions, m, n + 1, self.weight
-            )
-        return self._confusion(counts, squares)
+            return count_pairs(stratum, self.true, decisions, m, n + 1, n, weight)
+        return count_distribution(stratum, self.true, decisions, m, n + 1, weight)
+
+    def _products(self, decisions: NDArray[Any], squares: list[Floats]) -> Floats:
+        """Sums of products of what rows weigh by two measures, or once each and by one."""
+        ones = np.ones(self.n_rows) if self.weight is None else self.weight
+        weights = [ones, *self.by_measure]
+        out = np.empty((len(weights), len(weights), *squares[0].shape))
+        for a, x in enumerate(weights):
+            out[a, a] = squares[a]
+            for b in range(a):
+                out[a, b] = out[b, a] = self._counted(decisions, x * weights[b])[0]
+        return out
 
     def undecided(self, decided: Floats) -> float:
         """The share of the weight of rows whose decision depends on a draw.
@@ -263,17 +312,39 @@ class Rows:
         accepted : array of shape (strata, 3)
             Expected numbers, as prefix sums give them without another pass.
         """
-        if self.weight is not None or self.codebook.n_classes != 2:
+        plain = self.weight is None and self.measures is None
+        if not plain or self.codebook.n_classes != 2:
             raise InputError("only unweighted rows of two classes are known by their number")
         counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
         return self._confusion(counts, counts.copy())
 
-    def _confusion(self, counts: Floats, squares: Floats) -> Confusion:
+    def _confusion(
+        self, counts: Floats, squares: Floats, products: Floats | None = None
+    ) -> Confusion:
         marginals, book = self.marginals, self.codebook
-        rows = marginals.weights.astype(np.int64)
-        if self.weight is not None:
-            rows = _numbers(self.kind, rows.size).reshape(rows.shape)
-        return Confusion(book.classes, book.strata, counts, squares, rows, marginals.smallest)
+        shape = (book.n_plain, book.n_classes + 1)
+        if self.weight is None:
+            rows = marginals.weights[: book.n_plain].astype(np.int64)
+        else:
+            rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
+        rows = np.tile(rows, (1 + len(book.measures), 1))
+        return Confusion(
+            book.classes, book.strata, counts, squares, rows, marginals.smallest, products
+        )
+
+
+def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None:
+    """What the rows of all parts count by each measure; 0 where a part does not have it."""
+    if not codebook.measures:
+        return None
+    out = []
+    for part in parts:
+        own = np.zeros((len(codebook.measures), part.n_rows))
+        for k, measure in enumerate(part.codebook.measures):
+            assert part.measures is not None
+            own[codebook.measures.index(measure)] = part.measures[k]
+        out.append(own)
+    return np.concatenate(out, axis=1)
 
 
 def _numbers(kind: Integers, size: int) -> Codes:

@@ -44,7 +44,7 @@ class SegmentLayout:
         self.true = rows.true if order is None else rows.true[order]
         weight = rows.weight
         self.weight = weight if weight is None or order is None else weight[order]
-        self.codes = BlockCodes(rows.stratum, len(rows.codebook.strata), order)
+        self.codes = BlockCodes(rows.stratum, rows.codebook.n_plain, order)
 
     def in_row_order(self, decided: Codes) -> Codes:
         """Decisions in the order of segments, brought back to that of the rows."""

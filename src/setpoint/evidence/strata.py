@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from setpoint.evidence.columns import Column, compress
+from setpoint.evidence.measures import Measure
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.populations import (
     Key,
@@ -39,15 +40,19 @@ class Stratum:
         Sorted by column.
     baseline : int or None
         Class code that the deployed model predicts, where the goal mentions it.
+    measure : Measure or None
+        The column by which its rows count; None: each counts once.
     """
 
     dataset: str | None = None
     key: Key = ()
     baseline: int | None = None
+    measure: Measure | None = None
 
     def is_in(self, population: Population) -> bool:
         """Whether the stratum's rows belong to the population."""
-        if self.dataset != population.dataset:
+        wanted = None if population.measure is None else Measure(population.measure)
+        if self.dataset != population.dataset or self.measure != wanted:
             return False
         return not population.where or dict(self.key).items() >= dict(population.where).items()
 
@@ -55,6 +60,7 @@ class Stratum:
         parts = [] if self.dataset is None else [self.dataset]
         parts += [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.key]
         parts += [] if self.baseline is None else [f"deployed class {self.baseline}"]
+        parts += [] if self.measure is None else [f"by {self.measure}"]
         return ", ".join(parts) or "all rows"
 
 
@@ -175,7 +181,7 @@ def encode(
     >>> encode(known, None, {"g": Column(np.array(["b", "b", "b"]))}, None, 3)
     array([1, 1, 1])
     """
-    own = [i for i, s in enumerate(strata) if s.dataset == dataset]
+    own = [i for i, s in enumerate(strata) if s.dataset == dataset and s.measure is None]
     if not own:
         raise EmptyPopulationError(f"no row was of the data set {dataset!r} before")
     names = [name for name, _ in strata[own[0]].key]

@@ -18,10 +18,7 @@ import numpy as np
 from setpoint.errors import InputError
 from setpoint.typing import Floats
 
-__all__ = [
-    "Costs",
-    "Event",
-]
+__all__ = ["Costs", "Diagonal", "Event"]
 
 Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 """Entries (true class, predicted class, cost)."""

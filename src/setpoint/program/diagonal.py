@@ -180,7 +180,7 @@ def _parts(
 ) -> _Parts | None:
     if feature.event.costs is not None:
         return None
-    true, predicted, kept = feature.event.factors(n, feature.label, baseline, feature.deployed)
+    true, predicted, kept = feature.factors(n, baseline)
     true = true * feature.given_rows(n)
     on = true[:n] * predicted
     if kept == "on":

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from setpoint.errors import InputTypeError
 from setpoint.evidence.codebook import Codebook
+from setpoint.evidence.measures import Measure
 from setpoint.goals.errors import EmptyPopulationError, GoalError, NoFormulaError, nearest
 from setpoint.goals.events import Event
 from setpoint.goals.expressions import (
@@ -33,6 +33,7 @@ from setpoint.goals.table import TABLE, Entry
 from setpoint.program.fold import Clipped, Leaf, Missing, Number, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate
+from setpoint.program.values import entries_of, part_of
 
 __all__ = ["Linker", "link", "waits_for_class"]
 
@@ -75,6 +76,7 @@ class _Place:
     population: Population = EVERYWHERE
     deployed: bool = False
     formula: bool = False
+    decided: bool = False
 
 
 _ANYWHERE = _Place()
@@ -120,7 +122,7 @@ class Linker:
     def _metric(self, e: Metric, at: _Place) -> Term:
         entry = TABLE[e.name]
         try:
-            population = at.population.narrowed(e.population.dataset, dict(e.population.where))
+            population = at.population.within(e.population)
         except GoalError as error:
             raise GoalError(f"{e}: {error}") from None
         if population.dataset is not None or population.where:
@@ -134,43 +136,83 @@ class Linker:
             label = self.codebook.positive
             if label is None:
                 raise GoalError(
-                    f"{e} is a metric of one class and there are {self.codebook.n_classes}: write "
+                    f"{e} is a metric of one class and there are {self._n_labels}: write "
                     f"{e.name}(label={self.codebook.classes[0]!r}), or reduce over the classes, "
                     f"as in {e.name}.mean() or {e.name}.min()"
                 )
+        place = _Place(label, population, at.deployed, True, at.decided or e.decided)
         if entry.formula is None:
-            return self._rate(e, entry, label, population, at.deployed)
+            return self._rate(e, entry, place)
         for name, value in e.params:
             if name in ("default", "true", "predicted"):
                 self._code(value, e)
-        place = _Place(label, population, at.deployed, True)
         # The table knows more than interval arithmetic does.
         return Clipped(self.link(entry.formula(**dict(e.params)), place), entry.low, entry.high)
 
-    def _rate(
-        self, e: Metric, entry: Entry, label: int | None, population: Population, deployed: bool
-    ) -> Leaf:
-        event = entry.event
-        if event is None:
-            costs: Any = dict(e.params)["costs"]
-            event = Event(
-                costs=tuple((self._code(t, e), self._code(p, e), c) for (t, p), c in costs)
-            )
+    def _rate(self, e: Metric, entry: Entry, at: _Place) -> Term:
         given = entry.given or Event()
+        if entry.event is None:
+            value: Term = self._value(e, at)
+        else:
+            event = entry.event
+            if at.decided and event.ignores_prediction:
+                event = Event(f"{event.words} !deferred".strip())
+            value = self._leaf(e, event, given, at)
+        if not at.decided:
+            return value
+        decided = self._leaf(e, Event(f"{given.words} !deferred".strip()), given, at)
+        return Operation("quotient", (value, decided))
+
+    def _leaf(
+        self, e: Metric, event: Event, given: Event, at: _Place, by: Measure | None = None
+    ) -> Leaf:
+        """A share of the rows, or with `by` a sum of that measure over the number of rows."""
         known = self.codebook.strata
-        strata = tuple(i for i, c in enumerate(known) if c.is_in(population))
-        if deployed or event.needs_baseline:
+        strata = rows = tuple(i for i, c in enumerate(known) if c.is_in(at.population))
+        if by is not None:
+            strata = tuple(i + self.codebook.place_of(by) for i in rows)
+        if at.deployed or event.needs_baseline:
             for i in strata:
                 if known[i].baseline is None:
                     raise GoalError(f"{e} needs the deployed model's predictions: give `baseline`")
-        own = label if event.names_class or given.names_class else None
-        return Leaf(Rate(event, given, own, deployed, strata), e, population)
+        own = at.label if event.names_class or given.names_class else None
+        rate = Rate(
+            event, given, own, at.deployed, strata, None if by is None else rows, self._defers
+        )
+        return Leaf(rate, e, at.population)
+
+    def _value(self, e: Metric, at: _Place) -> Term:
+        """The mean of numbers for pairs of true and decided class: one rate for each measure."""
+        book = self.codebook
+        entries = entries_of(e, at.label, book, self._code)
+        if at.decided:
+            entries = {(t, p): x for (t, p), x in entries.items() if not self._is_deferral(p)}
+        leaves, signs = [], []
+        for measure in (None, *book.measures):
+            costs = tuple((t, p, c) for (t, p), x in entries.items() if (c := part_of(x, measure)))
+            if costs or measure is None:
+                leaves.append(self._leaf(e, Event(costs=costs), Event(), at, measure))
+                signs.append(1)
+        if len(leaves) > 1 and not leaves[0].rate.event.costs:
+            del leaves[0], signs[0]
+        return leaves[0] if len(leaves) == 1 else Operation("sum", tuple(leaves), "", tuple(signs))
+
+    @property
+    def _defers(self) -> bool:
+        return self.codebook.defers
+
+    @property
+    def _n_labels(self) -> int:
+        return len(self.codebook.labels)
+
+    def _is_deferral(self, code: int) -> bool:
+        return self._defers and code == self.codebook.n_classes - 1
 
     def _code(self, label: object, e: Expression) -> int:
         for code, known in enumerate(self.codebook.classes):
             if known == label:
                 return code
-        near = nearest(label, self.codebook.classes)
+        near = nearest(label, self.codebook.labels)
         raise GoalError(f"{e}: unknown label {label!r} ({near})")
 
     def _check(self, population: Population, e: Expression) -> GoalError | None:
@@ -213,7 +255,7 @@ class Linker:
                 f"{e}: without a column .{e.kind} goes over the classes, and {e.inner} is not of "
                 f"one class; name a column, as in .{e.kind}('sex')"
             )
-        classes = range(self.codebook.n_classes)
+        classes = range(self._n_labels)
         terms = tuple(self.link(e.inner, replace(at, label=k)) for k in classes)
         return Operation(e.kind, terms, str(e))
 
@@ -226,7 +268,7 @@ class Linker:
         if isinstance(m, Metric) and _of_one_class(m) and at.label is codebook.positive is None:
             over = f".{e.kind}({', '.join(map(literal, e.columns))})"
             raise GoalError(
-                f"{e}: {m} is a metric of one class and there are {codebook.n_classes}. Name it, "
+                f"{e}: {m} is a metric of one class and there are {self._n_labels}. Name it, "
                 f"as in {m(label=codebook.classes[0])}{over}, or reduce over the classes first, as "
                 f"in {m}.mean(){over}"
             )
@@ -256,7 +298,7 @@ class Linker:
                 column == c for c, _ in outer.where
             ):
                 raise GoalError(f"{e}: the column {column!r} is already fixed by .on")
-        within = Population(dataset, outer.where)
+        within = Population(dataset, outer.where)  # groups are of rows, whatever weighs them
         keys: dict[Key, None] = {}
         for stratum in self.codebook.strata:
             if stratum.is_in(within):

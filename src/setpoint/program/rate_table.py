@@ -51,7 +51,7 @@ class StratumForms:
             if f.event.costs is not None:
                 self.dense.append((i, f.matrix(baseline, n)))
                 continue
-            true, predicted, kept = f.event.factors(n, f.label, baseline, f.deployed)
+            true, predicted, kept = f.factors(n, baseline)
             self.true[i] = true * f.given_rows(n)
             self.predicted[i] = predicted
             self.outer[i] = kept != "on"

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.events import Event
+from setpoint.goals.events import Diagonal, Event
 from setpoint.typing import Floats
 
 __all__ = ["Rate"]
@@ -30,6 +30,11 @@ class Rate:
         Whether the deployed model's predictions take the place of the decisions.
     strata : tuple of int
         The strata of the population.
+    share_of : tuple of int, optional
+        The strata whose rows it is a share of, where these are not its own: a value of the rows
+        counts by a measure, and is a mean over rows that count once each.
+    defers : bool
+        Whether the last class stands for no decision.
     """
 
     event: Event
@@ -37,6 +42,8 @@ class Rate:
     label: int | None
     deployed: bool
     strata: tuple[int, ...]
+    share_of: tuple[int, ...] | None = None
+    defers: bool = False
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -59,12 +66,17 @@ class Rate:
     def norm(self, marginals: Marginals) -> float:
         """The weight of its rows."""
         weights = marginals.weights
-        held = weights[list(self.strata)].sum(axis=0) if self.strata else 0.0 * weights[0]
+        strata = self.strata if self.share_of is None else self.share_of
+        held = weights[list(strata)].sum(axis=0) if strata else 0.0 * weights[0]
         return float(held @ self.given_rows(weights.shape[1] - 1))
+
+    def factors(self, n: int, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
+        """The event's masks on a stratum with this deployed class, see :meth:`Event.factors`."""
+        return self.event.factors(n, self.label, baseline, self.deployed, self.defers)
 
     def matrix(self, baseline: int | None, n: int) -> Floats:
         """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
-        out = self.event.matrix(n, self.label, baseline, self.deployed)
+        out = self.event.matrix(n, self.label, baseline, self.deployed, self.defers)
         return np.asarray(out * self.given_rows(n)[:, None])
 
     def bounds(self, codebook: Codebook, marginals: Marginals, norm: float) -> tuple[float, float]:
@@ -86,7 +98,7 @@ class Rate:
         if self.event.costs is not None:
             weights = self.matrix(baseline, n)
             return weights.min(axis=1), weights.max(axis=1)
-        true, predicted, diagonal = self.event.factors(n, self.label, baseline, self.deployed)
+        true, predicted, diagonal = self.factors(n, baseline)
         true = true * self.given_rows(n)
         if diagonal == "any":
             return true * predicted.min(), true * predicted.max()
