@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from setpoint.goals.errors import GoalError
 from setpoint.goals.events import Event
-from setpoint.goals.populations import Label, literal, plain_label
+from setpoint.goals.linear import LinearForm
+from setpoint.goals.populations import DEFER, Label, literal, plain_label
 
 if TYPE_CHECKING:
     from setpoint.goals.expressions import Expression
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["INF", "TABLE", "Better", "Entry", "Param", "parameters_of"]
 
 Better: TypeAlias = Literal["higher", "lower"] | None
-Param: TypeAlias = Label | tuple[Any, ...]
+Param: TypeAlias = Label | LinearForm | tuple[Any, ...]
 INF = float("inf")
 
 
@@ -25,7 +26,8 @@ class Entry:
     """One metric as data.
 
     A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
-    `of_class`: it refers to one class. `low`, `high`: its range.
+    `of_class`: it refers to one class. `low`, `high`: its range. `optional`: it goes without
+    its parameters; `any_of`: it takes some of them, each by its name.
     """
 
     name: str
@@ -39,10 +41,18 @@ class Entry:
     formula: Callable[..., Expression] | None = None
     params: tuple[str, ...] = ()
     optional: bool = False
+    any_of: bool = False
+
+    @property
+    def in_units(self) -> bool:
+        """Whether it is in the units of what its parameters say a row is worth."""
+        return self.any_of or "values" in self.params
 
     @property
     def signature(self) -> str:
         """How to write it."""
+        if self.any_of:
+            return f"{self.name}({', '.join(f'{p}=...' for p in self.params)})"
         return f"{self.name}({', '.join(self.params)})"
 
 
@@ -60,13 +70,15 @@ def parameters_of(
     GoalError
         If a parameter is missing, unknown, given twice or outside its range.
     """
+    if entry.any_of:
+        return _some_of(entry, args, named)
     if len(args) > len(entry.params):
         raise GoalError(f"{entry.signature} takes {len(entry.params)} parameter(s)")
     given = dict(zip(entry.params, args, strict=False))
     for key, value in named.items():
         if key not in entry.params or key in given:
             hint = ""
-            if "costs" in entry.params:
+            if {"costs", "values"} & set(entry.params):
                 pairs = '{("no", "yes"): 1, ("yes", "no"): 5}'
                 hint = f"; write {entry.name}({pairs}), each pair the true and the predicted class"
             raise GoalError(f"{entry.signature}: unexpected or repeated parameter {key!r}{hint}")
@@ -75,6 +87,25 @@ def parameters_of(
     if missing and not entry.optional:
         raise GoalError(f"{entry.signature} needs {', '.join(missing)}")
     return tuple((p, _PARAMETERS[p](given[p])) for p in entry.params if p in given)
+
+
+def _some_of(
+    entry: Entry, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[tuple[str, Param], ...]:
+    """What rows are worth by how they are decided: linear forms by name."""
+    known = ", ".join(f"`{p}`" for p in entry.params)
+    example = f'{entry.name}(tp="amount - 5", fp=-5)'
+    if args or not named:
+        got = f", got {args[0]!r} without one" if args else ""
+        raise GoalError(f"{entry.name} takes any of {known} by name, as in {example}{got}")
+    for key in named:
+        if key not in entry.params:
+            raise GoalError(
+                f"{entry.name} takes any of {known}, as in {example}, got the argument `{key}`"
+            )
+    return tuple(
+        (p, LinearForm.of(named[p], f"`{p}` of {entry.name}")) for p in entry.params if p in named
+    )
 
 
 def _beta(value: object) -> Param:
@@ -101,12 +132,29 @@ def _numbers(value: object, what: str, low: float) -> tuple[tuple[Any, float], .
 
 
 def _costs(value: object) -> Param:
-    what = "costs is a dict {('true', 'predicted'): number}"
-    out = []
-    for key, number in _numbers(value, what, -INF):
+    return _pairs(value, "costs")
+
+
+def _values(value: object) -> Param:
+    return _pairs(value, "values")
+
+
+def _pairs(value: object, name: str) -> Param:
+    what = f"{name} is a dict {{('true', 'predicted'): number or linear expression in columns}}"
+    if not isinstance(value, Mapping) or not value:
+        raise GoalError(f"{what}, got {value!r}")
+    out: list[tuple[tuple[Param, Param], float | LinearForm]] = []
+    for key, worth in value.items():
         if not isinstance(key, tuple) or len(key) != 2:
             raise GoalError(f"{what}, got the key {key!r}")
-        out.append(((_label(key[0]), _label(key[1])), number))
+        true, predicted = _label(key[0]), _label(key[1])
+        if true == DEFER:
+            raise GoalError(
+                f"{what}, got the key {key!r}: {DEFER!r} is an answer and never a true class, so "
+                f"it stands second, as in ('yes', {DEFER!r})"
+            )
+        form = LinearForm.of(worth, f"the entry of {name} for {key!r}")
+        out.append(((true, predicted), form if form.terms else form.constant))
     return tuple(sorted(out, key=lambda x: (literal(x[0][0]), literal(x[0][1]))))
 
 
@@ -125,5 +173,6 @@ _PARAMETERS: dict[str, Callable[[object], Param]] = {
     "true": _label,
     "predicted": _label,
     "costs": _costs,
+    "values": _values,
     "priors": _priors,
 }

@@ -17,14 +17,16 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from setpoint.errors import InputTypeError
+from setpoint.goals.chosen import HasRows
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.entries import TABLE, Param, parameters_of
 from setpoint.goals.errors import GoalError
+from setpoint.goals.linear import LinearForm
 from setpoint.goals.populations import (
+    DEFER,
     EVERYWHERE,
     Label,
     Population,
-    chosen_rows,
     literal,
     parameter_text,
     plain_label,
@@ -73,7 +75,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 """Function and its least and largest number of arguments."""
 
 
-class Expression(HasReducers):
+class Expression(HasReducers, HasRows):
     """A number that a classifier's confusions determine; build it with operators."""
 
     __slots__ = ()
@@ -171,24 +173,8 @@ class Expression(HasReducers):
             raise GoalError(f"{self}: no metric here is of one class and without label")
         return out
 
-    def on(self, /, *population: str | Mapping[str, Label], **where: Label) -> Expression:
-        """The same expression on part of the rows.
-
-        Parameters
-        ----------
-        *population : str or dict
-            The name of a data set, a dict of column to value, or both.
-        **where : label
-            Column = value, for columns whose names are identifiers.
-
-        Examples
-        --------
-        >>> from setpoint.metrics import recall
-        >>> print(recall.on("audit", country="IN"))
-        recall.on("audit", country="IN")
-        """
-        dataset, values = chosen_rows(population, where)
-        return map_metrics(self, lambda m: m.narrowed(dataset, values))
+    def _of_metrics(self, change: Callable[[Metric], Expression]) -> Expression:
+        return map_metrics(self, change)
 
     def baseline(self) -> Expression:
         """The same expression, measured on the deployed model's predictions."""
@@ -255,6 +241,7 @@ class Const(_Node):
 class Metric(_Node):
     """An entry of the table of metrics, for one class and one population.
 
+    With `only_decided` it is measured over those of its rows that are not deferred.
     Metrics are equal if they are written alike: the label True is not the label 1.
     """
 
@@ -262,6 +249,7 @@ class Metric(_Node):
     params: tuple[tuple[str, Param], ...] = ()
     label: Label | None = None
     population: Population = EVERYWHERE
+    only_decided: bool = False
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Metric) and self._text == other._text
@@ -278,7 +266,33 @@ class Metric(_Node):
         if self.label is not None:
             arguments.append(f"label={literal(self.label)}")
         call = f"({', '.join(arguments)})" if arguments else ""
-        return self.name + call + population_text(self.population)
+        decided = ".decided" if self.only_decided else ""
+        return self.name + call + population_text(self.population) + decided
+
+    @property
+    def value_columns(self) -> tuple[str, ...]:
+        """The columns of numbers that say what a row is worth, sorted."""
+        return tuple(sorted({c for form in self._worths for c in form.columns}))
+
+    @property
+    def defers(self) -> bool:
+        """Whether it tells the rows that are not decided from the others."""
+        return self.only_decided or self.name == "deferral_rate" or self._prices_deferral
+
+    @property
+    def _prices_deferral(self) -> bool:
+        """Whether one of its parameters is about the rows that are not decided."""
+        given = dict(self.params)
+        pairs = given.get("costs", given.get("values", ()))
+        answers = [p for (_, p), _ in pairs] if isinstance(pairs, tuple) else []
+        answers.append(given.get("predicted"))
+        return DEFER in answers or "defer" in given
+
+    @property
+    def _worths(self) -> list[LinearForm]:
+        given = [v for _, v in self.params]
+        given += [x for v in given if isinstance(v, tuple) for _, x in v]
+        return [v for v in given if isinstance(v, LinearForm)]
 
     def for_label(self, label: Label) -> Metric:
         """This metric of the class `label`; metrics of all classes stay as they are."""
@@ -311,6 +325,28 @@ class Metric(_Node):
             return replace(self, population=self.population.narrowed(dataset, where))
         except GoalError as error:
             raise GoalError(f"{self}: {error}") from None
+
+    def weighted_by(self, column: str) -> Metric:
+        """This metric, each row counted by its number in a column."""
+        if TABLE[self.name].in_units:
+            raise GoalError(
+                f"{self} is in the units of what its entries say a row is worth; it cannot be "
+                f"weighted by {column!r} too"
+            )
+        try:
+            return replace(self, population=self.population.weighted(column))
+        except GoalError as error:
+            raise GoalError(f"{self}: {error}") from None
+
+    def without_deferred(self) -> Metric:
+        """This metric over those of its rows that are decided."""
+        if self.name == "deferral_rate":
+            raise GoalError(f"{self}.decided: no row that is decided is deferred, so it is 0")
+        if self._prices_deferral:
+            raise GoalError(
+                f"{self}.decided: its entry for {DEFER!r} is about rows that are not decided"
+            )
+        return replace(self, only_decided=True)
 
 
 @dataclass(frozen=True, repr=False)

@@ -90,6 +90,11 @@ class Goal:
         """Whether the objective is a metric without a formula."""
         return isinstance(self.objective, BlackBoxMetric)
 
+    @cached_property
+    def defers(self) -> bool:
+        """Whether rows may be left undecided: the goal tells these from the others."""
+        return any(isinstance(e, Metric) and e.defers for x in self.sides for e in walk(x))
+
     def require_formula(self, otherwise: str) -> None:
         """Refuse a metric without a formula.
 

@@ -19,6 +19,7 @@ from setpoint.errors import InputTypeError
 from setpoint.goals.errors import GoalError
 
 __all__ = [
+    "DEFER",
     "EVERYWHERE",
     "Key",
     "Label",
@@ -26,7 +27,9 @@ __all__ = [
     "Population",
     "chosen_rows",
     "column_in_words",
+    "is_name",
     "literal",
+    "measure_name",
     "parameter_text",
     "plain_label",
     "population_text",
@@ -35,6 +38,9 @@ __all__ = [
 
 Label: TypeAlias = str | int | float | bool
 """A value of a column, or a class label, as a plain Python scalar."""
+
+DEFER = "defer"
+"""The answer of a row that is not decided, where answers are named."""
 
 
 @dataclass(frozen=True)
@@ -257,6 +263,22 @@ def chosen_rows(
     return dataset, columns
 
 
+def measure_name(column: object) -> str:
+    """The column that ``.weighted`` names, as plain text.
+
+    Raises
+    ------
+    InputTypeError
+        If it is not the name of a column.
+    """
+    if not isinstance(column, str) or not column:
+        raise InputTypeError(
+            f".weighted takes the name of one column of numbers, got {column!r} "
+            f"({type(column).__name__})"
+        )
+    return str.__str__(column)
+
+
 def literal(value: Any) -> str:
     """A label, number or table of parameters as Python reads it; text in double quotes."""
     if isinstance(value, str):
@@ -274,11 +296,17 @@ def _character(c: str) -> str:
 
 
 def parameter_text(name: str, value: Any) -> str:
-    """A parameter of a metric: a number, a label, or a table of them."""
-    if name in ("costs", "priors"):
-        pairs = (f"{_key(k)}: {literal(v)}" for k, v in value)
+    """A parameter of a metric: a number, a label, a table of them, or a linear form by name."""
+    if name in ("costs", "values", "priors"):
+        pairs = (f"{_key(k)}: {_number_text(v)}" for k, v in value)
         return "{" + ", ".join(pairs) + "}"
-    return literal(value)
+    # What a row is worth stands behind its name, as it takes no fixed place.
+    return literal(value) if isinstance(value, (str, int, float)) else f"{name}={value}"
+
+
+def _number_text(value: Any) -> str:
+    """A number, or what a row is worth as a linear form in columns."""
+    return literal(value) if isinstance(value, float) else str(value)
 
 
 def _key(key: Any) -> str:
@@ -286,18 +314,21 @@ def _key(key: Any) -> str:
 
 
 def population_text(population: Population) -> str:
-    """The ``.on(...)`` that chooses the rows; empty for all of them."""
+    """The ``.on(...)`` that chooses the rows and the ``.weighted(...)`` that counts them."""
     parts = [] if population.dataset is None else [literal(population.dataset)]
-    if all(_is_name(c) for c, _ in population.where):
+    if all(is_name(c) for c, _ in population.where):
         parts += [f"{c}={literal(v)}" for c, v in population.where]
     else:
         parts.append(
             "{" + ", ".join(f"{literal(c)}: {literal(v)}" for c, v in population.where) + "}"
         )
-    return f".on({', '.join(parts)})" if parts else ""
+    text = f".on({', '.join(parts)})" if parts else ""
+    if population.measure is not None:
+        text += f".weighted({literal(population.measure)})"
+    return text
 
 
-def _is_name(column: str) -> bool:
+def is_name(column: str) -> bool:
     """Whether the column can stand before "=" (Python would change other identifiers)."""
     plain = column.isascii() and column.isidentifier()
     return plain and not keyword.iskeyword(column) and column != "__debug__"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from setpoint.goals.expressions import (
     Apply,
@@ -16,6 +17,7 @@ from setpoint.goals.expressions import (
     Sum,
     walk,
 )
+from setpoint.goals.linear import LinearForm
 from setpoint.goals.table import TABLE
 
 __all__ = ["in_shares", "range_of"]
@@ -84,11 +86,13 @@ def in_shares(e: Expression, bound: float) -> str:
 
 def _metric(e: Metric) -> Range:
     entry = TABLE[e.name]
-    costs = dict(e.params).get("costs")
-    if isinstance(costs, tuple):
-        values = [0.0, *(c for _, c in costs)]
-        return min(values), max(values)
-    return entry.low, entry.high
+    given: dict[str, Any] = dict(e.params)
+    pairs = given.get("costs", given.get("values"))
+    worths = [x for _, x in pairs] if isinstance(pairs, tuple) else list(given.values())
+    if e.value_columns or not (pairs or entry.any_of):
+        return entry.low, entry.high
+    values: list[float] = [x.constant if isinstance(x, LinearForm) else x for x in worths]
+    return min(0.0, *values), max(0.0, *values)
 
 
 def _reduced(kind: str, inner: Range) -> Range:

@@ -33,11 +33,15 @@ class Requirements:
         Where the deployed model's predictions are needed.
     labels : frozenset of data sets
         Where true classes are needed.
+    measures : mapping of data set to (mapping of column to bool)
+        For each data set that needs some, the columns of numbers that rows count by, and
+        whether they must not be negative.
     """
 
     columns: Mapping[str | None, Mapping[str, Split]] = field(default_factory=dict)
     baseline: frozenset[str | None] = frozenset()
     labels: frozenset[str | None] = frozenset()
+    measures: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -57,6 +61,11 @@ class Requirements:
         return out
 
     @property
+    def measure_names(self) -> tuple[str, ...]:
+        """All columns of numbers that rows count by, of all data sets, sorted."""
+        return tuple(sorted({c for columns in self.measures.values() for c in columns}))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All columns of all data sets, sorted."""
         return tuple(sorted({c for columns in self.columns.values() for c in columns}))
@@ -67,6 +76,7 @@ def requirements_of(sides: Iterable[Expression]) -> Requirements:
     columns: dict[str | None, dict[str, Split]] = {}
     baseline: set[str | None] = set()
     labels: set[str | None] = set()
+    measures: dict[str | None, dict[str, bool]] = {}
 
     def visit(e: Expression, dataset: str | None, grouped: frozenset[str], deployed: bool) -> None:
         if isinstance(e, Metric):
@@ -79,6 +89,13 @@ def requirements_of(sides: Iterable[Expression]) -> Requirements:
                     splits[column] = known | {value}
             for column in grouped:
                 splits[column] = None
+            signed = {} if e.population.measure is None else {e.population.measure: True}
+            for column in e.value_columns:
+                signed.setdefault(column, False)
+            if signed:
+                known_measures = measures.setdefault(dataset, {})
+                for column, weighs in signed.items():
+                    known_measures[column] = weighs or known_measures.get(column, False)
             if entry.formula is not None:
                 visit(entry.formula(**dict(e.params)), dataset, grouped, deployed)
                 return
@@ -95,7 +112,7 @@ def requirements_of(sides: Iterable[Expression]) -> Requirements:
 
     for e in sides:
         visit(e, None, frozenset(), False)
-    return Requirements(columns, frozenset(baseline), frozenset(labels))
+    return Requirements(columns, frozenset(baseline), frozenset(labels), measures)
 
 
 def require_rows_alone(goal: Goal, why: str) -> None:

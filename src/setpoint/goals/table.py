@@ -80,8 +80,13 @@ def _formula(
     return Metric(name)
 
 
-def _costs_of_pairs(name: str, better: Better, words: str) -> None:
-    _add(Entry(name, words, False, better, -INF, INF, params=("costs",)))
+def _costs_of_pairs(name: str, better: Better, words: str, param: str = "costs") -> None:
+    _add(Entry(name, words, False, better, -INF, INF, params=(param,)))
+
+
+def _worth_of_decisions(name: str, better: Better, words: str) -> None:
+    params = ("tp", "fp", "fn", "tn", "defer")
+    _add(Entry(name, words, True, better, -INF, INF, params=params, any_of=True))
 
 
 def _fbeta(beta: float) -> Expression:
@@ -131,6 +136,7 @@ error_rate = _rate("error_rate", "!correct", "", "lower", "share of wrong predic
 churn = _rate("churn", "changed", "", "lower", "share of predictions unlike the deployed model's")
 wins = _rate("wins", "correct !was_correct", "", "higher", "share the deployed model had wrong, now right")
 losses = _rate("losses", "!correct was_correct", "", "lower", "share the deployed model had right, now wrong")
+deferral_rate = _rate("deferral_rate", "deferred", "", "lower", "share of rows that are not decided")
 
 # Formulas over them.
 precision = _formula("precision", tp / (tp + fp), "higher", "share of the accepted that are right", of_class=True)
@@ -151,4 +157,6 @@ _formula("win_loss_ratio", wins / losses, "higher", "wins over losses against th
 _formula("win_change_ratio", wins / churn, "higher", "share of changed predictions that are wins")
 _formula("prior_divergence", _prior_divergence, "lower", "KL divergence from the predicted rates to the priors (their own, or given ones)", high=INF, params=("priors",), optional=True)
 _costs_of_pairs("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0")
+_costs_of_pairs("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
+_worth_of_decisions("profit", "higher", "mean value of a row; decisions that are not named are worth 0")
 _formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))
