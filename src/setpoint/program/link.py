@@ -140,7 +140,7 @@ class Linker:
                     f"{e.name}(label={self.codebook.classes[0]!r}), or reduce over the classes, "
                     f"as in {e.name}.mean() or {e.name}.min()"
                 )
-        place = _Place(label, population, at.deployed, True, at.decided or e.decided)
+        place = _Place(label, population, at.deployed, True, at.decided or e.only_decided)
         if entry.formula is None:
             return self._rate(e, entry, place)
         for name, value in e.params:
