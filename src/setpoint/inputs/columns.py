@@ -44,6 +44,7 @@ def as_columns(
     missing: bool = False,
     who: str = "the goal refers to",
     most: int = MOST_LEVELS,
+    numbers: Iterable[str] = (),
 ) -> dict[str, Column]:
     """Side information as named columns of plain values.
 
@@ -69,6 +70,8 @@ def as_columns(
         Who wants them, for messages.
     most : int
         Distinct values that a wanted column may have.
+    numbers : iterable of str
+        Columns by which rows count; a lone column without a name may be one.
 
     Returns
     -------
@@ -95,7 +98,8 @@ def as_columns(
     names = (wanted,) if isinstance(wanted, str) else tuple(wanted)
     free = set(free)
     columns: dict[str, Column] = {}
-    for name, values, where in _named(sensitive_features, n_rows, X, names, who):
+    asked = tuple(dict.fromkeys((*names, *numbers)))
+    for name, values, where in _named(sensitive_features, n_rows, X, asked, who):
         known = isinstance(values, Column)
         column = values.values if known else one_column(values, where)
         check_length(column, n_rows, where)

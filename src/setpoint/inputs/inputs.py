@@ -19,16 +19,18 @@ from sklearn.utils import _safe_indexing
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
-from setpoint.evidence.codebook import Codebook
+from setpoint.evidence.codebook import DEFERRED, Codebook
 from setpoint.evidence.columns import Column
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import MOST_LEVELS, as_columns, check_groups
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.labels import check_weight
+from setpoint.inputs.numbers import in_frame, number_columns
 from setpoint.program.link import link
 from setpoint.typing import Codes, Integers
 
@@ -186,6 +188,11 @@ class CheckedData:
         n_rows = {name: r.n_rows for name, r in used.items()}
         return cls(goal, classes, tables, n_rows, _segments(goal, columns, named))
 
+    @property
+    def answers(self) -> tuple[Label, ...]:
+        """The classes; and DEFERRED, where the goal is about rules that may defer."""
+        return (*self.classes.labels, DEFERRED) if self.goal.defers else self.classes.labels
+
     def bind(self) -> None:
         """Link the goal to these rows: every error about a name, before there are scores.
 
@@ -246,7 +253,7 @@ class CheckedData:
         return Rows.concat(
             [
                 Rows.from_arrays(
-                    self.classes.labels,
+                    self.answers,
                     table.true,
                     self.n_rows[name],
                     needs=self.goal.needs,
@@ -337,8 +344,9 @@ def _columns(
     goal: Goal, dataset: str | None, r: GivenRows, named: tuple[str, ...], most: int
 ) -> dict[str, Column]:
     splits = goal.needs.columns.get(dataset, {})
+    numbers = goal.needs.measures.get(dataset, {})
     if r.sensitive_features is None and not splits:
-        return {}
+        return number_columns(numbers, {}, r.X, _where(dataset))
     columns = as_columns(
         r.sensitive_features,
         n_rows=r.n_rows,
@@ -346,14 +354,20 @@ def _columns(
         wanted=sorted(splits) or named,
         # A column that splits into one value and the rest may have any number of values.
         free=[c for c, values in splits.items() if values is not None],
-        who="the goal refers to" if splits else "`decide_on` names",
+        who="the goal refers to" if splits or numbers else "`decide_on` names",
         most=most,
+        numbers=[name for name in numbers if not in_frame(r.X, name)],
     )
+    columns |= number_columns(numbers, columns, r.X, _where(dataset))
     extra = {name: columns[name] for name in named if name in columns and name not in splits}
     if splits and extra:
         for name, column in extra.items():
             check_groups(column, name, most=most)
     return columns
+
+
+def _where(dataset: str | None) -> str:
+    return "" if dataset is None else f"`datasets[{dataset!r}]`: "
 
 
 def _table(
@@ -365,7 +379,7 @@ def _table(
     y_name: str,
     unlabelled: bool,
 ) -> Table:
-    where = "" if dataset is None else f"`datasets[{dataset!r}]`: "
+    where = _where(dataset)
     if r.n_rows == 0:
         raise InputError(f"{where or 'X: '}there are no rows")
     true = None

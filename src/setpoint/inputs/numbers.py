@@ -1,0 +1,101 @@
+"""Columns of numbers by which rows count: amounts, credit lines, minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from setpoint.errors import InputError
+from setpoint.evidence.columns import Column
+from setpoint.goals.errors import GoalError, nearest
+from setpoint.inputs.arrays import column_of, first_bad, frame_of, one_column, some
+from setpoint.typing import Floats
+
+__all__ = ["in_frame", "number_columns", "numbers_of"]
+
+
+def in_frame(X: Any, name: str) -> bool:
+    """Whether X is a frame with a column of that name."""
+    frame = frame_of(X)
+    return frame is not None and name in frame.columns
+
+
+def number_columns(
+    wanted: Mapping[str, bool], known: Mapping[str, Column], X: Any, where: str = ""
+) -> dict[str, Column]:
+    """The columns by which rows count, from the side information or else from X.
+
+    Parameters
+    ----------
+    wanted : mapping of column to bool
+        Whether it weighs rows, so that it must not go below 0.
+    known : mapping of name to Column
+        The side information.
+    X : frame, optional
+    where : str
+        Begins messages.
+
+    Raises
+    ------
+    GoalError
+        If a column is absent.
+    InputError
+        If it holds something else than finite numbers, or goes below 0 where it weighs rows.
+
+    Examples
+    --------
+    >>> column = Column(np.array([3, 5]))
+    >>> number_columns({"amount": True}, {"amount": column}, None)["amount"].values
+    array([3., 5.])
+    """
+    out = {}
+    for name, weighs in wanted.items():
+        if name in known:
+            source, values = f"`sensitive_features[{name!r}]`", known[name].values
+        elif in_frame(X, name):
+            source, values = f"the column {name!r} of X", one_column(column_of(X, name, "goal"), name)
+        else:
+            names = [*known, *(getattr(frame_of(X), "columns", None) or ())]
+            raise GoalError(
+                f"{where}the goal counts rows by the column {name!r}, and neither "
+                f"`sensitive_features` nor X has it ({nearest(name, names)})"
+            )
+        out[name] = Column(numbers_of(values, f"{where}{source}"))
+        low = out[name].values.min(initial=0.0)
+        if weighs and low < 0.0:
+            first = int(np.argmax(out[name].values < 0.0))
+            raise InputError(
+                f"{where}{source} weighs rows, and a weight is 0 or more: row {first} has "
+                f"{out[name].values[first]:.6g}"
+            )
+    return out
+
+
+def numbers_of(values: Any, where: str) -> Floats:
+    """Values as finite numbers (N,).
+
+    Raises
+    ------
+    InputError
+        If one is missing, infinite, or not a number.
+    """
+    array = np.asarray(values)
+    if array.dtype == object and all(isinstance(v, (int, float, type(None))) for v in array):
+        if not any(isinstance(v, bool) for v in array):
+            array = np.array([np.nan if v is None else v for v in array], np.float64)
+    if array.dtype.kind not in "iuf":
+        held = f"of type {array.dtype}"
+        if array.dtype.kind in "OU":
+            held = f"such as {some(list(dict.fromkeys(array.tolist()))[:1])}"
+        raise InputError(f"{where} counts rows, and holds values {held}: numbers are allowed")
+    numbers = array.astype(np.float64, copy=False)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        what = "missing" if np.isnan(numbers[bad][0]) else "infinite"
+        kind = np.isnan(numbers) if what == "missing" else bad
+        raise InputError(
+            f"{where} counts rows, and has {first_bad(kind, what)}: finite numbers are allowed"
+        )
+    return numbers
