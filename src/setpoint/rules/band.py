@@ -135,5 +135,5 @@ class Band(Rule, written_as="band"):
             return f"predict {names.label(int(self.low < 0.0))} for everyone"
         return (
             f"predict {names.label(1)} when {names.score} is at least {self.low:.{digits}g}, "
-            f"else {names.label(0)}, and defer nobody"
+            f"else {names.label(0)}, defer nobody"
         )
