@@ -21,6 +21,7 @@ from setpoint.evidence.credit import LABELS, POSTERIORS, Credit
 from setpoint.evidence.curve import Curve
 from setpoint.evidence.evidence import Evidence
 from setpoint.evidence.pooling import pooled, shares_of
+from setpoint.evidence.score_columns import ScoreColumns
 from setpoint.evidence.tally import ChangedTableError
 from setpoint.typing import Floats, Integers
 
@@ -125,6 +126,21 @@ class StreamedEvidence(Coded):
     def n_scores(self) -> int | None:
         """Columns of the posteriors."""
         return self.n_classes
+
+    @property
+    def n_columns(self) -> int | None:
+        """How many columns the totals of an argmax are linear in."""
+        return self.n_scores
+
+    @property
+    def score_columns(self) -> ScoreColumns:
+        """Posteriors of the classes, and nothing else."""
+        return ScoreColumns(self.n_classes)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the best response to a linear objective over counts is known exactly."""
+        return self.credit.is_exact(self.codebook)
 
     @property
     def is_weighted(self) -> bool:

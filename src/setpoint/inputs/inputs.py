@@ -133,6 +133,8 @@ class CheckedData:
         The columns that the rule may look at.
     codebook : Codebook, optional
         Made of other rows, of which these are some; None: one is made of these.
+    sees : tuple of str
+        The columns by which rows count that the rule may look at.
     """
 
     goal: Goal
@@ -141,6 +143,7 @@ class CheckedData:
     n_rows: Mapping[str | None, int]
     decide_on: tuple[str, ...]
     codebook: Codebook | None = None
+    sees: tuple[str, ...] = ()
 
     @classmethod
     def check(
@@ -177,7 +180,7 @@ class CheckedData:
                     f"`datasets`: the goal does not refer to {name!r}; it is left out",
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
-        named = _names(decide_on)
+        named, sees = _apart(goal, _names(decide_on))
         columns = {
             name: _columns(goal, name, r, named or (), most_levels) for name, r in used.items()
         }
@@ -186,7 +189,7 @@ class CheckedData:
             for name, r in used.items()
         }
         n_rows = {name: r.n_rows for name, r in used.items()}
-        return cls(goal, classes, tables, n_rows, _segments(goal, columns, named))
+        return cls(goal, classes, tables, n_rows, _segments(goal, columns, named), sees=sees)
 
     @property
     def answers(self) -> tuple[Label, ...]:
@@ -315,6 +318,18 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
     if isinstance(decide_on, Sequence) and all(isinstance(name, str) for name in decide_on):
         return tuple(sorted(set(decide_on)))
     raise InputError(f"`decide_on` is 'auto', None or names of columns, got {decide_on!r}")
+
+
+def _apart(
+    goal: Goal, named: tuple[str, ...] | None
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """What the rule may look at: groups (None: "auto"), and columns by which rows count."""
+    numbers = () if goal.needs.datasets else tuple(sorted(goal.needs.measures.get(None, {})))
+    if named is None:
+        return None, numbers
+    grouped = goal.needs.columns.get(None, {})
+    sees = tuple(name for name in named if name in numbers)
+    return tuple(n for n in named if n not in sees or n in grouped), sees
 
 
 def _segments(

@@ -55,7 +55,10 @@ def number_columns(
         if name in known:
             source, values = f"`sensitive_features[{name!r}]`", known[name].values
         elif in_frame(X, name):
-            source, values = f"the column {name!r} of X", one_column(column_of(X, name, "goal"), name)
+            source, values = (
+                f"the column {name!r} of X",
+                one_column(column_of(X, name, "goal"), name),
+            )
         else:
             names = [*known, *(getattr(frame_of(X), "columns", None) or ())]
             raise GoalError(
@@ -82,9 +85,8 @@ def numbers_of(values: Any, where: str) -> Floats:
         If one is missing, infinite, or not a number.
     """
     array = np.asarray(values)
-    if array.dtype == object and all(isinstance(v, (int, float, type(None))) for v in array):
-        if not any(isinstance(v, bool) for v in array):
-            array = np.array([np.nan if v is None else v for v in array], np.float64)
+    if array.dtype == object and all(_is_number(v) for v in array):
+        array = np.array([np.nan if v is None else v for v in array], np.float64)
     if array.dtype.kind not in "iuf":
         held = f"of type {array.dtype}"
         if array.dtype.kind in "OU":
@@ -99,3 +101,8 @@ def numbers_of(values: Any, where: str) -> Floats:
             f"{where} counts rows, and has {first_bad(kind, what)}: finite numbers are allowed"
         )
     return numbers
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value of a column of objects is a number, or missing."""
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))

@@ -225,6 +225,8 @@ class Task:
             return False
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
+        if needs.measures or self.goal.defers:  # models of group and class know neither
+            return False
         return self.inputs.rows.codebook.hides_strata
 
     def by_joint_scores(self) -> Fitted:

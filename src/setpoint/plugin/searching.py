@@ -254,12 +254,13 @@ def _add_plug_ins(space: Achievable) -> None:
     """The 0-1 and the balanced plug-in rules."""
     counted = space.counted
     n, n_segments = counted.n_classes, len(counted.segments)
-    held = counted.marginals.weights[:, :n].sum(axis=0)
+    held = counted.marginals.weights[: counted.codebook.n_plain, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        if counted.credit.of_classes:
+        if counted.credit.of_classes and not counted.score_columns.values:
             space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
         else:  # a stratum's posteriors of a class gain what the class does
             gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+            gains[counted.codebook.n_plain :] = 0.0
             space.add(Tensor(counted.loss_tensor(gains)))
 
 
@@ -346,7 +347,7 @@ def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
     n, n_segments = space.counted.n_classes, len(space.counted.segments)
     weights = np.ones(n)
     if options.solver == "balanced":
-        held = space.counted.marginals.weights[:, :n].sum(axis=0)
+        held = space.counted.marginals.weights[: space.counted.codebook.n_plain, :n].sum(axis=0)
         weights = held.sum() / np.maximum(held, 1e-300)
     space.limits.call()
     atom = space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))

@@ -182,6 +182,6 @@ def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
         return ()
     out = np.zeros((n + 1, n))
     for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
-        if stratum.dataset is None:
+        if stratum.dataset is None and stratum.measure is None:
             out[:, stratum.baseline] += counts.sum(axis=1)
     return tuple(tuple(row) for row in out.tolist())

@@ -163,7 +163,7 @@ def _without_rows(metrics: Sequence[GroupMetric]) -> list[str]:
 
 def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
-    own = [i for i, stratum in enumerate(confusion.strata) if stratum.dataset is None]
+    own = [i for i, s in enumerate(confusion.strata) if s.dataset is None and s.measure is None]
     table = confusion.counts[own].sum(axis=0)
     return Counts.of(int(confusion.rows.sum()), confusion.classes, table)
 
