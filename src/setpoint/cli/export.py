@@ -151,7 +151,8 @@ def _rule_of(path: str) -> Rule:
 
 def _scores(found: _Found, given: tuple[str, ...]) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
-    n = found.rule.score_columns
+    columns = found.rule.score_columns
+    n = None if columns is None else columns - len(found.rule.value_columns)
     names = given or found.scores or (("score",) if n is None else ())
     if len(names) != (1 if n is None else n):
         wanted = "one score" if n in (None, 1) else f"{n} scores"
