@@ -1,13 +1,13 @@
 """The share decided where at most 5 % of the decided rows are wrong: adult, credit, covtype.
 
 ``python benchmarks/stakes_defer.py [--splits 5] [--error 0.05] [--gap 0.05] [--peers]``. Half of
-the rows fits a gradient boosting (covtype: extremely random trees), a quarter is for the rule, a quarter to test. The peer is a
-threshold on the largest posterior, chosen on the rows for the rule; with hindsight it is chosen
-on test rows. With groups (sexes of adult) deferral rates of the two may differ by no more than
-the gap; peers: one cut-off a group, all pairs on a grid, and of two classes without groups all
-pairs of cut-offs. Target: a share decided no lower than the peer's, within two standard errors
-of the difference; how many of the decided are wrong on test stands beside. With ``--peers``
-only they run.
+the rows fits a gradient boosting (covtype: extremely random trees), a quarter is for the rule, a
+quarter to test. The peer is a threshold on the largest posterior, chosen on the rows for the
+rule; with hindsight it is chosen on test rows. With groups (sexes of adult) deferral rates of
+the two may differ by no more than the gap; peers: one cut-off a group, all pairs on a grid, and
+of two classes without groups all pairs of cut-offs. Target: a share decided no lower than the
+peer's, within two standard errors of the difference; how many of the decided are wrong on test
+stands beside. With ``--peers`` only they run.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ def ours(part: Parted, goal: str, options: dict[str, Any]) -> np.ndarray:
     named = "sex" in goal
     here = {"sensitive_features": {"sex": part.groups["sex"]}} if named else {}
     there = {"sensitive_features": {"sex": part.groups_test["sex"]}} if named else {}
+    if len(part.classes) == 2:
+        options = options | {"pos_label": part.classes[1]}
     with quiet():
         clf = PlugInClassifier(Given(part.classes), goal, cv="prefit", **options)
         clf.fit(part.P, part.y, **here)
