@@ -23,7 +23,11 @@ def in_frame(X: Any, name: str) -> bool:
 
 
 def number_columns(
-    wanted: Mapping[str, bool], known: Mapping[str, Column], X: Any, where: str = ""
+    wanted: Mapping[str, bool],
+    known: Mapping[str, Column],
+    X: Any,
+    where: str = "",
+    who: str = "the goal counts rows by",
 ) -> dict[str, Column]:
     """The columns by which rows count, from the side information or else from X.
 
@@ -36,6 +40,8 @@ def number_columns(
     X : frame, optional
     where : str
         Begins messages.
+    who : str
+        Who wants them, for messages.
 
     Raises
     ------
@@ -55,15 +61,13 @@ def number_columns(
         if name in known:
             source, values = f"`sensitive_features[{name!r}]`", known[name].values
         elif in_frame(X, name):
-            source, values = (
-                f"the column {name!r} of X",
-                one_column(column_of(X, name, "goal"), name),
-            )
+            source = f"the column {name!r} of X"
+            values = one_column(column_of(X, name, "X"), source)
         else:
             names = [*known, *(getattr(frame_of(X), "columns", None) or ())]
             raise GoalError(
-                f"{where}the goal counts rows by the column {name!r}, and neither "
-                f"`sensitive_features` nor X has it ({nearest(name, names)})"
+                f"{where}{who} the column {name!r}, and neither `sensitive_features` nor X has it "
+                f"({nearest(name, names)})"
             )
         out[name] = Column(numbers_of(values, f"{where}{source}"))
         low = out[name].values.min(initial=0.0)
