@@ -5,9 +5,9 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from rules.strategies import argmaxes, finite, mixtures, per_slots, tops
+from rules.strategies import finite, mixtures, per_slots, without_segments
 from setpoint.goals.populations import Other
-from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from setpoint.rules import Argmax, Band, Mixture, PerSegment, Threshold, ValueAware
 
 INF = float("inf")
 SEX = ((("sex", "F"),), (("sex", "M"),))
@@ -22,6 +22,15 @@ SOFT = Threshold(0.5, 0.4)
 PREFER = Argmax([[1.0, 0.2, 0.0], [0.0, 2.0, -0.3], [0.1, 0.7, 1.5]], [0.1, 0.0, -0.05])
 WEIGHED = Argmax.weighted([1.0, 2.5, 0.7])
 TOP = PerSegment([WEIGHED, PREFER, Argmax.weighted([3, 1, 1])], by="top")
+
+BAND = Band(0.3, 0.1 + 0.7)
+GAIN = ValueAware(
+    ["amount"], Argmax([[0.1, 0.0], [0.2, -0.4], [0.0, -0.3], [0.0, 1.3]], [0.0, -0.2])
+)
+GAINS = ValueAware(
+    ["amount", "fee's"],
+    Argmax(np.round(np.sin(np.arange(24) ** 2).reshape(6, 4), 1), [0.0, 0.1, -0.1, 0.0]),
+)
 
 # Every kind of rule, and every kind inside every other that takes it.
 RULES = {
@@ -51,6 +60,24 @@ RULES = {
     "one score": Argmax([[1.0, 2.0, -1.0]], [0.5, 0.0, 0.0]),
     "by top": TOP,
     "by segment, by top": PerSegment([TOP, WEIGHED], SEX),
+    "band": BAND,
+    "band that defers nobody": Band(0.4, 0.4),
+    "band that defers everyone": Band(-INF, INF),
+    "band that never says yes": Band(0.4, INF),
+    "band that never says no": Band(-INF, 0.6),
+    "band that always says no": Band(INF, INF),
+    "bands by segment": PerSegment([BAND, Mixture([(0.5, BAND), (0.5, Band(0.4, 0.4))])], SEX),
+    "mixture of bands": Mixture([(0.3, BAND), (0.2, Band(-INF, 0.5)), (0.5, Band(0.1, 0.6))]),
+    "answers more than scores": Argmax([[1.0, 0.0, 0.7], [0.0, 2.0, 0.4]], [0.0, 0.0, 0.2]),
+    "value": GAIN,
+    "two values": GAINS,
+    "value by segment": PerSegment([GAIN, ValueAware(["amount"], Argmax(np.eye(4)[:, :2]))], SEX),
+    "mixture of values": Mixture(
+        [(0.3, GAINS), (0.7, ValueAware(GAINS.columns, Argmax(np.eye(6)[:, :4])))]
+    ),
+    "two classes, mixture of values": Mixture(
+        [(0.3, GAIN), (0.7, ValueAware(["amount"], Argmax(np.eye(4)[:, :2])))]
+    ),
     "mixture of argmaxes": Mixture([(0.3, PREFER), (0.3, WEIGHED), (0.4, TOP)]),
     "two classes": Mixture(
         [(0.3, Argmax([[1.0, 0.2], [0.0, 2.0]])), (0.7, Argmax.weighted([1.0, 0.4]))]
@@ -96,12 +123,7 @@ def segments(draw):
 @st.composite
 def rules(draw):
     """A rule of any kind whose columns a table can hold."""
-    if draw(st.booleans()):
-        base = thresholds | mixtures(thresholds, 3)
-    else:
-        s, n = draw(st.integers(1, 3)), draw(st.integers(2, 4))
-        flat = argmaxes(s, n) | tops(s, n)
-        base = flat | mixtures(flat, 3)
+    base = draw(without_segments(thresholds))
     keys = draw(segments())
     within = per_slots(base, keys)
     return draw(base | within | mixtures(within | base, 3))
@@ -130,6 +152,9 @@ def rows_at_edges(rule, n_rows, seed=0):
     edges = [0.0, -0.0, None, math.nan, INF, -INF, 1e308, *rng.normal(0.4, 0.5, 40)]
     if rule.score_columns is None:
         for leaf in leaves(rule):
+            if isinstance(leaf, Band):
+                edges += [v for at in (leaf.low, leaf.high) for v in near(at)]
+                continue
             t, half = leaf.threshold, leaf.width / 2
             edges += [v for at in (t, t - half, t + half, t - 2 * half) for v in near(at)]
         scores = [[_plain(edges[i]) for i in rng.integers(len(edges), size=n_rows)]]
@@ -191,7 +216,7 @@ def decided(rule, scores, columns, u):
 def names_for(rule):
     """The names of the score columns, as the methods take them."""
     n = rule.score_columns
-    return "score" if n is None else [f"p{i}" for i in range(n)]
+    return "score" if n is None else [f"p{i}" for i in range(n - len(rule.value_columns))]
 
 
 def table_of(rule, scores, columns, u):
@@ -199,6 +224,7 @@ def table_of(rule, scores, columns, u):
     names = names_for(rule)
     names = [names] if isinstance(names, str) else names
     called = {column: f"column {i}" for i, column in enumerate(columns)}
-    table = dict(zip(names, scores, strict=True))
-    table |= {called[column]: v for column, v in columns.items()}
-    return {**table, "u": u}, called
+    table = {called[column]: v for column, v in columns.items()}
+    called |= {column: f"value {i}" for i, column in enumerate(rule.value_columns)}
+    names = [*names, *(called[column] for column in rule.value_columns)]
+    return {**dict(zip(names, scores, strict=True)), **table, "u": u}, called

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from setpoint.goals.populations import Other
-from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from setpoint.rules import Argmax, Band, Mixture, PerSegment, Threshold, ValueAware
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 moderate = st.floats(-10, 10)
@@ -18,10 +18,23 @@ thresholds = st.one_of(
 
 
 @st.composite
+def bands(draw):
+    cut_off = finite | moderate | st.sampled_from([np.inf, -np.inf])
+    return Band(*sorted(draw(st.tuples(cut_off, cut_off))))
+
+
+@st.composite
 def argmaxes(draw, s, n):
     row = st.lists(moderate, min_size=n, max_size=n)
     G = draw(st.lists(row, min_size=s, max_size=s))
     return Argmax(G, draw(st.none() | row))
+
+
+@st.composite
+def value_awares(draw, s, n, n_columns):
+    rule = draw(argmaxes(s * (1 + n_columns), n))
+    # longer than any name of a column that splits into segments
+    return ValueAware([f"amount {k}" for k in range(n_columns)], rule)
 
 
 @st.composite
@@ -57,14 +70,25 @@ def tops(draw, s, n):
 
 
 @st.composite
+def without_segments(draw, scalar=thresholds):
+    """A strategy of rules of any kind that look at no segment and fit together."""
+    kind = draw(st.sampled_from(["threshold", "band", "argmax", "value"]))
+    s, n = draw(st.integers(1, 3)), draw(st.integers(2, 4))
+    if kind == "threshold":
+        return scalar | mixtures(scalar, 3)
+    if kind == "band":
+        return bands() | mixtures(bands(), 3)
+    if kind == "argmax":
+        flat = argmaxes(s, n) | tops(s, n)
+        return flat | mixtures(flat, 3)
+    flat = value_awares(s, n, draw(st.integers(1, 2)))
+    return flat | mixtures(flat, 3)
+
+
+@st.composite
 def rules(draw):
     """A rule of any kind, nested as deep as rules go."""
-    if draw(st.booleans()):
-        base = thresholds | mixtures(thresholds)
-    else:
-        s, n = draw(st.integers(1, 3)), draw(st.integers(2, 4))
-        flat = argmaxes(s, n) | tops(s, n)
-        base = flat | mixtures(flat)
+    base = draw(without_segments())
     segments = draw(slot_lists())
     by_segment = per_slots(base, segments)
     return draw(base | by_segment | mixtures(by_segment | base))

@@ -80,7 +80,7 @@ def test_batch_cuts_and_order_do_not_matter(rule, seed):
 @given(rules())
 def test_explains_itself(rule):
     words = rule.explain(ClassNames(tuple("abcd"[: rule.n_classes])))
-    assert "predict" in words
+    assert "predict" in words or words.endswith("defer everyone")
     assert "nan" not in words
 
 

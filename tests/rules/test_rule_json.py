@@ -9,7 +9,11 @@ from setpoint.goals.populations import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
 
 HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
+BAND = '{"type": "band", "low": 0.25, "high": 0.5}'
 ARGMAX = '{"type": "argmax", "G": [[1, 0], [0, 1]], "offset": null}'
+
+
+VALUE = f'{{"type": "value_aware", "columns": ["x"], "rule": {ARGMAX}}}'
 
 
 def document(rule):
@@ -181,6 +185,16 @@ BAD = [
         document('{"type": "mixture", "atoms": [{"probability": 1, "rule": {"type": "x"}}]}'),
         r"rule.atoms\[0\].rule.type: found 'x'",
     ),
+    (document(BAND.replace("0.25", '"low"')), "rule.low: found 'low' .* 'inf' or '-inf'"),
+    (document(BAND.replace("0.5", "null")), "rule.high: found None"),
+    (document(BAND.replace("0.25", "0.75")), "rule: `low` must be at most `high`"),
+    (document(BAND.replace(', "high": 0.5', "")), r"missing \['high'\]"),
+    (document(VALUE.replace('["x"]', '"x"')), "rule.columns: found 'x' .* allowed is a list"),
+    (document(VALUE.replace('["x"]', "[1]")), r"rule.columns\[0\]: found 1 .* a column's name"),
+    (document(VALUE.replace('["x"]', "[]")), "rule: `columns` must be one or more"),
+    (document(VALUE.replace('["x"]', '["x", "y"]')), "rule: `rule`: with 2 columns of values"),
+    (document(VALUE.replace(ARGMAX, HALF)), "rule.rule.type: found 'threshold' .* 'argmax'"),
+    (document(VALUE.replace(ARGMAX, "1")), "rule.rule: found 1"),
     ("[" * 200_000, "nested too deeply|broken or cut off"),
 ]
 

@@ -22,9 +22,13 @@ def function_of(source, name="decide"):
 def check(rule, n_rows, seed=0, classes=None):
     scores, columns, u = rows_at_edges(rule, n_rows, seed)
     decide = function_of(rule.to_python(classes=classes))
-    given_rows = zip(*scores, strict=True)
+    given_rows = list(zip(*scores, strict=True))
     if rule.score_columns is None:
         given_rows = scores[0]
+    elif rule.value_columns:
+        n = rule.score_columns - len(rule.value_columns)
+        given_rows = [row[:n] for row in given_rows]
+        columns = columns | dict(zip(rule.value_columns, scores[n:], strict=True))
     found = [
         decide(row, columns={name: v[i] for name, v in columns.items()}, u=u[i])
         for i, row in enumerate(given_rows)

@@ -128,7 +128,8 @@ def test_parsers_read_every_dialect(name, dialect):
     sqlglot = pytest.importorskip("sqlglot", reason="parses SQL")
     rule = RULES[name]
     classes = CLASSES[: rule.n_classes]
-    called = {column: f"the {column}" for column, _ in (rule.segment_keys or ((),))[0]}
+    looked_at = [column for column, _ in (rule.segment_keys or ((),))[0]]
+    called = {column: f"the {column}" for column in [*looked_at, *rule.value_columns]}
     sql = rule.to_sql(
         names_for(rule), dialect=dialect, columns=called, classes=classes, hash_column="u"
     )
@@ -193,6 +194,13 @@ def test_a_draw_is_ignored_where_nothing_is_drawn():
         (RULES["argmax"], {"score": ["a", "b"]}, ValueError, "3 scores"),
         (RULES["one score"], {}, ValueError, "1 score, so"),
         (
+            RULES["value"],
+            {"score": ["a", "b", "c"]},
+            ValueError,
+            r"2 scores, .* got \['a', 'b', 'c'\]; the columns \['amount'\] are named by `columns`",
+        ),
+        (RULES["value"], {"score": ["a", "b"], "columns": {"fee": "f"}}, ValueError, "amount"),
+        (
             RULES["by segment"],
             {"columns": {"age": "a"}},
             ValueError,
@@ -229,6 +237,12 @@ def test_a_rule_of_ones_own_is_refused():
 
     with pytest.raises(TypeError, match="no Own"):
         Mixture([(1.0, Own(0.5))]).to_sql("s")
+
+
+def test_columns_of_values_are_called_as_they_are():
+    sql = RULES["value"].to_sql(["p", "q"], dialect="duckdb", classes=("no", "yes"))
+    table = {"p": [0.5, 0.2, 0.2], "q": [0.5, 0.8, 0.8], "amount": [0.0, 7.0, None]}
+    assert in_duckdb(sql, table) == ["no", "yes", None]
 
 
 def test_everything_is_other_than_nothing():

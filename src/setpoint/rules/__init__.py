@@ -5,7 +5,9 @@ nor the rows it came from. JSON in, JSON out.
 
 =====================  ==========================================================
 :class:`Threshold`     positive from a cut-off on, if asked for with a soft edge
+:class:`Band`          two cut-offs: decide outside, defer in between
 :class:`Argmax`        the class with the largest weighted sum of the scores
+:class:`ValueAware`    such sums that look at columns of the row too
 :class:`PerSegment`       one rule for each segment, or for each class on top
 :class:`Mixture`       a draw among rules: a randomised classifier
 =====================  ==========================================================
@@ -14,23 +16,27 @@ nor the rows it came from. JSON in, JSON out.
 from __future__ import annotations
 
 from setpoint.rules.argmax import Argmax
+from setpoint.rules.band import Band
 from setpoint.rules.base import Rule
 from setpoint.rules.codec import FORMAT, RuleFormatError
 from setpoint.rules.mixture import Mixture, mixture
 from setpoint.rules.per_segment import PerSegment, per_segment
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.threshold import Threshold
+from setpoint.rules.value_aware import ValueAware
 from setpoint.rules.words import ClassNames
 
 __all__ = [
     "FORMAT",
     "Argmax",
+    "Band",
     "ClassNames",
     "Mixture",
     "PerSegment",
     "Rule",
     "RuleFormatError",
     "Threshold",
+    "ValueAware",
     "mixture",
     "per_segment",
     "segment_codes",

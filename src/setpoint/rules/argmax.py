@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,14 +215,18 @@ class Argmax(Rule, written_as="argmax"):
         return out
 
     def _answer(self, u: Number) -> Answer:
-        totals = tuple(self._total(j) for j in range(self.n_classes))
+        return self._largest([Score(i) for i in range(self.score_columns)])
+
+    def _largest(self, scores: Sequence[Number]) -> Answer:
+        """The answer where the scores are what is given here."""
+        totals = tuple(self._total(j, scores) for j in range(self.n_classes))
         return Largest(totals, tuple(range(self.n_classes)))
 
-    def _total(self, j: int) -> Number:
+    def _total(self, j: int, scores: Sequence[Number]) -> Number:
         """The total of a class, its terms in the order in which they are added."""
         G = [(j, self.weights[j])] if self.weights is not None else _column(self.matrix, j)
         terms: list[Number] = [
-            Score(i) if g == 1.0 else Product(Constant(g), Score(i)) for i, g in G if g != 0.0
+            scores[i] if g == 1.0 else Product(Constant(g), scores[i]) for i, g in G if g != 0.0
         ]
         if self.offset is not None and self.offset[j] != 0.0:
             terms.append(Constant(self.offset[j]))
@@ -248,19 +253,34 @@ class Argmax(Rule, written_as="argmax"):
         return f"{text} ({'; '.join(lists)})" if lists else text
 
     def _words_in_full(self, names: ClassNames, digits: int) -> str:
-        G, own = self.G, self.score_columns == self.n_classes
-        lines = ["predict the class with the largest total, where"]
+        own = self.score_columns == self.n_classes - int(names.defers)
+        columns = [
+            names.score_of(i) if own else f"{names.score} in column {i + 1}"
+            for i in range(self.score_columns)
+        ]
+        return self._listing(columns, names, digits)
+
+    def _listing(self, columns: Sequence[str], names: ClassNames, digits: int) -> str:
+        """The total of each class, where the scores are called as given here."""
+        G = self.G
+        first = "predict the class with the largest total"
+        first += (
+            ", or defer where that of deferring is largest, where" if names.defers else ", where"
+        )
+        lines = [first]
         for j in range(self.n_classes):
             terms = [
-                f"{G[i, j]:.{digits}g} x "
-                + (names.score_of(i) if own else f"{names.score} in column {i + 1}")
-                for i in range(self.score_columns)
+                f"{G[i, j]:.{digits}g} x {column}"
+                for i, column in enumerate(columns)
                 if G[i, j] != 0.0
             ]
             if self.offset is not None and self.offset[j] != 0.0:
                 terms.append(f"{self.offset[j]:.{digits}g}")
             total = " + ".join(terms).replace("+ -", "- ") or "0"
-            lines.append(f"  the total of {names.label(j)} is {total}")
+            deferring = names.defers and j == self.n_classes - 1
+            lines.append(
+                f"  the total of {'deferring' if deferring else names.label(j)} is {total}"
+            )
         return "\n".join(lines)
 
 

@@ -114,6 +114,20 @@ class Rule(Exportable):
         return ()
 
     @property
+    def value_columns(self) -> tuple[str, ...]:
+        """The columns whose numbers are the last columns of `scores`, behind the posteriors.
+
+        () where the scores are all that a decision looks at.
+
+        Examples
+        --------
+        >>> from setpoint.rules import Threshold
+        >>> Threshold(0.5).value_columns
+        ()
+        """
+        return self.children[0].value_columns if self.children else ()
+
+    @property
     def needs_segments(self) -> bool:
         """Whether a decision looks at the row's segment."""
         return bool(self.segment_keys)
@@ -303,7 +317,8 @@ class Rule(Exportable):
     def _questions(self) -> Questions:
         self._written()  # refuses rules of one's own, which may decide in another way
         columns, keys = self.score_columns, self.segment_keys
-        return Questions(self._answer(Draw()), self.n_classes, columns, keys, self.randomized)
+        answer, values = self._answer(Draw()), self.value_columns
+        return Questions(answer, self.n_classes, columns, keys, self.randomized, values)
 
     def _answer(self, u: Number) -> Answer:
         """What `_decide` does to a row whose draw is `u`, for a rule that the format has."""

@@ -5,6 +5,8 @@
     {"format": 2, "rule": RULE}
     RULE = {"type": "threshold", "threshold": NUMBER | "inf" | "-inf", "width": NUMBER}
          | {"type": "argmax", "G": [[NUMBER]] | [NUMBER], "offset": [NUMBER] | null}
+         | {"type": "band", "low": NUMBER | "inf" | "-inf", "high": NUMBER | "inf" | "-inf"}
+         | {"type": "value_aware", "columns": [COLUMN], "rule": RULE}
          | {"type": "per_segment", "by": "segment" | "top", "segments": [[[COLUMN, VALUE]]],
          "rules": [RULE]}
          | {"type": "mixture", "atoms": [{"probability": NUMBER, "rule": RULE}]}
@@ -28,12 +30,14 @@ __all__ = [
     "FORMAT",
     "RuleFormatError",
     "body_of",
+    "cut_off_of",
     "fields_of",
     "list_of",
     "number_of",
     "numbers_of",
     "parse",
     "type_of",
+    "written_cut_off",
     "wrong",
 ]
 
@@ -48,6 +52,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "argmax": ("G", "offset"),
     "per_segment": ("by", "segments", "rules"),
     "mixture": ("atoms",),
+    "band": ("low", "high"),
+    "value_aware": ("columns", "rule"),
 }
 """The fields of each type of rule, beside the type itself."""
 
@@ -159,6 +165,37 @@ def number_of(value: Any, where: str, allowed: str = "a finite number") -> float
     if not math.isfinite(number):
         wrong(where, value, allowed)
     return number
+
+
+def cut_off_of(value: Any, where: str) -> float:
+    """A number that may be infinite, as `written_cut_off` writes it.
+
+    Raises
+    ------
+    RuleFormatError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> cut_off_of(1, "rule.low"), cut_off_of("-inf", "rule.low")
+    (1.0, -inf)
+    """
+    if isinstance(value, str) and value in ("inf", "-inf"):
+        return float(value)
+    return number_of(value, where, "a finite number, 'inf' or '-inf'")
+
+
+def written_cut_off(value: float) -> float | str:
+    """A number for JSON, which has no infinity.
+
+    Examples
+    --------
+    >>> written_cut_off(0.5), written_cut_off(math.inf)
+    (0.5, 'inf')
+    """
+    if math.isfinite(value):
+        return value
+    return "inf" if value > 0.0 else "-inf"
 
 
 def wrong(where: str, found: Any, allowed: str) -> NoReturn:

@@ -82,6 +82,11 @@ class PerSegment(Rule, written_as="per_segment"):
         check_alike(parts)
         if any(rule.needs_segments for rule in parts):
             raise InputError("`rules`: a rule inside PerSegment must not look at segments itself")
+        if by == "top" and parts[0].value_columns:
+            raise InputError(
+                "`rules`: by top the largest score selects, so no rule may look at columns of "
+                f"values, got {list(parts[0].value_columns)}"
+            )
         if by == "top" and parts[0].score_columns != len(parts):
             raise InputError(
                 f"`rules`: by top there is one rule for each score column "
@@ -213,7 +218,7 @@ def check_alike(rules: tuple[Rule, ...]) -> None:
     TypeError
         If one is not a rule.
     ValueError
-        If there is none, or they differ in classes or score columns.
+        If there is none, or they differ in classes, score columns or columns of values.
     """
     if not rules:
         raise InputError("`rules`: at least one is needed")
@@ -232,6 +237,11 @@ def check_alike(rules: tuple[Rule, ...]) -> None:
             raise InputError(
                 f"`rules` must take the same score columns, got {first.score_columns} "
                 f"and {rule.score_columns} (None: one score a row)"
+            )
+        if rule.value_columns != first.value_columns:
+            raise InputError(
+                f"`rules` must look at the same columns of values, got {list(first.value_columns)} "
+                f"and {list(rule.value_columns)}"
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from setpoint.errors import InputError
 from setpoint.rules.base import Ints, Rule, plain_number
-from setpoint.rules.codec import number_of
+from setpoint.rules.codec import cut_off_of, number_of, written_cut_off
 from setpoint.rules.export.questions import (
     Answer,
     AtLeast,
@@ -88,17 +88,11 @@ class Threshold(Rule, written_as="threshold"):
         return self.width > 0.0 and math.isfinite(self.threshold)
 
     def _fields(self) -> dict[str, Any]:
-        t = self.threshold
-        written = t if math.isfinite(t) else ("inf" if t > 0.0 else "-inf")
-        return {"threshold": written, "width": self.width}
+        return {"threshold": written_cut_off(self.threshold), "width": self.width}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any], where: str) -> Threshold:
-        t = fields["threshold"]
-        if isinstance(t, str) and t in ("inf", "-inf"):
-            threshold = float(t)
-        else:
-            threshold = number_of(t, f"{where}.threshold", "a finite number, 'inf' or '-inf'")
+        threshold = cut_off_of(fields["threshold"], f"{where}.threshold")
         return cls(threshold, number_of(fields["width"], f"{where}.width"))
 
     def _positive(self, scores: Floats) -> Floats:

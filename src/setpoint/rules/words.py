@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 
-__all__ = ["ClassNames", "indented", "probabilities_in_words"]
+__all__ = ["DEFER", "ClassNames", "indented", "probabilities_in_words"]
+
+DEFER = "defer"
+"""The name of the answer that is not a class: the row is not decided."""
 
 SHORTEST, LONGEST = 4, 17
 """Significant digits: what a reader wants, and what tells any two float64 apart."""
@@ -21,7 +24,8 @@ class ClassNames:
     Parameters
     ----------
     classes : tuple of Label
-        The class labels by class index; in binary problems (negative, positive).
+        The class labels by class index; in binary problems (negative, positive). Of a
+        rule that may defer, the last one is "defer".
     score : str
         What the score is called, with its article.
 
@@ -43,6 +47,17 @@ class ClassNames:
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
             raise InputError(f"`classes`: at least two are needed, got {self.classes!r}")
+
+    @property
+    def defers(self) -> bool:
+        """Whether the last of three names or more is that of the rows that are not decided.
+
+        Examples
+        --------
+        >>> ClassNames(("no", "yes", "defer")).defers
+        True
+        """
+        return len(self.classes) > 2 and self.classes[-1] == DEFER
 
     def label(self, index: int) -> str:
         """Write the class as in a sentence."""

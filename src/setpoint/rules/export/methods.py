@@ -59,7 +59,8 @@ class Exportable(ABC):
         ----------
         score : str or sequence of str
             The column with the score; for a rule over several scores the columns, in
-            their order.
+            their order. A :class:`~setpoint.rules.ValueAware` rule takes those of the
+            probabilities, and finds its columns of values by their own names.
         dialect : str
             "ansi", "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "postgres",
             "redshift", "snowflake", "spark", "sqlite", "trino" or "tsql". "ansi" has no

@@ -20,6 +20,7 @@ class Names:
     Parameters
     ----------
     scores : tuple of str
+        With the columns of values behind them.
     columns : dict of str to str
         The table's name of every column that the rule looks at.
     draw : str or None
@@ -48,9 +49,10 @@ def names_of(
         kind_of(values, f"the values of {column!r} that the rule tells apart")
     labels = labels_of(questions, classes)
     kind_of(labels, "classes")
+    called = _columns(tuple(dict.fromkeys((*known, *questions.values))), columns)
     return Names(
-        _scores(questions, score),
-        _columns(tuple(known), columns),
+        (*_scores(questions, score), *(called[column] for column in questions.values)),
+        called,
         _draw(questions, hash_column),
         labels,
     )
@@ -107,10 +109,14 @@ def _scores(questions: Questions, score: Any) -> tuple[str, ...]:
                 f"`score`: the rule looks at one score, so name one column, got {score!r}"
             )
         return (_name(score, "score"),)
+    n -= len(questions.values)
+    beside = ""
+    if questions.values:
+        beside = f"; the columns {list(questions.values)} are named by `columns`"
     if isinstance(score, str) or not isinstance(score, Sequence) or len(score) != n:
         raise InputError(
             f"`score`: the rule looks at {n} score{'s' if n > 1 else ''}, so name as many columns, "
-            f"in a list in their order, got {score!r}"
+            f"in a list in their order, got {score!r}{beside}"
         )
     return tuple(_name(name, "score") for name in score)
 

@@ -171,6 +171,8 @@ class Questions:
         What the questions about columns distinguish.
     draws : bool
         Whether any row's decision depends on its draw.
+    values : tuple of str
+        The columns of the table that stand as the last of the scores.
     """
 
     answer: Answer
@@ -178,6 +180,7 @@ class Questions:
     score_columns: int | None
     segments: tuple[Key, ...]
     draws: bool
+    values: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, tuple[Label, ...]]:

@@ -54,15 +54,19 @@ class _Writer:
     def lines(self, name: str) -> Iterator[str]:
         """The function: what cannot be decided first."""
         n = self.questions.score_columns
-        columns = "columns" if self.questions.segments else "columns=None"
+        values = self.questions.values
+        columns = "columns" if self.questions.segments or values else "columns=None"
         u = "u" if self.questions.draws else "u=None"
         yield f"def {name}({'score' if n is None else 'scores'}, *, {columns}, {u}):"
         if n is None:
             yield from _number("score", "score != score")
         else:
-            given = ", ".join(f"s{i}" for i in range(n))
+            own = n - len(values)
+            given = ", ".join(f"s{i}" for i in range(own))
             most = repr(sys.float_info.max)
-            yield f"    {given}{',' if n == 1 else ''} = scores"
+            yield f"    {given}{',' if own == 1 else ''} = scores"
+            for i, column in enumerate(values, start=own):
+                yield f"    s{i} = columns[{column!r}]"
             for i in range(n):
                 yield from _number(f"s{i}", f"not -{most} <= s{i} <= {most}")
         if self.questions.draws:

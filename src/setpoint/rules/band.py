@@ -1,0 +1,139 @@
+"""Two cut-offs on one score: decide outside, defer in between."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from setpoint.errors import InputError
+from setpoint.rules.base import Ints, Rule, plain_number
+from setpoint.rules.codec import cut_off_of, written_cut_off
+from setpoint.rules.export.questions import (
+    Answer,
+    AtLeast,
+    Below,
+    Cases,
+    Condition,
+    Constant,
+    Number,
+    Score,
+)
+from setpoint.rules.words import LONGEST, ClassNames
+from setpoint.typing import Floats
+
+__all__ = ["Band"]
+
+_DEFER = 2
+"""The class index of the rows that are not decided."""
+
+
+@dataclass(frozen=True)
+class Band(Rule, written_as="band"):
+    """Decide 0 when the score is below `low`, 1 when it is at least `high`, and defer between.
+
+    Class 2 is the third answer: the row is deferred.
+
+    Parameters
+    ----------
+    low : float
+        ``-inf`` decides 0 for nobody, ``inf`` for everyone, whatever the score.
+    high : float
+        At least `low`; where both are equal, nobody is deferred. ``inf`` decides 1 for
+        nobody, ``-inf`` for everyone.
+
+    Raises
+    ------
+    TypeError
+        If either is not a number.
+    ValueError
+        If either is NaN, or `low` is larger than `high`.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Band, ClassNames
+    >>> rule = Band(0.3, 0.8)
+    >>> rule.decide([0.2, 0.3, 0.5, 0.8])
+    array([0, 2, 2, 1])
+    >>> rule.explain(ClassNames(("no", "yes", "defer")))
+    "predict 'yes' when the score is at least 0.8, 'no' when it is below 0.3, and defer in between"
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low, high = plain_number(self.low, "low"), plain_number(self.high, "high")
+        if low > high:
+            raise InputError(f"`low` must be at most `high` ({high!r}), got {low!r}")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def n_classes(self) -> int:
+        """Always 3: the two classes and the deferred rows."""
+        return 3
+
+    @property
+    def score_columns(self) -> None:
+        """Always None: one score a row."""
+        return None
+
+    def _fields(self) -> dict[str, Any]:
+        return {"low": written_cut_off(self.low), "high": written_cut_off(self.high)}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> Band:
+        low, high = (cut_off_of(fields[name], f"{where}.{name}") for name in ("low", "high"))
+        return cls(low, high)
+
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
+        if self.low == math.inf:
+            return np.zeros(len(scores), np.int64)
+        out = np.full(len(scores), _DEFER, np.int64)
+        out[scores < self.low] = 0
+        if self.high < math.inf:
+            out[scores >= self.high] = 1
+        return out
+
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
+        out = np.zeros((len(scores), self.n_classes))
+        out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
+        return out
+
+    def _answer(self, u: Number) -> Answer:
+        if math.isinf(self.low) and self.low == self.high:
+            return int(self.low < 0.0)
+        whens: list[tuple[Condition, Answer]] = []
+        if math.isfinite(self.high):
+            whens.append((AtLeast(Score(0), Constant(self.high)), 1))
+        if math.isfinite(self.low):
+            whens.append((Below(Score(0), Constant(self.low)), 0))
+        return Cases(tuple(whens), _DEFER) if whens else _DEFER
+
+    def _words(self, names: ClassNames, digits: int) -> str:
+        low, high = self.low, self.high
+        if low == high:
+            return self._words_without_deferred(names, digits)
+        if low == -math.inf and high == math.inf:
+            return "defer everyone"
+        texts = [f"{value:.{digits}g}" for value in (low, high)]
+        while texts[0] == texts[1] and digits < LONGEST:
+            digits += 1
+            texts = [f"{value:.{digits}g}" for value in (low, high)]
+        if high == math.inf:
+            return f"predict {names.label(0)} when {names.score} is below {texts[0]}, else defer"
+        one = f"predict {names.label(1)} when {names.score} is at least {texts[1]}"
+        if low == -math.inf:
+            return f"{one}, else defer"
+        return f"{one}, {names.label(0)} when it is below {texts[0]}, and defer in between"
+
+    def _words_without_deferred(self, names: ClassNames, digits: int) -> str:
+        if math.isinf(self.low):
+            return f"predict {names.label(int(self.low < 0.0))} for everyone"
+        return (
+            f"predict {names.label(1)} when {names.score} is at least {self.low:.{digits}g}, "
+            f"else {names.label(0)}, defer nobody"
+        )
