@@ -1,16 +1,17 @@
 """The vocabulary of goals, for ``from setpoint.metrics import *``.
 
-Every name but the four functions is an entry of the table in ``setpoint.goals.table``.
+Every name but the five functions is an entry of the table in ``setpoint.goals.table``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from setpoint.goals.capacity import at_most
 from setpoint.goals.expressions import log, maximum, minimum, sqrt
 from setpoint.goals.table import VOCABULARY
 
-__all__ = ["log", "maximum", "minimum", "sqrt", *VOCABULARY]  # noqa: PLE0604
+__all__ = ["at_most", "log", "maximum", "minimum", "sqrt", *VOCABULARY]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
+from setpoint.goals.arguments import ReadsArguments, kind_of_node
+from setpoint.goals.capacity import AT_MOST, at_most
 from setpoint.goals.constraints import Constraint, Relation
 from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
 from setpoint.goals.expressions import (
@@ -20,7 +22,6 @@ from setpoint.goals.expressions import (
     operand,
     signed_sum,
 )
-from setpoint.goals.populations import plain_label
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.source import CONFIDENCE, Source, fail
 from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown
@@ -35,7 +36,7 @@ _COMPARES = re.compile(r"[<>≥≤]|\bat\s+(?:least|most)\b", re.IGNORECASE)
 _POINT = "numbers have a decimal point, as in 0.9"
 T = TypeVar("T")
 
-_METHODS = (*REDUCERS, "on", "baseline")
+_METHODS = (*REDUCERS, "on", "weighted", "baseline")
 
 
 Parsed: TypeAlias = tuple[Literal["maximize", "minimize"], Expression, tuple[Constraint, ...]]
@@ -96,13 +97,15 @@ def _without_sense(text: str, word: str) -> str:
                 f"'maximize {wanted} subject to {bound}'"
             )
         return f"a goal says first which way: put 'maximize' or 'minimize' before {word!r}"
+    if word.lower() == "at_most":
+        return f"at_most is a constraint of its own {AT_MOST}"
     if word.lower() in (*ANSWERS, *ELSEWHERE):
         return f"unknown word {word!r}: {why_unknown(word)}"
     near = nearest(word.lower(), ["maximize", "minimize"])
     return f"a goal starts with 'maximize' or 'minimize', got {word or text[:10]!r} ({near})"
 
 
-class _Reader:
+class _Reader(ReadsArguments):
     """One part of the text, from Python's tree to expressions."""
 
     def __init__(self, source: Source, index: int) -> None:
@@ -156,6 +159,9 @@ class _Reader:
                 stack += reversed(node.values)
             elif isinstance(node, ast.Compare):
                 out += self.confident(node) if self.confidences(node) else self.comparison(node)
+            elif isinstance(node, ast.Call) and _is_at_most(node.func):
+                values, named = self.arguments(node)
+                out.append(self.build(node, partial(at_most, *values, **named)))
             elif isinstance(node, ast.BoolOp):
                 self.fail(node, "constraints are joined with 'and'; there is no 'or'")
             elif isinstance(node, ast.Constant):  # after the comma of "precision >= 0,9"
@@ -225,13 +231,18 @@ class _Reader:
             return self.metric(node)
         if isinstance(node, ast.Call):
             return self.call(node)
+        if isinstance(node, ast.Attribute) and node.attr == "decided":
+            target = self.expression(node.value)
+            return self.build(node, lambda: target.decided)
         if isinstance(node, ast.Attribute):
+            if node.attr not in _METHODS:
+                self.unknown_method(node, node.attr)
             self.fail(node, f"'.{node.attr}' is called: write .{node.attr}(...)")
         if isinstance(node, ast.Compare):
             self.fail(node, "a comparison stands alone, after 'subject to'")
         if isinstance(node, ast.Tuple):
             self.fail(node, f"constraints follow 'subject to'; {_POINT}")
-        return self.fail(node, f"{_kind(node)} has no meaning in a goal")
+        return self.fail(node, f"{kind_of_node(node)} has no meaning in a goal")
 
     def sum(self, node: ast.expr) -> Expression:
         # A sum of a thousand terms is a thousand levels deep on its left: walk it.
@@ -254,6 +265,8 @@ class _Reader:
         if found is None:
             if node.id in FUNCTIONS:
                 self.fail(node, f"{node.id!r} is a function: {node.id}(...)")
+            if _is_at_most(node):
+                self.fail(node, f"at_most is a constraint of its own {AT_MOST}")
             if node.id == "blackbox":
                 self.fail(node, 'a metric without a formula is blackbox("module:name")')
             why = why_unknown(node.id)
@@ -276,9 +289,10 @@ class _Reader:
             if function.id in ("max", "min"):
                 self.fail(node, f"write {function.id}imum(a, b), or x.{function.id}() for classes")
             found: Callable[..., Expression] = self.named(function)
+            values, named = self.arguments(node, of=str(found))
         else:
             found = self.expression(function)
-        values, named = self.arguments(node)
+            values, named = self.arguments(node)
         return self.build(node, lambda: found(*values, **named))
 
     def external(self, node: ast.Call) -> Expression:
@@ -289,60 +303,26 @@ class _Reader:
         name = names[0]
         return self.build(node, lambda: BlackBoxMetric(name))
 
+    def unknown_method(self, node: ast.expr, name: str) -> NoReturn:
+        self.fail(node, f"unknown word '.{name}' ({nearest(name, (*_METHODS, 'decided'))})")
+
     def method(self, node: ast.Call, function: ast.Attribute) -> Expression:
+        if function.attr == "decided":
+            self.fail(node, "'.decided' is not called: write accuracy.decided, without ()")
         if function.attr not in _METHODS:
-            self.fail(node, f"unknown word '.{function.attr}' ({nearest(function.attr, _METHODS)})")
+            self.unknown_method(node, function.attr)
         target = self.expression(function.value)
         values, named = self.arguments(node)
         if function.attr != "on" and named:
             self.fail(node, f".{function.attr} takes names of columns, no named arguments")
+        if function.attr == "weighted" and len(values) != 1:
+            self.fail(node, ".weighted takes the name of one column of numbers")
         bound: Callable[..., Expression] = getattr(target, function.attr)
         return self.build(node, lambda: bound(*values, **named))
 
-    def arguments(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        values = [self.argument(a) for a in node.args]
-        named: dict[str, Any] = {}
-        for keyword in node.keywords:
-            if keyword.arg is None or keyword.arg in named:
-                self.fail(keyword, "an argument is repeated or starred")
-            named[keyword.arg] = self.argument(keyword.value)
-        return values, named
 
-    def argument(self, node: ast.expr) -> Any:
-        """A label, or a dict of labels (or pairs of them) to labels."""
-        if not isinstance(node, ast.Dict):
-            return self.label(node)
-        out: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                self.fail(node, "a dict cannot hold **")
-            pair = key.elts if isinstance(key, ast.Tuple) and len(key.elts) == 2 else None
-            name = tuple(map(self.label, pair)) if pair else self.label(key)
-            if name in out:
-                self.fail(key, f"the key {name!r} is repeated")
-            out[name] = self.label(value)
-        return out
-
-    def label(self, node: ast.expr) -> Any:
-        """A label or a number; a bare name stands for its text."""
-        if isinstance(node, ast.Name):
-            return node.id
-        sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-        inner = node.operand if isinstance(node, ast.UnaryOp) and sign else node
-        value = inner.value if isinstance(inner, ast.Constant) else None
-        if isinstance(value, (str, bool)) and not sign:
-            return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
-        if isinstance(inner, ast.Constant) and inner.value is None:
-            self.fail(
-                node,
-                "None marks a missing value: fill such rows in, for example with 'unknown', and "
-                "name that",
-            )
-        return self.fail(
-            node, f"{_kind(node)} cannot stand here: a label, a number or a dict of them can"
-        )
+def _is_at_most(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id.lower() == "at_most"
 
 
 def _unread(code: str, message: str) -> str:
@@ -350,7 +330,3 @@ def _unread(code: str, message: str) -> str:
     if re.search(r"(?:^|\band|,)\s*[<>]=", code):
         return "the metric comes first, as in 'precision >= 0.9'"
     return f"cannot read this ({message})"
-
-
-def _kind(node: ast.expr) -> str:
-    return f"this ({type(node).__name__.lower()})"
