@@ -259,9 +259,12 @@ class Evidence(Coded):
         """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
         return self.rows.labelled_squares
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
-        """Two classes, no weights: from how many are accepted by stratum and true class."""
-        return self.rows.confusion_of_accepted(accepted)
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
+        """Two classes, no weights: from how many are accepted by stratum and true class.
+
+        Where rules may defer, `deferred` holds those that are.
+        """
+        return self.rows.confusion_of_accepted(accepted, deferred)
 
     def curve(self, segment: int) -> Curve:
         """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.

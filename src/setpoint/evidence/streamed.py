@@ -168,7 +168,7 @@ class StreamedEvidence(Coded):
         """
         raise InputError("rows with posteriors have no curve of cut-offs")
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
         """Posteriors have no cut-offs to accept by.
 
         Raises
