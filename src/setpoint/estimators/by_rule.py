@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError, InputTypeError
+from setpoint.estimators.batch import DecidesBatches
 from setpoint.estimators.notebook import ShowsReport
 from setpoint.goals.errors import GoalError, listed, nearest
 from setpoint.inputs.arrays import column_names, column_of
@@ -34,7 +35,7 @@ class UnknownGroupWarning(UserWarning):
     """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
 
 
-class DecidesByRule(ClassifierMixin, ShowsReport):
+class DecidesByRule(DecidesBatches, ClassifierMixin, ShowsReport):
     """Prediction and distribution for whatever has scores and a fitted rule."""
 
     rule_: Rule
@@ -107,6 +108,10 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         """Decide rows whose scores are known."""
         u = self._draws(X) if self.rule_.randomized else None
         codes = self.rule_.decide(scores, self._segments(X, sensitive_features), u)
+        return self._named(codes)
+
+    def _named(self, codes: NDArray[np.int64]) -> Array:
+        """The labels of what a rule decides."""
         return np.asarray(self.classes_[np.array(self._classes.order)[codes]])
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
