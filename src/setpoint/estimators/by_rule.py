@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError, InputTypeError
+from setpoint.estimators.batch import DecidesBatches
 from setpoint.estimators.notebook import ShowsReport
 from setpoint.evidence.columns import Column
 from setpoint.evidence.score_columns import beside
@@ -37,7 +38,7 @@ class UnknownGroupWarning(UserWarning):
     """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
 
 
-class DecidesByRule(ClassifierMixin, ShowsReport):
+class DecidesByRule(DecidesBatches, ClassifierMixin, ShowsReport):
     """Prediction and distribution for whatever has scores and a fitted rule."""
 
     rule_: Rule
@@ -111,7 +112,7 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         u = self._draws(X) if self.rule_.randomized else None
         scores = self._beside_values(X, scores, sensitive_features)
         codes = self.rule_.decide(scores, self._segments(X, sensitive_features), u)
-        return self._labels_of(codes)
+        return self._named(codes)
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
         """The probability with which the rule decides each class.
@@ -158,8 +159,8 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
         """Whether the rule may leave rows undecided."""
         return bool(self.rule_.n_classes > len(self.classes_))
 
-    def _labels_of(self, codes: NDArray[np.int64]) -> Array:
-        """Decisions as labels; what is deferred has a label of its own."""
+    def _named(self, codes: NDArray[np.int64]) -> Array:
+        """The labels of what a rule decides; what is deferred has a label of its own."""
         known = self.classes_[np.array(self._classes.order)]
         if not self._defers:
             return np.asarray(known[codes])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -137,8 +137,17 @@ class TableModel:
         """
         return self.decided(self.frame(table))
 
-    def decided(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The same for rows that :meth:`frame` made."""
+    def decided(
+        self, X: pd.DataFrame, capacity: Callable[[NDArray[np.float64], Array], Array] | None = None
+    ) -> pd.DataFrame:
+        """The same for rows that :meth:`frame` made.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame
+        capacity : callable, optional
+            From the scores of the rule and the decisions to those that there is room for.
+        """
         clf = self.classifier
         labels = np.asarray(clf.classes_).tolist()
         # The model is asked once where the rule goes by the posteriors that are written.
@@ -146,7 +155,10 @@ class TableModel:
         scores = None if posteriors is None else clf._scores_by_posteriors(posteriors)
         if scores is None:
             scores = clf._scores(X)
-        out: dict[str, Array] = {"prediction": clf._decided(X, scores)}
+        decisions = clf._decided(X, scores)
+        if capacity is not None:
+            decisions = capacity(scores, decisions)
+        out: dict[str, Array] = {"prediction": decisions}
         if len(labels) > 2:
             shown = clf.decision_function(X) if posteriors is None else posteriors
             out |= {f"score_{label}": shown[:, i] for i, label in enumerate(labels)}
