@@ -39,6 +39,9 @@ class DecidesBatches:
         def _draws_of(
             self, X: Any, key: int, names: list[str] | None
         ) -> NDArray[np.float64] | None: ...
+        def _beside_values(
+            self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None
+        ) -> NDArray[np.float64]: ...
         def _named(self, codes: NDArray[np.int64]) -> Array: ...
 
     def decide_batch(
@@ -119,6 +122,7 @@ class DecidesBatches:
         sensitive_features: Any = None,
     ) -> Array:
         """Decide a batch whose scores are known."""
+        scores = self._beside_values(X, scores, sensitive_features)
         segments = self._segments(X, sensitive_features)
         decided = self.rule_.decide(scores, segments)
         accepted = decided == code

@@ -106,7 +106,8 @@ class Room:
         if n == n_kept:
             return
         where, least = f" in each group of {self.by}" if self.by is not None else "", ""
-        if self.by is None and not clf.rule_.needs_segments:
+        one_score = clf.rule_.score_columns is None and not clf.rule_.needs_segments
+        if self.by is None and one_score:
             least = f", with a score of at least {decided['score'].to_numpy()[kept].min():.6g}"
         lost = ""
         if clf.goal_report_.constraints:
