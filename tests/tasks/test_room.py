@@ -75,7 +75,7 @@ def test_room_in_each_group(model, free):
             assert kept[here].sum() == min(most, accepted[here].sum())
         assert any("best in each group of city keep that" in note for note in decided.notes)
     with pytest.raises(InputError, match=f"`at_most` has no number for .*{names[-1]}"):
-        predict_table(model, NEW, at_most={name: 1 for name in names[:-1]}, by="city")
+        predict_table(model, NEW, at_most=dict.fromkeys(names[:-1], 1), by="city")
 
 
 def test_groups_need_not_be_columns_of_the_model_nor_text(model, free):
@@ -85,7 +85,7 @@ def test_groups_need_not_be_columns_of_the_model_nor_text(model, free):
     kept = kept_of(predict_table(model, more, at_most={"True": 1, "False": 2}, by="late"))
     assert [kept[more["late"] == i].sum() for i in (True, False)] == [1, 2]
     gone = more.assign(desk=more["desk"].where(more["desk"] == 0))
-    with pytest.raises(InputError, match="`by` has .* missing values, the first at row 1"):
+    with pytest.raises(InputError, match=r"`by` has .* missing values, the first at row 1"):
         predict_table(model, gone, at_most=4, by="desk")
 
 

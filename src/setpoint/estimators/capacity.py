@@ -73,7 +73,7 @@ class Capacity:
 
     Examples
     --------
-    >>> room = Capacity.of({"north": 1, "south": 5}, 3, ["north", "north", "south"])
+    >>> room = Capacity.of({"north": 1, "south": 3}, 3, ["north", "north", "south"])
     >>> score = np.array([0.7, 0.9, 0.2])
     >>> room.best(np.array([True, True, True]), [score], lambda: np.zeros(3))
     array([False,  True,  True])

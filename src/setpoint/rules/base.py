@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
@@ -18,13 +18,14 @@ from setpoint.goals.populations import Key
 from setpoint.rules import codec
 from setpoint.rules.export.methods import Exportable
 from setpoint.rules.export.questions import Answer, Draw, Number, Questions, as_chance
+from setpoint.rules.ranking import Ranks
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.words import LONGEST, SHORTEST, ClassNames
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Ints", "Rule", "plain_number"]
 
-Ints: TypeAlias = NDArray[np.int64]
+Ints: TypeAlias = Codes
 
 
 def plain_number(value: Any, what: str) -> float:
@@ -57,7 +58,7 @@ def plain_number(value: Any, what: str) -> float:
     return number
 
 
-class Rule(Exportable):
+class Rule(Ranks, Exportable):
     """Decides from scores: small immutable data that knows neither goal nor rows.
 
     Rules compare by value, hash and pickle. Class index 1 is the positive class of
@@ -180,77 +181,6 @@ class Rule(Exportable):
         """
         s = self._checked_scores(scores)
         return self._distribution(s, self._checked_segments(segments, len(s)))
-
-    def margins(
-        self, scores: ArrayLike, segments: ArrayLike | None = None, code: int = 1
-    ) -> Floats:
-        """Return by how much a class leads in each row: the order in which its rows are best.
-
-        In the units of the scores. Of a threshold the score less the threshold, of each segment
-        its own; of an argmax the total of the class less the largest other total. No row for
-        which the class is decided has a margin below 0.
-
-        Parameters
-        ----------
-        scores, segments
-            As in `decide`.
-        code : int
-            The class.
-
-        Returns
-        -------
-        float64 array, (N,)
-            Infinite where the rule decides without looking at the score.
-
-        Raises
-        ------
-        ValueError
-            As in `decide`; if the rule draws, or there is no such class.
-
-        Examples
-        --------
-        >>> from setpoint.rules import Argmax, Threshold
-        >>> Threshold(0.5).margins([0.25, 0.5, 0.75])
-        array([-0.25,  0.  ,  0.25])
-        >>> Argmax.weighted([1, 2, 4]).margins([[0.5, 0.25, 0.25]], code=2)
-        array([0.5])
-        """
-        s = self._checked_scores(scores)
-        codes = self._checked_segments(segments, len(s))
-        self._check_ranks(code)
-        return self._margins(s, codes, code)
-
-    def decide_without(
-        self, scores: ArrayLike, segments: ArrayLike | None = None, code: int = 1
-    ) -> Ints:
-        """Decide for the best class but one: what rows get that this class has no room for.
-
-        Parameters
-        ----------
-        scores, segments, code
-            As in `margins`.
-
-        Returns
-        -------
-        int64 array, (N,)
-
-        Raises
-        ------
-        ValueError
-            As in `margins`.
-
-        Examples
-        --------
-        >>> from setpoint.rules import Argmax, Threshold
-        >>> Threshold(0.5).decide_without([0.25, 0.75])
-        array([0, 0])
-        >>> Argmax.weighted([1, 2, 4]).decide_without([[0.5, 0.3, 0.2]], code=2)
-        array([1])
-        """
-        s = self._checked_scores(scores)
-        codes = self._checked_segments(segments, len(s))
-        self._check_ranks(code)
-        return self._decide_without(s, codes, code)
 
     def segment_codes(self, columns: Mapping[str, Column | ArrayLike]) -> Ints:
         """Each row's segment code, -1 where unseen; see :func:`setpoint.rules.segment_codes`.
@@ -381,18 +311,6 @@ class Rule(Exportable):
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         """`distribution` on checked arrays."""
 
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
-        """`margins` on checked arrays."""
-        raise InputError(f"a rule of type {type(self).__name__} does not say which rows are best")
-
-    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
-        """`decide_without` on checked arrays."""
-        if self.n_classes > 2:
-            raise InputError(
-                f"a rule of type {type(self).__name__} does not say which class comes next"
-            )
-        return np.full(len(scores), 1 - code, dtype=np.int64)
-
     @abstractmethod
     def _words(self, names: ClassNames, digits: int) -> str:
         """`explain` with the digits chosen."""
@@ -428,12 +346,6 @@ class Rule(Exportable):
             yield self
         for rule in self.children:
             yield from rule._leaves()
-
-    def _check_ranks(self, code: int) -> None:
-        if self.randomized:
-            raise InputError("this rule draws, so that no order of the rows says which are best")
-        if not 0 <= code < self.n_classes:
-            raise InputError(f"`code` is 0 to {self.n_classes - 1}, got {code!r}")
 
     def _checked_scores(self, scores: ArrayLike) -> Floats:
         s = np.asarray(scores, dtype=np.float64)
