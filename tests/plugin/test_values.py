@@ -110,7 +110,7 @@ def decisions(evidence: Evidence, rule: Rule):
 
 @pytest.mark.parametrize("seed", range(N_PROBLEMS))
 def test_draws_reach_what_a_variable_a_row_does(seed):
-    r, goal, gains, rows, evidence = problem(seed, 40)
+    _, goal, gains, rows, evidence = problem(seed, 40)
     A, b = [a for a, _ in rows] or None, [b for _, b in rows] or None
     lp = linprog(-gains, A_ub=A, b_ub=b, bounds=(0.0, 1.0))
     options = Options.of("auto", evidence="soft", randomized=True)
