@@ -82,7 +82,8 @@ def bands_near(pairs: CutoffPairs, program: Program, mixed: Optimum) -> Optimum:
     best = Optimum((), np.zeros(pairs.d), -INF, status="feasible")
     for choice in [*pairs.constants(), *_picked(mixed.choice)]:
         best = _better(best, measure(pairs, program, choice, "feasible", _METHOD))
-    best = _better(best, best_near(pairs, program, mixed.choice))
+    if not best.is_feasible or pairs.n_blocks > 1:
+        best = _better(best, best_near(pairs, program, mixed.choice))
     if not best.is_feasible:
         near = [{int(c[0]): 1.0} for c in _near(pairs, mixed.choice, 1)]
         choice, _ = _descent(pairs, program, near)

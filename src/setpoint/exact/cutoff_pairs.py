@@ -118,8 +118,7 @@ class PairSegment:
 
     def best(self, slopes: Floats) -> tuple[int, float]:
         """The first pair of the window with the largest ``slopes @ features``, and that."""
-        rejected, accepted, deferred = slopes @ self._weights
-        high, low = accepted - deferred, deferred - rejected
+        const, high, low = self.terms(slopes)
         counts = self.curve.counts
         a, b, c, e = self.window
         if b - a + e - c == 2 * (self.curve.n_cutoffs - 1) and len(self.curve.kinds) <= 2:
@@ -131,7 +130,12 @@ class PairSegment:
                 i, j, value = best_in_order(counts, high, low, a, b, c, e)
         else:
             i, j, value = best_in_order(counts, high, low, a, b, c, e)
-        return self.number(int(i), int(j)), float(value + rejected @ self.totals)
+        return self.number(int(i), int(j)), float(value + const)
+
+    def terms(self, slopes: Floats) -> tuple[float, Floats, Floats]:
+        """``slopes @ features`` as a constant and forms (K,) over the counts of either cut-off."""
+        rejected, accepted, deferred = slopes @ self._weights
+        return float(rejected @ self.totals), accepted - deferred, deferred - rejected
 
     @cached_property
     def _on_hull(self) -> Floats:

@@ -9,13 +9,14 @@ from typing import Literal
 
 from setpoint.evidence import Counted
 from setpoint.exact.bands import MOST_PAIRS, bands_near, every_band, nearest_bands
+from setpoint.exact.closing import closed_by_multipliers
 from setpoint.exact.cutoff_pairs import CutoffPairs
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.infeasibility import explain
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import blame_of, nearest_mixture
 from setpoint.search.optimum import Optimum
@@ -103,8 +104,9 @@ def find_bands(
         if not every.is_feasible:
             raise NoRuleError(True, _mixture_exists(pairs, program))
         return _fixed(every, every.value, among_all=False)
+    master = Master(pairs)
     try:
-        mixed = best_mixture(pairs, program)
+        mixed = best_mixture(pairs, program, master=master)
     except (InfeasibleMasterError, UnfinishedError) as error:
         if every is not None and every.is_feasible:
             # On the edge of what linear programs can tell; trying counts exactly.
@@ -127,6 +129,8 @@ def find_bands(
         if not fixed.is_feasible:
             near = nearest_bands(pairs, program)
             fixed = replace(near, status="feasible") if near.is_feasible else fixed
+        if fixed.is_feasible and mixed.status != "stationary" and limits is not None:
+            fixed = closed_by_multipliers(pairs, program, master, fixed, mixed.bound)
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:

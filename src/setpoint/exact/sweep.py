@@ -22,7 +22,7 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["least_violation", "sweep"]
+__all__ = ["least_violation", "simple_bounds", "sweep"]
 
 INF = float("inf")
 _FEW = 4
@@ -53,7 +53,7 @@ def sweep(
     cuts.limits.call()
     extra = np.zeros(cuts.d) if rest is None else rest
     tie = _youden(segment)
-    bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
+    bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
     found = [segment.rows.fraction(x, extra) for x in (objective, *(b[0] for b in bounds))]
     known = [x for x in found if x is not None]
     if len(known) < len(found):
@@ -70,10 +70,10 @@ def sweep(
     return best_of(counts, ratios, tiebreak=tie)
 
 
-def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:
+def simple_bounds(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:
     """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
     if isinstance(x, Min if sign > 0 else Max):
-        return [b for c in x.children for b in _simple(c, k, sign)]
+        return [b for c in x.children for b in simple_bounds(c, k, sign)]
     if isinstance(x, Absolute) and sign < 0:
         return [(x.children[0], k, -1.0), (x.children[0], -k, 1.0)]
     if isinstance(x, MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
@@ -82,7 +82,7 @@ def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, 
             return [(a.plus(b.scaled(-1.0)), k, -1.0) for a, b in permutations(affine, 2)]
     if isinstance(x, WeightedSum) and len(x.children) == 1:
         coef = x.coefs[0]
-        return _simple(x.children[0], k / coef, sign if coef > 0 else -sign)
+        return simple_bounds(x.children[0], k / coef, sign if coef > 0 else -sign)
     return [(x, k, sign)]
 
 
