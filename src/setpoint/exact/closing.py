@@ -33,9 +33,9 @@ from setpoint.typing import Floats
 __all__ = ["closed_by_multipliers"]
 
 INF = float("inf")
-_ROUNDS, _PRICINGS = 6, 50
+_ROUNDS, _PRICINGS, _HALVED = 6, 50, 12
 _MOST_TRIED = 1_000_000
-_MOST_SUMS = 200_000_000
+_MOST_SUMS = 50_000_000
 """Sums of two cut-offs that one pass over pairs may look at."""
 _ROUNDING = 1e-12
 _METHOD = "pairs of cut-offs that the multipliers of the best mixture leave"
@@ -122,6 +122,8 @@ def _tried(
         if found is not None:
             return found, True
     lists, within = _lists(pairs, least.slopes, priced.values, deficit)
+    if not lists:
+        return best, False
     named, _ = best_combination(pairs, program, lists, best.value)
     if named is not None:
         found = measure(pairs, program, named, "feasible", _METHOD)
@@ -139,11 +141,11 @@ def _lists(
 ) -> tuple[list[NDArray[np.int64]], float]:
     """For each segment the pairs that fall short by no more than a deficit, and that deficit.
 
-    The one asked for, or one at which all combinations can be tried.
+    The one asked for, or one at which all combinations can be tried; no lists where there is none.
     """
     most = max(int(_MOST_TRIED ** (1.0 / pairs.n_blocks)), 1)
     within = deficit
-    while True:
+    for _ in range(_HALVED):
         lists = [
             _within(s, slopes, float(t) - within, most if pairs.n_blocks > 1 else _MOST_TRIED)
             for s, t in zip(pairs.segments, tops, strict=True)
@@ -151,6 +153,7 @@ def _lists(
         if all(x is not None for x in lists):
             return [x for x in lists if x is not None], within
         within *= 0.5
+    return [], 0.0
 
 
 def _within(
@@ -178,7 +181,8 @@ def _cutoffs_left(
     """
     a, b, c, e = segment.window
     const, high, low = segment.terms(slopes)
-    first, second = high @ segment.curve.counts[:, a : b + 1], low @ segment.curve.counts[:, c : e + 1]
+    counts = segment.curve.counts
+    first, second = high @ counts[:, a : b + 1], low @ counts[:, c : e + 1]
     second += const - least
     kept_first = np.flatnonzero(first + second.max() >= 0.0)
     kept_second = np.flatnonzero(second + first.max() >= 0.0)
@@ -212,7 +216,10 @@ def _one_segment(
         const, high, low = segment.terms(slopes)
         firsts.append(high @ segment.curve.counts[:, i])
         seconds.append(low @ segment.curve.counts[:, j] + (const + x.const))
-    sums = np.array(firsts), np.array(seconds)
+    # From the cut-offs that promise most on: once a good pair is known, the others end soon.
+    order = np.argsort(-firsts[1], kind="stable")
+    i = i[order]
+    sums = np.ascontiguousarray(np.array(firsts)[:, order]), np.array(seconds)
     gain = _ROUNDING * (1.0 + abs(best.value))
     high, low, looked = rising_pairs(*sums, i, j, gain, rising, _MOST_TRIED, _MOST_SUMS)
     if looked > _MOST_SUMS or len(high) > _MOST_TRIED:

@@ -139,7 +139,17 @@ def rising_pairs(
     """
     high, low = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     n, looked, least = 0, 0, gain
+    n_sums = first.shape[0]
+    most_of = np.full(n_sums, -np.inf)
+    for r in range(n_sums):
+        for b in range(j.size):
+            most_of[r] = max(most_of[r], second[r, b])
     for a in range(i.size):
+        hopeless = first[1, a] + most_of[1] < least
+        for r in range(2, n_sums):
+            hopeless |= first[r, a] + most_of[r] < 0.0
+        if hopeless:
+            continue
         for b in range(j.size):
             if first[0, a] + second[0, b] < 0.0 or n > most or looked > most_sums:
                 break
@@ -150,13 +160,15 @@ def rising_pairs(
             if value < least:
                 continue
             met = True
-            for r in range(2, first.shape[0]):
+            for r in range(2, n_sums):
                 met &= first[r, a] + second[r, b] >= 0.0
             if met:
                 high[n], low[n] = i[a], j[b]
                 n += 1
                 if rising:
                     least = value + gain
+                    if first[1, a] + most_of[1] < least:
+                        break
         if n > most or looked > most_sums:
             break
     return high[:n].copy(), low[:n].copy(), looked
