@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from setpoint.evidence import Counted
-from setpoint.exact.bands import MOST_PAIRS, bands_near, every_band, nearest_bands
+from setpoint.exact.bands import FEW_PAIRS, MOST_PAIRS, bands_near, every_band, nearest_bands
 from setpoint.exact.closing import closed_by_multipliers
 from setpoint.exact.cutoff_pairs import CutoffPairs
 from setpoint.goals.errors import ShapeError
@@ -99,7 +99,10 @@ def find_bands(
     ShapeError
         If the goal's shape is not one that an exact method takes.
     """
-    every = None if randomized is True else every_band(pairs, program)
+    shape = program.score.shape
+    boundless = not (shape.concave or shape.quasiconcave)
+    most = MOST_PAIRS if boundless else FEW_PAIRS
+    every = None if randomized is True else every_band(pairs, program, most)
     if randomized is False and every is not None:
         if not every.is_feasible:
             raise NoRuleError(True, _mixture_exists(pairs, program))
@@ -131,6 +134,8 @@ def find_bands(
             fixed = replace(near, status="feasible") if near.is_feasible else fixed
         if fixed.is_feasible and mixed.status != "stationary" and limits is not None:
             fixed = closed_by_multipliers(pairs, program, master, fixed, mixed.bound)
+        if fixed.status != "optimal":
+            fixed = every_band(pairs, program, MOST_PAIRS) or fixed
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
@@ -147,7 +152,7 @@ def _against_bands(pairs: CutoffPairs, program: Program, mixed: Optimum) -> Opti
     """What ended at a stationary point, or the best rule without draws where it is better."""
     if mixed.status != "stationary":
         return mixed
-    fixed = every_band(pairs, program) or bands_near(pairs, program, mixed)
+    fixed = every_band(pairs, program, MOST_PAIRS) or bands_near(pairs, program, mixed)
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
     return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
