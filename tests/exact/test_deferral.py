@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from setpoint import InfeasibleError, solve
+from setpoint import InfeasibleError, frontier, solve
+from setpoint.evidence import Evidence
+from setpoint.evidence.codebook import DEFERRED
+from setpoint.goals.goal import as_goal
+from setpoint.search.outcome import ConstantGoalWarning
 
 TOL = 1e-9
 REJECT, ACCEPT, DEFER = 0, 1, 2
@@ -254,7 +258,7 @@ def test_what_multipliers_leave_holds_the_best_of_all_pairs(seed, monkeypatch):
     assert solution is not None, text
     value = float(objective.value(probabilities(solution, r, seen)))
     found = solution.report.certificate
-    assert 0.0 <= sense * (best - value) + 1e-9
+    assert sense * (best - value) + 1e-9 >= 0.0
     assert sense * (best - value) <= found.gap + 1e-9, text
     assert value == pytest.approx(best, abs=1e-9), text
 
@@ -322,3 +326,82 @@ def test_constants_and_counts():
         solution = solve("minimize deferral_rate subject to accuracy.decided >= 1", s, y)
     np.testing.assert_array_equal(solution.rule.decide(s), [0, 0, 2, 2, 1, 1])
     assert solution.report.objective.value == pytest.approx(2 / 6)
+
+
+def scored(n=400):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    return np.round(rng.normal(size=n) + 1.2 * y, 2), y
+
+
+def test_price_at_which_somebody_is_deferred():
+    s, y = scored()
+
+    def text(price):
+        return f"minimize cost({{(0,1):1,(1,0):1,(0,'defer'):{price},(1,'defer'):{price}}})"
+
+    with pytest.warns(ConstantGoalWarning, match="defers nobody: rows are deferred once") as got:
+        solve(text(0.9), s, y)
+    price = float(str(got[0].message).split(" costs ")[-1].split(" instead")[0])
+    assert 0.3 < price < 0.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConstantGoalWarning)
+        below = solve(text(price - 1e-3), s, y)
+    assert (below.rule.decide(s) == DEFER).any()
+    with pytest.warns(ConstantGoalWarning, match="defers nobody"):
+        above = solve(text(price + 1e-3), s, y)
+    assert not (above.rule.decide(s) == DEFER).any()
+
+
+def test_price_at_which_somebody_is_decided():
+    s, y = np.zeros(10), np.arange(10) % 2  # the score says nothing: a decision costs 0.5
+
+    def text(price):
+        return f"minimize cost({{(0,1):1,(1,0):1,(0,'defer'):{price},(1,'defer'):{price}}})"
+
+    with pytest.warns(ConstantGoalWarning, match="deferring everybody .* costs 0.5 instead of 0.2"):
+        solve(text(0.2), s, y)
+
+
+def test_bound_at_which_somebody_is_deferred():
+    s, y = scored()
+    with pytest.warns(ConstantGoalWarning, match="only with bounds stricter than accuracy"):
+        solve("minimize deferral_rate subject to accuracy.decided >= 0.6", s, y)
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.report.reporting.FewRowsWarning")
+def test_bound_at_which_somebody_is_decided():
+    s, y = np.zeros(10), np.arange(10) % 2
+    with pytest.warns(ConstantGoalWarning, match=r"as loose as error_rate.decided <= 0.5"):
+        solve("minimize deferral_rate subject to error_rate.decided <= 0.1", s, y)
+
+
+@pytest.mark.parametrize("decide_on", [None, ["sex"]])
+@pytest.mark.parametrize("randomized", [False, True, "auto"])
+def test_frontier_is_solved_at_each_bound(randomized, decide_on):
+    s, y = scored()
+    sex = np.random.default_rng(1).choice(["f", "m"], len(y))
+    goal = "minimize deferral_rate subject to accuracy.decided >= {}"
+    given = {"sensitive_features": {"sex": sex}, "decide_on": decide_on}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solution = solve(goal.format(0.9), s, y, **given)
+        evidence = evidence_of(goal.format(0.9), s, y, sex, decide_on)
+        found = frontier(evidence, goal.format(0.9), values=[0.8, 0.9], randomized=randomized)
+        assert len(frontier(evidence, goal.format(0.9), randomized=randomized).values) > 5
+    if randomized is False:
+        assert found.values[1] == pytest.approx(solution.report.objective.value, abs=1e-9)
+    else:
+        assert found.values[1] <= solution.report.objective.value + 1e-9
+    assert found.values[0] < found.values[1]
+
+
+def evidence_of(text, s, y, sex, decide_on):
+    return Evidence.from_arrays(
+        (0, 1, DEFERRED),
+        s,
+        y,
+        needs=as_goal(text).needs,
+        columns={"sex": sex},
+        decide_on=decide_on or (),
+    )

@@ -89,9 +89,7 @@ def closed_by_multipliers(
     return best
 
 
-def _bound_at(
-    pairs: CutoffPairs, program: Program, master: Master, value: float
-) -> _Bound | None:
+def _bound_at(pairs: CutoffPairs, program: Program, master: Master, value: float) -> _Bound | None:
     """Multipliers that bound all choices of a larger score than `value`; None for other shapes."""
     score, needed = program.score, value
     if isinstance(score, Ratio):
@@ -221,21 +219,21 @@ def _one_segment(
     i = i[order]
     sums = np.ascontiguousarray(np.array(firsts)[:, order]), np.array(seconds)
     gain = _ROUNDING * (1.0 + abs(best.value))
-    high, low, looked = rising_pairs(*sums, i, j, gain, rising, _MOST_TRIED, _MOST_SUMS)
-    if looked > _MOST_SUMS or len(high) > _MOST_TRIED:
+    above, below, looked = rising_pairs(*sums, i, j, gain, rising, _MOST_TRIED, _MOST_SUMS)
+    if looked > _MOST_SUMS or len(above) > _MOST_TRIED:
         return None
     if rising:
-        for k in range(len(high) - 1, -1, -1):
-            at = segment.number(int(high[k]), int(low[k]))
+        for k in range(len(above) - 1, -1, -1):
+            at = segment.number(int(above[k]), int(below[k]))
             found = measure(pairs, program, [{at: 1.0}], "feasible", _METHOD)
             if found.is_feasible:
-                if k < len(high) - 1:  # the last ones only seemed to meet the goal
+                if k < len(above) - 1:  # the last ones only seemed to meet the goal
                     return None
                 return replace(found, bound=best.bound) if found.value > best.value else best
-        return best if not len(high) else None
-    if not len(high):
+        return best if not len(above) else None
+    if not len(above):
         return best
-    numbers = np.sort(high * segment.curve.n_cutoffs + low)
+    numbers = np.sort(above * segment.curve.n_cutoffs + below)
     named, _ = best_combination(pairs, program, [numbers], best.value)
     if named is None:
         return best

@@ -11,6 +11,7 @@ from setpoint.evidence import Counted
 from setpoint.exact.bands import FEW_PAIRS, MOST_PAIRS, bands_near, every_band, nearest_bands
 from setpoint.exact.closing import closed_by_multipliers
 from setpoint.exact.cutoff_pairs import CutoffPairs
+from setpoint.exact.deferral_warning import warn_deferral
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
@@ -27,7 +28,6 @@ from setpoint.search.outcome import (
     Randomized,
     nearest_outcome,
     outcome_of,
-    warn_constant,
 )
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
@@ -79,7 +79,7 @@ def solve_deferring(
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(pairs, program))
     outcome = outcome_of(pairs, program, found, proved=SAME * (1 + abs(found.value)))
-    warn_constant(pairs, program, outcome)
+    warn_deferral(pairs, program, outcome)
     return outcome
 
 

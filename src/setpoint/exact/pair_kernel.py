@@ -60,9 +60,9 @@ def best_in_order(
     return best_i, best_j, best
 
 
-def best_of_points(counts: Floats, slopes: Floats) -> NDArray[np.int64]:
+def best_of_points(counts: Floats, slopes: Floats) -> int:
     """The first column of `counts` (K, m) with the largest ``slopes @ column``."""
-    return np.argmax(slopes @ counts)
+    return int(np.argmax(slopes @ counts))
 
 
 @kernel(plain=True)

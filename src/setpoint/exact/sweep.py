@@ -8,7 +8,7 @@ import numpy as np
 
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
-from setpoint.exact.cutoff_set import CutoffSet, Segment
+from setpoint.exact.cutoff_set import Segment
 from setpoint.program.functions import (
     Absolute,
     Affine,
@@ -19,6 +19,7 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.program import Program, ProgramConstraint
+from setpoint.search.achievable_set import AchievableSet
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
@@ -30,7 +31,7 @@ _FEW = 4
 
 
 def sweep(
-    cuts: CutoffSet,
+    cuts: AchievableSet,
     segment: Segment,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
@@ -42,7 +43,8 @@ def sweep(
 
     Parameters
     ----------
-    cuts : CutoffSet
+    cuts : AchievableSet
+        For its limits and the number of features.
     segment : Segment
     objective : Bound
         To be maximised.
@@ -70,7 +72,9 @@ def sweep(
     return best_of(counts, ratios, tiebreak=tie)
 
 
-def simple_bounds(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:
+def simple_bounds(
+    x: RateFunction, k: float, sign: float
+) -> list[tuple[RateFunction, float, float]]:
     """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
     if isinstance(x, Min if sign > 0 else Max):
         return [b for c in x.children for b in simple_bounds(c, k, sign)]
