@@ -94,11 +94,11 @@ TWO_VALUED = {
     "tp", "fp", "fn", "tn", "recall", "specificity", "false_positive_rate", "false_negative_rate",
     "predicted_rate", "prior", "accuracy", "error_rate", "precision", "negative_predictive_value",
     "f1", "jaccard", "fbeta(1)", "churn", "wins", "losses", "win_loss_ratio",
-    "micro_f1(default='no')", "cost({('no', 'yes'): 3})", "confusion_rate('no', 'yes')",
+    "micro_f1(default='no')", "profit(fp=-1)", "deferral_rate", "value({('no', 'yes'): 3})", "cost({('no', 'yes'): 3})", "confusion_rate('no', 'yes')",
 }  # fmt: skip
 # Wins are among labelled rows and changes among all, so their ratio is not one of shares.
 MORE = {
-    "win_change_ratio",
+    "win_change_ratio", "profit(tp=2, fp=-1)",
     "fbeta(2)", "balanced_accuracy", "g_mean", "h_mean", "q_mean", "min_recall", "macro_precision",
     "macro_f1", "mcc", "prior_divergence", "cost({('no', 'yes'): 3, ('yes', 'no'): 1})",
     "recall + specificity", "recall / specificity", "log(recall)", "recall.difference(g)",
