@@ -55,7 +55,7 @@ def cut_ranked(space: Achievable, program: Program, start: int) -> int:
 def _totals(atom: Tensor | Weighted, segment: int, columns: Floats) -> Floats:
     """What the argmax is taken of (N, n)."""
     if isinstance(atom, Weighted):
-        return columns[:, : atom.W.shape[1]] * atom.W[segment] - atom.B[segment]
+        return np.asarray(columns[:, : atom.W.shape[1]] * atom.W[segment] - atom.B[segment])
     return np.asarray(columns @ atom.G[segment])
 
 
