@@ -42,6 +42,9 @@ _NAMES = {
     "tn": "true negatives",
     "min_recall": "recall of the worst class",
     "cost": "mean cost",
+    "profit": "mean profit",
+    "value": "mean value",
+    "deferral_rate": "share of rows deferred",
 }
 
 _AIMS = {
@@ -55,6 +58,9 @@ _AIMS = {
     ("minimize", "error_rate"): "Decide wrong as seldom as possible",
     ("minimize", "churn"): "Differ from the deployed model as seldom as possible",
     ("minimize", "cost"): "Make the mean cost of a decision as low as possible",
+    ("maximize", "profit"): "Make the mean profit of a decision as high as possible",
+    ("maximize", "value"): "Make the mean value of a decision as high as possible",
+    ("minimize", "deferral_rate"): "Leave as few rows as possible to a person",
 }
 
 _LONGEST = 700
@@ -189,6 +195,8 @@ def _aim(goal: Goal, positive: Label | None) -> str:
     x = goal.objective
     if not isinstance(x, Metric) or (goal.sense, x.name) not in _AIMS:
         return ""
+    if x.population.measure is not None or x.only_decided:
+        return ""
     return _AIMS[goal.sense, x.name].format(cases=cases(positive if x.label is None else x.label))
 
 
@@ -206,6 +214,10 @@ def _metric(x: Metric) -> str:
         words = _name(x.name)
     if x.label is not None:
         words += f" of {x.label}" if _is_word(x.label) else f" of class {x.label}"
+    if x.population.measure is not None:
+        words += f" weighted by {column_in_words(x.population.measure)}"
+    if x.only_decided:
+        words += " of the rows decided"
     return words + _population(x.population)
 
 
