@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from setpoint import load_model
-from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
+from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold, ValueAware
 from setpoint.tables import read_table
 
 SEX = ((("sex", "f"),), (("sex", "m"),))
@@ -95,6 +95,15 @@ def test_a_rule_that_draws_needs_a_column(run, rule_file):
     done = run("export", path, "--format", "sql", "--hash-column", "u", "--dialect", "sqlite")
     frame = pd.DataFrame({"score": [0.5, 0.5, 0.9], "u": [0.4, 0.6, 0.9]})
     assert decided_by_sql(done.stdout, frame) == [1, 0, 1]
+
+
+def test_columns_of_values_keep_their_names(run, rule_file):
+    path = rule_file(ValueAware(["amount"], Argmax(np.eye(4)[:, [0, 3]], [3.0, 0.0])))
+    args = ("--format", "sql", "--dialect", "sqlite", "--score", "p", "--score", "q")
+    frame = pd.DataFrame({"p": [0.5, 0.5], "q": [0.5, 0.5], "amount": [2.0, 8.0]})
+    assert decided_by_sql(run("export", path, *args).stdout, frame) == [0, 1]
+    renamed = run("export", path, *args, "--column", "amount=sum").stdout
+    assert decided_by_sql(renamed, frame.rename(columns={"amount": "sum"})) == [0, 1]
 
 
 def test_what_is_wrong_is_named(run, rule_file, tmp_path):

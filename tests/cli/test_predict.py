@@ -176,7 +176,6 @@ def test_a_file_for_a_spreadsheet(run, folder, model, tmp_path):
         (("--excel", "--json"), "--excel is for CSV, and the output is .jsonl"),
         (("--at-most", "5", "-o", "out/"), "--at-most is for one table"),
         (("--adapt", "-o", "out/"), "--adapt is for one table"),
-        (("--at-most", "-1"), "-1 is not in the range x>=0"),
     ],
 )
 def test_options_of_one_table(run, folder, model, tmp_path, monkeypatch, more, words):
@@ -185,9 +184,3 @@ def test_options_of_one_table(run, folder, model, tmp_path, monkeypatch, more, w
     assert done.exit_code == 1
     assert words in done.stderr
     assert not list(tmp_path.iterdir())
-
-
-def test_at_most_so_many(run, folder, model):
-    done = run("predict", model, folder / "new.csv", "--at-most", "7")
-    assert done.stdout.count("\n1,") == 7
-    assert "and the 7 with the highest scores keep that" in done.stderr

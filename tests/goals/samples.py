@@ -9,6 +9,7 @@ from setpoint.evidence.strata import Stratum
 from setpoint.goals import Goal, GoalError
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import apply
+from setpoint.goals.linear import LinearForm
 from setpoint.goals.populations import Other
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE, VOCABULARY
@@ -159,6 +160,11 @@ class Random:
     def label(self):
         return self.r.choice(LABELS)
 
+    def form(self):
+        """What a row is worth: a number, or a linear form in columns of any name."""
+        columns = self.r.sample(NAMES, self.r.randint(0, 3))
+        return LinearForm.build({c: float(self.number()) for c in columns}, float(self.number()))
+
     def metric(self):
         r = self.r
         name = r.choice(list(TABLE))
@@ -169,8 +175,13 @@ class Random:
             found = found(r.choice([0.5, 1, 2, 2.0, 1e-3]))
         elif name == "micro_f1":
             found = found(self.label())
-        elif name == "cost":
-            found = found({(self.label(), self.label()): self.number() for _ in range(3)})
+        elif name in ("cost", "value"):
+            draw = self.number if r.random() < 0.5 else self.form
+            answers = [self.label(), self.label(), "defer"]
+            found = found({(self.label(), p): draw() for p in answers})
+        elif name == "profit":
+            kinds = r.sample(["tp", "fp", "fn", "tn", "defer"], r.randint(1, 5))
+            found = found(**{k: self.form() for k in kinds})
         elif name == "confusion_rate":
             found = found(self.label(), self.label())
         elif name == "prior_divergence" and r.random() < 0.5 and len(set(labels)) == 2:
@@ -181,6 +192,10 @@ class Random:
             data = [r.choice(NAMES)] if r.random() < 0.5 else []
             where = {n: self.label() for n in r.sample(NAMES, r.randint(0 if data else 1, 2))}
             found = found.on(*data, *([where] if where else []))
+        if r.random() < 0.2 and not entry.in_units:
+            found = found.weighted(r.choice(NAMES))
+        if r.random() < 0.2 and not found.defers:
+            found = found.decided
         return found
 
     def expression(self, depth=4):

@@ -214,7 +214,7 @@ def test_labels_and_parameters():
         (lambda: cost({}), "costs is a dict"),
         (lambda: cost({"a": 1}), "costs is a dict"),
         (lambda: cost({("a", "b", "c"): 1}), "costs is a dict"),
-        (lambda: cost({("a", "b"): "1"}), "costs is a dict"),
+        (lambda: cost({("a", "b"): "a b"}), "entry of costs for .* cannot be read"),
         (lambda: prior_divergence({"a": 0.4, "b": 0.4}), "sum to 1"),
         (lambda: prior_divergence({"a": 1.0, "b": 0.0}), "above 0"),
         (lambda: recall + fbeta, "needs its parameters: fbeta"),

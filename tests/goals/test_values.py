@@ -361,9 +361,12 @@ def test_every_value_lies_in_its_range(name, classes):
         "fbeta": (2,),
         "micro_f1": (classes[0],),
         "cost": ({(classes[0], classes[1]): -2, (classes[1], classes[0]): 3},),
+        "value": ({(classes[0], classes[1]): -2, (classes[1], classes[0]): 3},),
         "confusion_rate": classes[:2],
     }.get(name)
     metric = metric(*parameters) if parameters else metric
+    if name == "profit":
+        metric = metric(tp=3, fp=-2)
     if TABLE[name].of_class and len(classes) > 2:
         metric = metric(label=classes[2])
     program = program_of(maximize(metric), schema)

@@ -29,7 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import PlugInClassifier
 from setpoint.goals.populations import Other
-from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
+from setpoint.rules import Argmax, Mixture, PerSegment, Threshold, ValueAware
 from setpoint.solvers import ModelResponse
 
 pytest.importorskip("skl2onnx", reason="needs skl2onnx, of the extra onnx")
@@ -290,6 +290,18 @@ def test_every_kind_of_rule(with_groups, classes, rule):
     try:
         clf.rule_ = rule
         agrees(clf, X, draws="u" if rule.randomized else None)
+    finally:
+        clf.rule_ = before
+
+
+def test_a_rule_that_looks_at_values_has_no_form(with_groups):
+    X, clf = with_groups[2]
+    before = clf.rule_
+    value = ValueAware(["amount"], Argmax(np.eye(4)[:, :2]))
+    try:
+        clf.rule_ = PerSegment([value, value, Mixture([(1.0, value)])], BY_G)
+        with pytest.raises(ValueError, match=r"columns \['amount'\] beside the scores"):
+            to_onnx(clf, X)
     finally:
         clf.rule_ = before
 

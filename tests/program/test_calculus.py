@@ -24,10 +24,21 @@ PARAMETERS = {
     "fbeta": (2,),
     "micro_f1": ("a",),
     "cost": ({("a", "b"): -2, ("b", "a"): 3},),
+    "value": ({("a", "a"): -2, ("b", "a"): 3},),
     "confusion_rate": ("a", "b"),
+    "profit": {"tp": 3, "fp": -2},
 }
+
+
+def _with_parameters(name):
+    given = PARAMETERS.get(name, ())
+    if isinstance(given, dict):
+        return VOCABULARY[name](**given)
+    return VOCABULARY[name](*given) if given else VOCABULARY[name]
+
+
 METRICS = [
-    str(VOCABULARY[n](*PARAMETERS[n]) if n in PARAMETERS else VOCABULARY[n])
+    str(_with_parameters(n))
     + ('(label="b")' if e.of_class and not e.params else ".mean()" if e.of_class else "")
     for n, e in TABLE.items()
 ]

@@ -19,9 +19,11 @@ PARAMETERS = {
     "fbeta": "(2)",
     "micro_f1": "({0})",
     "cost": "({{({0}, {1}): 2, ({1}, {0}): 1}})",
+    "value": "({{({0}, {1}): 2, ({1}, {0}): 1}})",
     "confusion_rate": "({0}, {1})",
+    "profit": "(tp=3, fp=-2, label={1})",
 }
-COSTS = {"cost", "confusion_rate"}
+COSTS = {"cost", "value", "confusion_rate"}
 
 
 def of_both(counts):

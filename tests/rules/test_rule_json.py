@@ -1,4 +1,5 @@
 import math
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from setpoint.goals.populations import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
+from setpoint.rules.codec import FIELDS
 
 HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
 BAND = '{"type": "band", "low": 0.25, "high": 0.5}'
@@ -249,6 +251,13 @@ def test_a_cut_text_is_refused(data):
     end = data.draw(st.integers(0, len(text) - 1))
     with pytest.raises(RuleFormatError):
         Rule.from_json(text[:end])
+
+
+def test_model_files_may_hold_every_rule():
+    kinds = {f"{kind.__module__}.{kind.__name__}" for kind in Rule._types.values()}
+    listed = files("setpoint.rules").joinpath("stored_types.txt").read_text().split()
+    assert listed == sorted(kinds)
+    assert set(Rule._types) == set(FIELDS)
 
 
 def test_a_foreign_rule_has_no_format():

@@ -43,47 +43,9 @@ def test_a_class_that_became_rare(model):
     assert not [n for n in evaluate_table(model, NEW).notes if "need not hold here" in n]
 
 
-# ---------------------------------------------------------------------- at most so many
-def test_the_highest_scores_stay_accepted(model):
-    free = predict_table(model, NEW).to_frame()
-    n = int((free["prediction"] == "yes").sum())
-    capped = predict_table(model, NEW, at_most=n // 2).to_frame()
-    assert capped["score"].equals(free["score"])
-    kept = capped["prediction"] == "yes"
-    assert kept.sum() == n // 2
-    others = (free["prediction"] == "yes") & ~kept
-    assert capped["score"][kept].min() > capped["score"][others].max()
-    assert not (kept & (free["prediction"] == "no")).any()
-    assert predict_table(model, NEW, at_most=n).to_frame().equals(free)
-    assert (predict_table(model, NEW, at_most=0).to_frame()["prediction"] == "no").all()
-
-
-def test_equal_scores_at_the_border_are_one_block(model):
-    twice = pd.concat([NEW, NEW], ignore_index=True)
-    free = predict_table(model, NEW).to_frame()
-    n = int((free["prediction"] == "yes").sum())
-    odd = 2 * (n // 2) + 1
-    decided = predict_table(model, twice, at_most=odd)
-    assert (decided.to_frame()["prediction"] == "yes").sum() == odd - 1
-    assert any("have equal scores" in note for note in decided.notes)
-
-
-@pytest.mark.parametrize("at_most", [-3, 2.5, "5", True])
-def test_at_most_is_a_number_of_rows(model, at_most):
-    with pytest.raises(InputError, match="`at_most` is a whole number of rows"):
-        predict_table(model, NEW, at_most=at_most)
-
-
 def test_a_column_that_is_empty_now_is_odd(model):
     (line,) = notes_of(predict_table(model, NEW.assign(a=np.nan)))
     assert "a: no value in any row" in line
-
-
-def test_at_most_is_for_two_classes():
-    y = np.where(FRAME["a"] > 0.7, "high", np.where(FRAME["a"] > -0.5, "mid", "low"))
-    three = fit_table(FRAME.assign(y=y), "macro_f1", target="y", drop=("customer", "day")).model
-    with pytest.raises(InputError, match="`at_most` is for two classes"):
-        predict_table(three, NEW, at_most=5)
 
 
 # ---------------------------------------------------------------------- the rule found anew

@@ -44,10 +44,12 @@ __all__ = ["predict"]
 )
 @click.option(
     "--at-most",
-    type=click.IntRange(0),
+    multiple=True,
     metavar="N",
-    help="Decide at most N rows positive: those with the highest scores.",
+    help="Decide at most N rows positive: the best by the rule. With --by N in each group, or "
+    "GROUP=N, repeated for each.",
 )
+@click.option("--by", metavar="COL", help="The column of DATA with the groups of --at-most.")
 @click.option(
     "--excel",
     is_flag=True,
@@ -64,7 +66,8 @@ def predict(
     overwrite: bool,
     keep: tuple[str, ...],
     adapt: bool,
-    at_most: int | None,
+    at_most: tuple[str, ...],
+    by: str | None,
     excel: bool,
     as_json: bool,
     unknown_group: str,
@@ -83,12 +86,13 @@ def predict(
     from setpoint.tasks.reading import open_model
 
     reading = reading_of(settings)
+    room = room_of(at_most, by)
     if is_folder(data, output):
         if as_json:
             raise CommandError(
                 "--json writes JSON lines of one table, and DATA or -o names several"
             )
-        whole = {"--adapt": adapt, "--at-most": at_most is not None, "--excel": excel}
+        whole = {"--adapt": adapt, "--at-most": room is not None, "--excel": excel}
         for option in (name for name, given in whole.items() if given):
             raise CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
@@ -103,8 +107,8 @@ def predict(
         raise CommandError(f"--excel is for CSV, and the output is {kind}; leave one of them out")
     check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
     decided = predict_table(
-        model, data[0], keep=keep, adapt=adapt, at_most=at_most, unknown_group=unknown_group,
-        trust=trust, reading=reading, journal=current(),
+        model, data[0], keep=keep, adapt=adapt, at_most=room, by=by,
+        unknown_group=unknown_group, trust=trust, reading=reading, journal=current(),
     )  # fmt: skip
     from setpoint.tables import Dialect, write_rows
 
@@ -121,6 +125,47 @@ def predict(
     session.expect(output)
     with session.step(f"writing {output}"), keep_old_on_error(output), whole_file(output) as file:
         write_rows(decided.columns, file, kind, dialect)
+
+
+def room_of(at_most: tuple[str, ...], by: str | None) -> int | dict[str, int] | None:
+    """The room that ``--at-most`` names: ``N``, or ``GROUP=N`` for each group.
+
+    Raises
+    ------
+    CommandError
+        If it is written otherwise, or does not go with ``--by``.
+
+    Examples
+    --------
+    >>> room_of(("200",), None), room_of(("north=20", "south=5"), "branch")
+    (200, {'north': 20, 'south': 5})
+    """
+    if not at_most:
+        if by is not None:
+            raise CommandError("--by names the groups of --at-most, which says how many; give both")
+        return None
+    out: dict[str, int] = {}
+    for text in at_most:
+        group, equals, number = text.rpartition("=")
+        whole = number.strip()
+        if not (whole.isascii() and whole.isdigit() and int(whole) >= 1) or (equals and not group):
+            raise CommandError(
+                "--at-most is a whole number of rows, 1 or more, or GROUP=N with --by, got "
+                f"{text!r}"
+            )
+        if group in out:
+            again = f"names {group!r} twice" if group else "has two numbers for all rows"
+            raise CommandError(f"--at-most {again}")
+        out[group] = int(whole)
+    if "" in out:
+        if len(out) > 1:
+            raise CommandError("--at-most is one number N, or GROUP=N for each group, not both")
+        return out[""]
+    if by is None:
+        raise CommandError(
+            "--at-most GROUP=N is room for a group, and --by says which column has the groups"
+        )
+    return out
 
 
 def _format(output: str, as_json: bool) -> str:

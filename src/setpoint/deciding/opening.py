@@ -67,7 +67,7 @@ class Fitted(Protocol):
     def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
         """Further data sets."""
 
-    def _decides_on(self, goal: Goal, given: Any) -> DecideOn:
+    def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
         """The columns that the rule may look at."""
 
 
@@ -220,7 +220,7 @@ def open_fit(
         rows = given_rows(
             classifier, goal, v.X, v.y, v.sample_weight, v.sensitive_features, v.baseline
         )
-    decide_on = classifier._decides_on(goal, sensitive_features)
+    decide_on = classifier._decides_on(goal, sensitive_features, X)
     where = "y" if validation is None else "validation: y"
     judged = CheckedData.check(goal, classes, rows, decide_on, where)
     if metric is None:

@@ -13,12 +13,17 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError, InputTypeError
+from setpoint.estimators.batch import DecidesBatches
 from setpoint.estimators.notebook import ShowsReport
+from setpoint.evidence.columns import Column
+from setpoint.evidence.score_columns import beside
 from setpoint.goals.errors import GoalError, listed, nearest
+from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.index import aligned
+from setpoint.inputs.numbers import in_frame, number_columns
 from setpoint.inputs.row_hash import column_draws, row_draws
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
@@ -34,7 +39,7 @@ class UnknownGroupWarning(UserWarning):
     """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
 
 
-class DecidesByRule(ClassifierMixin, ShowsReport):
+class DecidesByRule(DecidesBatches, ClassifierMixin, ShowsReport):
     """Prediction and distribution for whatever has scores and a fitted rule."""
 
     rule_: Rule
@@ -106,14 +111,15 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
     ) -> Array:
         """Decide rows whose scores are known."""
         u = self._draws(X) if self.rule_.randomized else None
+        scores = self._beside_values(X, scores, sensitive_features)
         codes = self.rule_.decide(scores, self._segments(X, sensitive_features), u)
-        return np.asarray(self.classes_[np.array(self._classes.order)[codes]])
+        return self._named(codes)
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
         """The probability with which the rule decides each class.
 
         0 and 1 but for rows whose decision depends on a draw. Not a posterior: that is
-        ``predict_proba``.
+        ``predict_proba``. Where the rule may defer, the last column is that of deferring.
 
         Parameters
         ----------
@@ -126,8 +132,82 @@ class DecidesByRule(ClassifierMixin, ShowsReport):
             Columns in the order of ``classes_``.
         """
         check_is_fitted(self)
-        out = self.rule_.distribution(self._scores(X), self._segments(X, sensitive_features))
-        return np.asarray(out[:, np.argsort(self._classes.order)])
+        scores = self._beside_values(X, self._scores(X), sensitive_features)
+        out = self.rule_.distribution(scores, self._segments(X, sensitive_features))
+        n = len(self.classes_)
+        return np.asarray(out[:, [*np.argsort(self._classes.order), *range(n, out.shape[1])]])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of right decisions; a row that is deferred is not one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+        y : array-like of shape (N,)
+        sample_weight : array-like of shape (N,), optional
+
+        Returns
+        -------
+        float
+        """
+        if not self._defers:
+            return float(super().score(X, y, sample_weight))
+        right = np.asarray(self.predict(X), object) == np.asarray(y, object)
+        return float(np.average(right, weights=sample_weight))
+
+    @property
+    def _defers(self) -> bool:
+        """Whether the rule may leave rows undecided."""
+        return bool(self.rule_.n_classes > len(self.classes_))
+
+    def _check_deferring(self, goal: Goal) -> None:
+        """Refuse a goal that does not say what a row is that the rule leaves undecided."""
+        if self._defers and not goal.defers:
+            raise GoalError(
+                f"the rule defers rows, and '{goal}' does not say so; with the constraint "
+                "deferral_rate <= 1 the goal counts them, as neither right nor wrong"
+            )
+
+    def _shares(
+        self, goal: Goal, scores: NDArray[np.float64], segments: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        """The probability of each answer that a goal knows, in the order of the library."""
+        out = self.rule_.distribution(scores, segments)
+        if goal.defers and not self._defers:
+            out = np.column_stack([out, np.zeros(len(out))])
+        return out
+
+    def _named(self, codes: NDArray[np.int64]) -> Array:
+        """The labels of what a rule decides; what is deferred has a label of its own."""
+        known = self.classes_[np.array(self._classes.order)]
+        if not self._defers:
+            return np.asarray(known[codes])
+        label, text = self._answers.defer_label, known.dtype.kind == "U"
+        same = (text and isinstance(label, str)) or (
+            known.dtype.kind in "iuf" and not isinstance(label, str)
+        )
+        answers = np.append(known, label) if same else np.array([*known.tolist(), label], object)
+        return np.asarray(answers[codes])
+
+    def _rule_scores(self, X: Any, sensitive_features: Any = None) -> NDArray[np.float64]:
+        """Scores of rows as the rule takes them."""
+        return self._beside_values(X, self._scores(X), sensitive_features)
+
+    def _beside_values(
+        self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None
+    ) -> NDArray[np.float64]:
+        """The scores as the rule takes them: with columns of values behind, where it sees some."""
+        names = self.rule_.value_columns
+        if not names:
+            return scores
+        given = self._side_columns if sensitive_features is None else sensitive_features
+        known: dict[str, Column] = {}
+        if given is not None:
+            wanted = [name for name in names if not in_frame(X, name)]
+            given = aligned(given, X, "sensitive_features")
+            known = as_columns(given, n_rows=int(_num_samples(X)), X=X, numbers=wanted)
+        found = number_columns(dict.fromkeys(names, False), known, X, who="the rule looks at")
+        return beside(scores, [found[name].values for name in names])
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
         """The segment of each row, where the rule looks at more than the score."""

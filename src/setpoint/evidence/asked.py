@@ -7,6 +7,7 @@ from typing import Protocol, Self
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
 from setpoint.evidence.counted import Counted, Decider
 from setpoint.evidence.credit import Credit
+from setpoint.evidence.score_columns import ScoreColumns
 from setpoint.typing import Floats, Integers
 
 __all__ = ["Asked"]
@@ -27,6 +28,21 @@ class Asked(Counted, Protocol):
     @property
     def n_rows(self) -> int:
         """Number of rows."""
+        ...
+
+    @property
+    def n_columns(self) -> int | None:
+        """How many columns the totals of an argmax are linear in; None: one score a row."""
+        ...
+
+    @property
+    def score_columns(self) -> ScoreColumns:
+        """What the columns of the scores are."""
+        ...
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the best response to a linear objective over counts is known exactly."""
         ...
 
     def with_posteriors(self) -> Self:

@@ -107,6 +107,6 @@ class Counted(Protocol):
         """What a rule does, in expectation over its draws, counted by labels."""
         ...
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
         """Two classes, no weights: from how many are accepted by stratum and true class."""
         ...

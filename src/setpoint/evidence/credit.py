@@ -74,8 +74,7 @@ class Credit(ABC):
         if rows.measures is None:
             return once
         more = [
-            self._counts(rows.weighted(w), scores, code, decided, n_blocks)
-            for w in rows.by_measure
+            self._counts(rows.weighted(w), scores, code, decided, n_blocks) for w in rows.by_measure
         ]
         return np.concatenate([once, *more], axis=1)
 

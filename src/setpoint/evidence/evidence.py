@@ -26,7 +26,7 @@ from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.measures import Measure
 from setpoint.evidence.pooling import at_mean_measures, pooled, shares_of
 from setpoint.evidence.rows import Rows, counted_rows
-from setpoint.evidence.score_columns import ScoreColumns
+from setpoint.evidence.score_columns import ScoreColumns, beside
 from setpoint.evidence.segment_layout import SegmentLayout
 from setpoint.evidence.tensor import decide_by_segment
 from setpoint.goals.populations import Label
@@ -191,6 +191,42 @@ class Evidence(Coded):
         return self.score_columns.expanded(self.scores)
 
     @property
+    def n_columns(self) -> int | None:
+        """How many columns the totals of an argmax are linear in; None: one score a row."""
+        return None if self.scores.ndim == 1 else self.columns.shape[1]
+
+    def with_values(self, sees: tuple[str, ...]) -> Evidence:
+        """The same rows for rules that look at columns by which rows count, too.
+
+        Parameters
+        ----------
+        sees : tuple of str
+            Their names. One score a row is taken for the posterior of the second of two classes.
+
+        Examples
+        --------
+        >>> from setpoint.goals.requirements import Requirements
+        >>> needs = Requirements(measures={None: {"x": True}})
+        >>> s, y = np.array([0.25]), np.array([1])
+        >>> rows = Evidence.from_arrays((0, 1), s, y, needs=needs, columns={"x": np.array([8.0])})
+        >>> rows.with_values(("x",)).scores
+        array([[0.75, 0.25, 8.  ]])
+        """
+        rows, known = self.rows, self.codebook.measures
+        values = []
+        for column in sees:
+            assert rows.measures is not None
+            of = [(m.sign, x) for m, x in zip(known, rows.measures, strict=True) if m[0] == column]
+            values.append(sum((sign * x for sign, x in of), np.zeros(rows.n_rows)))
+        return replace(self, scores=beside(self.scores, values), sees=sees)
+
+    def without_values(self) -> Evidence:
+        """The same rows for rules that look at posteriors alone; of two classes at one score."""
+        n = len(self.codebook.labels)
+        scores = self.scores[:, 1] if n == 2 else self.scores[:, :n]
+        return replace(self, scores=np.ascontiguousarray(scores), sees=())
+
+    @property
     def is_exact(self) -> bool:
         """Whether the best response to a linear objective over counts is known exactly."""
         book = self.codebook
@@ -223,9 +259,12 @@ class Evidence(Coded):
         """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
         return self.rows.labelled_squares
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
-        """Two classes, no weights: from how many are accepted by stratum and true class."""
-        return self.rows.confusion_of_accepted(accepted)
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
+        """Two classes, no weights: from how many are accepted by stratum and true class.
+
+        Where rules may defer, `deferred` holds those that are.
+        """
+        return self.rows.confusion_of_accepted(accepted, deferred)
 
     def curve(self, segment: int) -> Curve:
         """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.

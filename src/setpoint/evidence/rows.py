@@ -304,18 +304,22 @@ class Rows:
         """
         return float(np.average(decided.max(axis=1) < _CERTAIN, weights=self.weight))
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
         """Binary rows of weight 1: from how many are accepted by stratum and true class.
 
         Parameters
         ----------
-        accepted : array of shape (strata, 3)
+        accepted : array of shape (strata, n + 1)
             Expected numbers, as prefix sums give them without another pass.
+        deferred : array of shape (strata, n + 1), optional
+            Those that are deferred, where rules may.
         """
+        book = self.codebook
         plain = self.weight is None and self.measures is None
-        if not plain or self.codebook.n_classes != 2:
+        if not plain or len(book.labels) != 2 or book.defers == (deferred is None):
             raise InputError("only unweighted rows of two classes are known by their number")
-        counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
+        parts = [accepted] if deferred is None else [accepted, deferred]
+        counts = np.stack([self.marginals.weights - sum(parts), *parts], axis=2)
         return self._confusion(counts, counts.copy())
 
     def _confusion(

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from setpoint.typing import Floats
 
-__all__ = ["ScoreColumns"]
+__all__ = ["ScoreColumns", "beside"]
+
+
+def beside(scores: Floats, values: Sequence[Floats]) -> Floats:
+    """Posteriors with columns of values behind them (N, n + values).
+
+    Parameters
+    ----------
+    scores : array of shape (N, n) or (N,)
+        One score a row is the posterior of the second of two classes.
+    values : sequence of array of shape (N,)
+
+    Examples
+    --------
+    >>> beside(np.array([0.25]), [np.array([8.0])])
+    array([[0.75, 0.25, 8.  ]])
+    """
+    both = np.column_stack([1.0 - scores, scores]) if scores.ndim == 1 else scores
+    return np.column_stack([both, *values])
 
 
 class ScoreColumns(NamedTuple):

@@ -21,6 +21,7 @@ from setpoint.evidence.credit import LABELS, POSTERIORS, Credit
 from setpoint.evidence.curve import Curve
 from setpoint.evidence.evidence import Evidence
 from setpoint.evidence.pooling import pooled, shares_of
+from setpoint.evidence.score_columns import ScoreColumns
 from setpoint.evidence.tally import ChangedTableError
 from setpoint.typing import Floats, Integers
 
@@ -127,6 +128,21 @@ class StreamedEvidence(Coded):
         return self.n_classes
 
     @property
+    def n_columns(self) -> int | None:
+        """How many columns the totals of an argmax are linear in."""
+        return self.n_scores
+
+    @property
+    def score_columns(self) -> ScoreColumns:
+        """Posteriors of the classes, and nothing else."""
+        return ScoreColumns(self.n_classes)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the best response to a linear objective over counts is known exactly."""
+        return self.credit.is_exact(self.codebook)
+
+    @property
     def is_weighted(self) -> bool:
         """Whether rows have weights."""
         return bool((self.labelled.counts.sum(axis=2) != self.labelled.rows).any())
@@ -152,7 +168,7 @@ class StreamedEvidence(Coded):
         """
         raise InputError("rows with posteriors have no curve of cut-offs")
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
         """Posteriors have no cut-offs to accept by.
 
         Raises

@@ -307,11 +307,12 @@ class Tally(Coded):
             self.smallest,
         )
 
-    def confusion_of_accepted(self, accepted: Floats) -> Confusion:
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
         """Rows of weight 1: from how many are accepted by stratum and true class."""
         if self.is_weighted:
             raise InputError("only unweighted rows of two classes are known by their number")
-        counts = np.stack([self.marginals.weights - accepted, accepted], axis=2)
+        parts = [accepted] if deferred is None else [accepted, deferred]
+        counts = np.stack([self.marginals.weights - sum(parts), *parts], axis=2)
         return Confusion(
             self.classes, self.strata, counts, counts.copy(), self.totals[0], self.smallest
         )

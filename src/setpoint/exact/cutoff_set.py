@@ -212,12 +212,13 @@ class CutoffSet(AchievableSet):
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
-        drawn = 0.0
+        drawn, plain = 0.0, self.evidence.codebook.n_plain
         for segment, part in zip(self.segments, choice, strict=True):
             always, ever = min(part), max(part)
-            counts = segment.curve.counts
+            once = [stratum < plain for stratum, _ in segment.curve.kinds]
+            counts = segment.curve.counts[once]
             drawn += float((counts[:, ever] - counts[:, always]).sum())
-        return drawn / float(self.evidence.marginals.weights.sum())
+        return drawn / float(self.evidence.marginals.weights[:plain].sum())
 
     def rule(self, choice: MixtureWeights) -> Rule:
         """The rule that a choice of cut-offs stands for."""

@@ -11,6 +11,7 @@ from typing import Literal
 from setpoint.evidence import Counted
 from setpoint.exact.branching import branch_and_bound
 from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.deferring import solve_deferring
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
     NEAR_A_MIXTURE,
@@ -66,7 +67,7 @@ def solve_exact(
     program : Program
         Of a goal bound to `evidence.schema`.
     evidence : Counted
-        Binary, with one score a row.
+        Binary, with one score a row. Where rules may defer, they have two cut-offs a segment.
     randomized : {False, "auto", True}
         Whether the rule may draw; "auto" draws only where that gains more than `tol`.
     on_infeasible : {"raise", "nearest"}
@@ -87,6 +88,15 @@ def solve_exact(
     ShapeError
         If the goal's shape is not one that an exact method takes.
     """
+    if program.codebook.defers:
+        return solve_deferring(
+            program,
+            evidence,
+            randomized=randomized,
+            on_infeasible=on_infeasible,
+            tol=tol,
+            limits=limits,
+        )
     cuts = CutoffSet(program.table, evidence)
     return concluded(
         cuts,

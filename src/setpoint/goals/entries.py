@@ -49,10 +49,16 @@ class Entry:
         return self.any_of or "values" in self.params
 
     @property
+    def example(self) -> str:
+        """One that is in the units of columns, for messages."""
+        return f'as in {self.name}(tp="amount - 5", fp=-5)'
+
+    @property
     def signature(self) -> str:
         """How to write it."""
         if self.any_of:
-            return f"{self.name}({', '.join(f'{p}=...' for p in self.params)})"
+            given = ", ".join(f"{p}=..." for p in self.params)
+            return f"{self.name}({given}), any of these, {self.example}"
         return f"{self.name}({', '.join(self.params)})"
 
 
@@ -94,14 +100,13 @@ def _some_of(
 ) -> tuple[tuple[str, Param], ...]:
     """What rows are worth by how they are decided: linear forms by name."""
     known = ", ".join(f"`{p}`" for p in entry.params)
-    example = f'{entry.name}(tp="amount - 5", fp=-5)'
     if args or not named:
         got = f", got {args[0]!r} without one" if args else ""
-        raise GoalError(f"{entry.name} takes any of {known} by name, as in {example}{got}")
+        raise GoalError(f"{entry.name} takes any of {known} by name, {entry.example}{got}")
     for key in named:
         if key not in entry.params:
             raise GoalError(
-                f"{entry.name} takes any of {known}, as in {example}, got the argument `{key}`"
+                f"{entry.name} takes any of {known}, {entry.example}, got the argument `{key}`"
             )
     return tuple(
         (p, LinearForm.of(named[p], f"`{p}` of {entry.name}")) for p in entry.params if p in named

@@ -28,13 +28,16 @@ SYNONYMS: dict[str, str] = {
     **dict.fromkeys(("geometric_mean", "geometric_mean_score", "gmean"), "g_mean"),
     **dict.fromkeys(("matthews_corrcoef", "matthews_correlation_coefficient"), "mcc"),
     "accuracy_score": "accuracy", "balanced_accuracy_score": "balanced_accuracy", "zero_one_loss": "error_rate",
+    **dict.fromkeys(("abstention_rate", "referral_rate"), "deferral_rate"),
     "selection_rate": "predicted_rate", "prevalence": "prior", "base_rate": "prior",
 }
 """Name elsewhere, in small letters, and the name in the table of metrics."""
 
 ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(("coverage", "positive_rate"), "predicted_rate"),
+    "positive_rate": "predicted_rate",
     "f2": "fbeta(2)", "max_recall": "recall.max()", "lift": "precision / prior",
+    **dict.fromkeys(("selective_accuracy", "accuracy_of_decided"), "accuracy.decided"),
+    **dict.fromkeys(("selective_risk", "selective_error"), "error_rate.decided"),
     **dict.fromkeys(("fdr", "false_discovery_rate"), "1 - precision"),
     "demographic_parity_difference": "predicted_rate.difference(column)",
     "demographic_parity_ratio": "predicted_rate.ratio(column)",
@@ -46,21 +49,32 @@ ELSEWHERE: dict[str, str] = {
 BY_RANK = "a score of the ranking; bound one rate and optimise another, as in 'maximize precision subject to recall >= 0.8'"
 AT_K = "the best k of N rows are chosen by their share: 'maximize recall subject to predicted_rate <= k/N', with numbers for k and N"
 COUNTS = "rates here are shares of rows, not counts: for at most 500 of 10,000 rows predicted positive write 'predicted_rate <= 500/10000'"
+CAPACITY = "so many cases out of so many rows are a constraint, as in 'maximize recall subject to at_most(200, per=10_000)'; of a batch, decide_batch(X, at_most=200) takes the best ones"
 MONEY = (
-    "money enters as the cost of each pair of true and predicted class, with gains below 0, as in "
-    "'minimize cost({(1, 0): 60, (0, 1): 5})'; what no formula here says is a function of your own, "
-    "blackbox(\"module:name\")"
+    "money enters as what each decision is worth, numbers or columns, as in 'maximize profit(tp=amount - 5, fp=-5)', "
+    "or as the cost of each pair of true and predicted class, as in 'minimize cost({(1, 0): 60, (0, 1): 5})'; what no "
+    "formula here says is a function of your own, blackbox(\"module:name\")"
 )
+DEFERRING = (
+    "rows that are left to a person are deferred, as in 'minimize deferral_rate subject to accuracy.decided >= 0.98'; "
+    "what one costs is defer= in profit and the pair (true, \"defer\") in cost"
+)
+COVERAGE = "the share of rows decided is '1 - deferral_rate', and that of rows accepted is 'predicted_rate'"
+WEIGHING = "rows count by a column of numbers where a metric is weighted by it, as in 'maximize recall.weighted(amount)'"
 SURE = "what a bound is kept with on new rows, as in 'maximize recall subject to precision >= 0.9 with confidence 0.99'"
 OF_SCORES = "a measure of probabilities, and a goal is about decisions, as in 'maximize f1'"
 
 ANSWERS: dict[str, str] = {
     **dict.fromkeys(("auc", "roc_auc", "roc_auc_score", "auroc", "auprc", "pr_auc", "average_precision", "prbep", "gini", "ndcg"), BY_RANK),
     **dict.fromkeys(("precision_at_k", "recall_at_k", "lift_at_k", "hits_at_k", "top_k", "topk"), AT_K),
-    **dict.fromkeys(("calls", "alerts", "alarms", "contacts", "count", "counts", "flagged", "positives", "predicted_positives", "capacity"), COUNTS),
+    **dict.fromkeys(("calls", "alerts", "alarms", "contacts", "count", "counts", "flagged", "positives", "predicted_positives"), COUNTS),
     **{word: f"here: {name}, a share of rows and not a count: for 100 of 10,000 rows write 100/10000"
        for word, name in {"true_positives": "tp", "false_positives": "fp", "false_negatives": "fn", "true_negatives": "tn"}.items()},
-    **dict.fromkeys(("profit", "revenue", "income", "gain", "gains", "earnings", "savings", "money", "roi", "utility", "costs", "net_benefit"), MONEY),
+    **dict.fromkeys(("profits", "revenue", "income", "gain", "gains", "earnings", "savings", "money", "roi", "utility", "costs", "net_benefit"), MONEY),
+    **dict.fromkeys(("capacity", "budget", "quota", "workload"), CAPACITY),
+    **dict.fromkeys(("abstain", "abstention", "reject", "rejection", "rejection_rate", "reject_rate", "reject_option", "refer", "escalate", "defer", "deferral", "deferred", "undecided"), DEFERRING),
+    **dict.fromkeys(("coverage", "decided", "decided_rate", "decision_rate"), COVERAGE),
+    **dict.fromkeys(("weighted", "weight", "amount", "amounts"), WEIGHING),
     **dict.fromkeys(("log_loss", "logloss", "cross_entropy", "brier", "brier_score", "brier_score_loss"), OF_SCORES),
     **dict.fromkeys(("confidence", "certainty"), SURE),
 }

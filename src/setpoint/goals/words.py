@@ -42,8 +42,8 @@ _NAMES = {
     "tn": "true negatives",
     "min_recall": "recall of the worst class",
     "cost": "mean cost",
-    "profit": "mean profit",
     "value": "mean value",
+    "profit": "profit per row",
     "deferral_rate": "share of rows deferred",
 }
 
@@ -58,9 +58,9 @@ _AIMS = {
     ("minimize", "error_rate"): "Decide wrong as seldom as possible",
     ("minimize", "churn"): "Differ from the deployed model as seldom as possible",
     ("minimize", "cost"): "Make the mean cost of a decision as low as possible",
-    ("maximize", "profit"): "Make the mean profit of a decision as high as possible",
     ("maximize", "value"): "Make the mean value of a decision as high as possible",
-    ("minimize", "deferral_rate"): "Leave as few rows as possible to a person",
+    ("maximize", "profit"): "Earn as much as possible",
+    ("minimize", "deferral_rate"): "Defer as few rows as possible",
 }
 
 _LONGEST = 700
@@ -131,6 +131,9 @@ def in_words(x: Expression) -> str:
     >>> goal = Goal.parse("maximize abs(predicted_rate - prior).max()")
     >>> in_words(goal.objective)
     'largest distance between predicted rate and prior over the classes'
+    >>> goal = Goal.parse("maximize recall.weighted(amount) subject to accuracy.decided >= 0.98")
+    >>> in_words(goal.objective), in_words(goal.constraints[0].lhs)
+    ('recall weighted by amount', 'accuracy of the rows decided')
     """
     if isinstance(x, Const):
         return literal(x.value)
@@ -196,7 +199,7 @@ def _aim(goal: Goal, positive: Label | None) -> str:
     if not isinstance(x, Metric) or (goal.sense, x.name) not in _AIMS:
         return ""
     if x.population.measure is not None or x.only_decided:
-        return ""
+        return ""  # it is not the number of cases that counts
     return _AIMS[goal.sense, x.name].format(cases=cases(positive if x.label is None else x.label))
 
 

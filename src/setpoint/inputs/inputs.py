@@ -24,7 +24,7 @@ from setpoint.evidence.columns import Column
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
+from setpoint.goals.populations import DEFER, Label
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import MOST_LEVELS, as_columns, check_groups
 from setpoint.inputs.deployed import Deployed
@@ -133,6 +133,8 @@ class CheckedData:
         The columns that the rule may look at.
     codebook : Codebook, optional
         Made of other rows, of which these are some; None: one is made of these.
+    sees : tuple of str
+        The columns by which rows count that the rule may look at.
     """
 
     goal: Goal
@@ -141,6 +143,7 @@ class CheckedData:
     n_rows: Mapping[str | None, int]
     decide_on: tuple[str, ...]
     codebook: Codebook | None = None
+    sees: tuple[str, ...] = ()
 
     @classmethod
     def check(
@@ -177,7 +180,12 @@ class CheckedData:
                     f"`datasets`: the goal does not refer to {name!r}; it is left out",
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
-        named = _names(decide_on)
+        if goal.defers and DEFER in classes.labels:
+            raise GoalError(
+                f"the goal is about rules that may defer, whose answer is called {DEFER!r}, and so "
+                "is a class: rename the class"
+            )
+        named, sees = _apart(goal, _names(decide_on))
         columns = {
             name: _columns(goal, name, r, named or (), most_levels) for name, r in used.items()
         }
@@ -186,7 +194,7 @@ class CheckedData:
             for name, r in used.items()
         }
         n_rows = {name: r.n_rows for name, r in used.items()}
-        return cls(goal, classes, tables, n_rows, _segments(goal, columns, named))
+        return cls(goal, classes, tables, n_rows, _segments(goal, columns, named), sees=sees)
 
     @property
     def answers(self) -> tuple[Label, ...]:
@@ -315,6 +323,18 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
     if isinstance(decide_on, Sequence) and all(isinstance(name, str) for name in decide_on):
         return tuple(sorted(set(decide_on)))
     raise InputError(f"`decide_on` is 'auto', None or names of columns, got {decide_on!r}")
+
+
+def _apart(
+    goal: Goal, named: tuple[str, ...] | None
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """What the rule may look at: groups (None: "auto"), and columns by which rows count."""
+    numbers = () if goal.needs.datasets else tuple(sorted(goal.needs.measures.get(None, {})))
+    if named is None:
+        return None, numbers
+    grouped = goal.needs.columns.get(None, {})
+    sees = tuple(name for name in named if name in numbers)
+    return tuple(n for n in named if n not in sees or n in grouped), sees
 
 
 def _segments(

@@ -23,7 +23,11 @@ def in_frame(X: Any, name: str) -> bool:
 
 
 def number_columns(
-    wanted: Mapping[str, bool], known: Mapping[str, Column], X: Any, where: str = ""
+    wanted: Mapping[str, bool],
+    known: Mapping[str, Column],
+    X: Any,
+    where: str = "",
+    who: str = "the goal counts rows by",
 ) -> dict[str, Column]:
     """The columns by which rows count, from the side information or else from X.
 
@@ -36,6 +40,8 @@ def number_columns(
     X : frame, optional
     where : str
         Begins messages.
+    who : str
+        Who wants them, for messages.
 
     Raises
     ------
@@ -55,12 +61,13 @@ def number_columns(
         if name in known:
             source, values = f"`sensitive_features[{name!r}]`", known[name].values
         elif in_frame(X, name):
-            source, values = f"the column {name!r} of X", one_column(column_of(X, name, "goal"), name)
+            source = f"the column {name!r} of X"
+            values = one_column(column_of(X, name, "X"), source)
         else:
             names = [*known, *(getattr(frame_of(X), "columns", None) or ())]
             raise GoalError(
-                f"{where}the goal counts rows by the column {name!r}, and neither "
-                f"`sensitive_features` nor X has it ({nearest(name, names)})"
+                f"{where}{who} the column {name!r}, and neither `sensitive_features` nor X has it "
+                f"({nearest(name, names)})"
             )
         out[name] = Column(numbers_of(values, f"{where}{source}"))
         low = out[name].values.min(initial=0.0)
@@ -82,20 +89,27 @@ def numbers_of(values: Any, where: str) -> Floats:
         If one is missing, infinite, or not a number.
     """
     array = np.asarray(values)
-    if array.dtype == object and all(isinstance(v, (int, float, type(None))) for v in array):
-        if not any(isinstance(v, bool) for v in array):
-            array = np.array([np.nan if v is None else v for v in array], np.float64)
+    if array.dtype == object and all(_is_number(v) for v in array):
+        array = np.array([np.nan if v is None else v for v in array], np.float64)
     if array.dtype.kind not in "iuf":
         held = f"of type {array.dtype}"
         if array.dtype.kind in "OU":
             held = f"such as {some(list(dict.fromkeys(array.tolist()))[:1])}"
-        raise InputError(f"{where} counts rows, and holds values {held}: numbers are allowed")
+        raise InputError(
+            f"{where}: rows count by it, and it holds values {held}; it may hold numbers"
+        )
     numbers = array.astype(np.float64, copy=False)
     bad = ~np.isfinite(numbers)
     if bad.any():
         what = "missing" if np.isnan(numbers[bad][0]) else "infinite"
         kind = np.isnan(numbers) if what == "missing" else bad
         raise InputError(
-            f"{where} counts rows, and has {first_bad(kind, what)}: finite numbers are allowed"
+            f"{where}: rows count by it, and it has {first_bad(kind, what)}; it may "
+            "hold finite numbers"
         )
     return numbers
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value of a column of objects is a number, or missing."""
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))

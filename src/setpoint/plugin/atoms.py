@@ -153,7 +153,9 @@ class TensorPricer:
         """A tensor."""
         if isinstance(atom, Weighted):  # a baseline; posteriors sum to one
             eye = np.eye(atom.W.shape[1])
-            atom = Tensor(atom.W[:, None, :] * eye - atom.B[:, None, :])
+            G = atom.W[:, None, :] * eye - atom.B[:, None, :]
+            more = len(self.counted.score_columns.values) * G.shape[1]
+            atom = Tensor(np.pad(G, ((0, 0), (0, more), (0, 0))))
         assert isinstance(atom, Tensor)
         return (atom.G,)
 
@@ -182,7 +184,9 @@ def _readable(numbers: Floats) -> float:
 
 def pricer_of(rates: RateTable, counted: Asked) -> Pricer:
     """The fused pass where the features and strata allow it, else the general one."""
-    form = diagonal_form(rates)
-    if form is None or counted.codebook.hides_strata or not counted.credit.of_classes:
+    book = counted.codebook
+    plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
+    form = diagonal_form(rates) if plain else None
+    if form is None:
         return TensorPricer(rates, counted)
     return DiagonalPricer(counted, form)

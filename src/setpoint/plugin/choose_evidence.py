@@ -77,7 +77,8 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
             return "soft", f"soft evidence, as cross-validation failed ({first})"
     (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
     # A rate of the rarest class is not known any better than this.
-    held = evidence.marginals.weights[:, : evidence.n_classes].sum(axis=0)
+    book = evidence.codebook
+    held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
     # A bound of .01 that is missed by .005 is missed by half.
     program = link(goal, evidence.codebook).at(evidence.marginals)

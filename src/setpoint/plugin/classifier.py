@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.deciding import Decision, FitData, given_rows, open_fit
+from setpoint.errors import InputError
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
@@ -17,6 +18,7 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, some
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.inputs import CheckedData, DecideOn
+from setpoint.inputs.numbers import in_frame
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
@@ -329,16 +331,18 @@ class PlugInClassifier(FitsTables):
         options = replace(options, solver=solver, evidence="soft")
         require_label_free(goal)
         rows = given_rows(self, goal, X, None, None, sensitive_features, baseline)
-        decide_on, notes = self._available_columns(goal, sensitive_features)
+        decide_on, notes = self._available_columns(goal, sensitive_features, X)
         inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
         response = Response(self._answers.method, self._classes, posterior=True)
         response.name(self.estimator_)
         evidence = inputs.evidence({None: response(self.estimator_, X)})
-        decision = solve_evidence(goal, evidence, options, table=inputs.tables[None], notes=notes)
+        decision = solve_evidence(
+            goal, evidence, options, table=inputs.tables[None], notes=notes, sees=inputs.sees
+        )
         if decision.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         rule = None
-        if len(self._classes.labels) == 2:
+        if decision.rule.n_classes == 2 and not decision.rule.value_columns:
             rule = as_thresholds(decision.rule, evidence.scores)
         self.posterior_, self.scorer_, self.evidence_ = rule is None, None, None
         if rule is not None:
@@ -391,6 +395,12 @@ class PlugInClassifier(FitsTables):
                 f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
             )
+        label = self._answers.defer_label
+        if goal.defers and label in classes.labels:
+            raise InputError(
+                f"`defer_label`={label!r} is what predict returns for a row that is deferred, and "
+                "it is a class of y: ModelResponse takes another"
+            )
         if len(classes.labels) > 2 and goal.is_blackbox:
             raise GoalError(
                 f"Only binary classification is supported for a BlackBox: y holds "
@@ -398,8 +408,8 @@ class PlugInClassifier(FitsTables):
             )
         return classes
 
-    def _decides_on(self, goal: Goal, given: Any) -> DecideOn:
-        return self._available_columns(goal, given)[0]
+    def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
+        return self._available_columns(goal, given, X)[0]
 
     def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
         """The model to fit and the rule to find; models that do not fit together are refused."""
@@ -421,19 +431,23 @@ class PlugInClassifier(FitsTables):
             self.verbose,
             routed.estimator.fit,
             routed.splitter.split,
-            self._available_columns(data.goal, given)[1],
+            self._available_columns(data.goal, given, data.X)[1],
             self,
             lambda X: self._draws_of(X, data.key, column_names(data.X)),
         )
 
-    def _available_columns(self, goal: Goal, given: Any) -> tuple[DecideOn, tuple[str, ...]]:
+    def _available_columns(
+        self, goal: Goal, given: Any, X: Any
+    ) -> tuple[DecideOn, tuple[str, ...]]:
         """What the rule may look at, as far as ``predict`` will have it, and a note."""
         if self.decide_on != "auto" or given is None:
             return self.decide_on, ()
-        names = sorted(goal.needs.columns.get(None, {}))
+        numbers = goal.needs.measures.get(None, {})
+        there = [name for name in numbers if in_frame(X, name)]
+        names = sorted({*goal.needs.columns.get(None, {}), *numbers} - {*there})
         if not names:
-            return None, ()
-        return None, (
+            return there or None, ()
+        return there or None, (
             f"The rule does not look at {', '.join(names)}: that was passed to fit and is not in "
             "X. `decide_on` names columns that predict will be given too.",
         )

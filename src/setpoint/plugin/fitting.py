@@ -132,6 +132,7 @@ class Task:
             metric=metric,
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
             n_jobs=self.n_jobs,
+            sees=inputs.sees,
         )
         return Fitted(fitted.model, None, decision, response.posterior)
 
@@ -224,6 +225,8 @@ class Task:
         if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
             return False
         if needs.datasets or needs.baseline or not needs.columns.get(None):
+            return False
+        if needs.measures or self.goal.defers:  # models of group and class know neither
             return False
         return self.inputs.rows.codebook.hides_strata
 

@@ -46,7 +46,9 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     """
     _check_movable(classifier)
     evidence, table = _scored(classifier, goal, rows)
-    decision = solve_evidence(goal, evidence, _options(classifier), table=table)
+    numbers = goal.needs.measures.get(None, {})
+    sees = tuple(c for c in classifier.rule_.value_columns if c in numbers)
+    decision = solve_evidence(goal, evidence, _options(classifier), table=table, sees=sees)
     if decision.rule.randomized:
         key, names = classifier.draw_key_, classifier.draw_columns_
         classifier._check_drawable(rows["X"], key, names)

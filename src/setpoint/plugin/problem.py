@@ -19,7 +19,7 @@ from setpoint.evidence.blocks import ONE_BLOCK, Blocks
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
-from setpoint.rules import PerSegment, Rule, mixture, per_segment
+from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
 from setpoint.search.achievable_set import AchievableSet, Expected, MixtureWeights, Priced
 from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
@@ -87,12 +87,13 @@ class Achievable(AchievableSet):
         self.evidence = evidence
         self.counted = counted
         self.pricer = pricer_of(rates, counted)
-        self.is_certain = counted.credit.is_exact(counted.codebook)
-        n, n_scores = counted.n_classes, counted.n_scores
+        self.is_certain = counted.is_exact
+        n, n_scores = counted.n_classes, counted.n_columns
         assert n_scores is not None
         whole_rules = whole_rules or len(counted.segments) * n * self.d > _MOST_CONSTANTS
+        by_values = bool(counted.score_columns.values)
         self._whole_rules = whole_rules
-        self.by_top = not whole_rules and self._can_split()
+        self.by_top = not whole_rules and not by_values and self._can_split()
         stiff = n >= _MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._blocks = ONE_BLOCK
@@ -117,7 +118,7 @@ class Achievable(AchievableSet):
     def _groups_of_tops(self) -> NDArray[np.int64]:
         """Which classes on top share a block: none, unless the columns are too many."""
         counted = self.counted
-        n = counted.n_scores or 1
+        n = len(counted.codebook.labels) if counted.credit.of_classes else counted.n_scores or 1
         most = _MOST_COLUMNS // (len(counted.segments) * max(self.d, 1) * counted.n_classes)
         return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
@@ -231,7 +232,7 @@ class Achievable(AchievableSet):
                 choice if self.n_blocks == 1 else choice[segment * width : (segment + 1) * width]
             )
             mixed = [
-                mixture([(p, self.atoms[k].rule(segment)) for k, p in x.items()]) for x in parts
+                mixture([(p, self._rule_of_atom(k, segment)) for k, p in x.items()]) for x in parts
             ]
             if all(rule == mixed[0] for rule in mixed):
                 rules.append(mixed[0])
@@ -240,6 +241,15 @@ class Achievable(AchievableSet):
         if not self.evidence.decide_on or all(rule == rules[0] for rule in rules):
             return rules[0]
         return per_segment(rules, self.evidence.segments)
+
+    def _rule_of_atom(self, number: int, segment: int) -> Rule:
+        """An atom as a rule over what the scores are: no score is of deferring."""
+        rule, columns = self.atoms[number].rule(segment), self.counted.score_columns
+        if not (columns.defers or columns.values):
+            return rule
+        assert isinstance(rule, Argmax)
+        rule = Argmax(columns.rows_of(rule.G), rule.offset)
+        return ValueAware(columns.values, rule) if columns.values else rule
 
     @property
     def _rows(self) -> Asked:

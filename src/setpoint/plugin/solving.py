@@ -34,6 +34,7 @@ from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.frames import columns_of
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.plugin.choose_evidence import search_by_either
+from setpoint.plugin.choose_sight import Sight, choose_sight
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.searching import search_rule
 from setpoint.plugin.solvers.post_shift import shift_rule
@@ -310,6 +311,7 @@ def solve(
         metric=measured,
         neutral=0.5 if not posterior and _within_unit(first) else 0.0,
         confidence=promised(goal, confidence),
+        sees=inputs.sees,
     )
     return Solution(decision.rule, decision.report, decision.trace)
 
@@ -371,12 +373,13 @@ def solve_evidence(
     confidence: Confidence | None = None,
     certify: Certify | None = None,
     blocks: Codes | None = None,
+    sees: tuple[str, ...] = (),
 ) -> Decision:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
     `metric`, `neutral` and `n_jobs` are for post-shift, see :func:`shift_rule`. With a
     `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
-    rows of its own.
+    rows of its own. `sees` names columns by which rows count, and which a rule may look at.
     """
     options = replace(options, started=time.perf_counter())
     linked = link(goal, evidence.codebook)
@@ -395,17 +398,26 @@ def solve_evidence(
         if hidden and any(c.baseline is not None for c in evidence.strata):
             notes += (_BLIND,)
 
+        aware = None
+        if sees:
+            aware, why = _with_sight(evidence, sees, certify is not None or counted is not None)
+            notes += (why,) if why else ()
+
         def find(inwards: Floats | None = None) -> Found:
             nonlocal options
+            rows = evidence
             try:
-                outcome = _outcome(linked, evidence, options, counted, inwards)
+                if aware is None:
+                    outcome = _outcome(linked, evidence, options, counted, inwards)
+                else:
+                    outcome, rows = _by_sight(linked, evidence, aware, options)
             except InfeasibleError as error:
                 error.evidence = evidence
                 raise
             if certify is not None and options.evidence == "auto":  # chosen once
                 kind: EvidenceKind = "label" if outcome.expected is None else "soft"
                 options = replace(options, evidence=kind)
-            return Found(outcome, evidence)
+            return Found(outcome, rows)
 
     return decide(
         linked,
@@ -416,6 +428,47 @@ def solve_evidence(
         table=table,
         certification=None if certify is None else certify(find),
     )
+
+
+def _with_sight(
+    evidence: Evidence, sees: tuple[str, ...], certified: bool
+) -> tuple[Evidence | None, str]:
+    """The rows for rules that look at columns by which rows count; None, and why, if none may."""
+    columns = " and ".join(sees)
+    if certified:
+        return None, (
+            f"The rule looks at the score alone and not at {columns}: rules that are certified, or "
+            "that go by posteriors of group and class, do not look at columns of values."
+        )
+    if evidence.n_scores is None and not _within_unit(evidence.scores):
+        return None, (
+            f"The rule looks at the score alone and not at {columns}: expected values need "
+            "probabilities, and the scores go beyond 0 and 1."
+        )
+    return evidence.with_values(sees), ""
+
+
+def _by_sight(
+    linked: LinkedGoal, evidence: Evidence, aware: Evidence, options: Options
+) -> tuple[Outcome, Evidence]:
+    """The best rule over the score, or over the columns by which rows count, too."""
+    sight: Sight = "soft"
+    why = "there are no labels"
+    if evidence.has_labels and options.solver not in BASELINES:
+        sight, why = choose_sight(linked.goal, aware, options)
+    if sight != "score":
+        own = replace(options, evidence=sight)
+        try:
+            outcome = search_rule(linked.goal, aware, own)
+        except InfeasibleError:
+            why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
+        else:
+            return _because(outcome, why), aware
+    return _because(_outcome(linked, evidence, options, None), why), evidence
+
+
+def _because(outcome: Outcome, why: str) -> Outcome:
+    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
 
 
 def _outcome(
@@ -445,7 +498,5 @@ def _outcome(
     elif counted is not None:
         options = replace(options, evidence="soft")
     elif options.evidence == "auto":
-        outcome, why = search_by_either(goal, evidence, options)
-        return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
-    outcome = search_rule(goal, evidence, options, counted, inwards)
-    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
+        return _because(*search_by_either(goal, evidence, options))
+    return _because(search_rule(goal, evidence, options, counted, inwards), why)

@@ -44,7 +44,7 @@ class AcceptedRates:
     Parameters
     ----------
     table : RateTable
-        Of two classes.
+        Of two classes, and perhaps of deferred rows.
     kinds : sequence of (stratum, true class), optional
         All, stratum by stratum, if left out.
     totals : array of shape (kinds,), optional
@@ -53,6 +53,8 @@ class AcceptedRates:
         nothing: who adds up S takes totals from the same sums.
     rest : array of shape (d,), optional
         The rates' shares of rows of other kinds.
+    between : (int, int)
+        The classes that a row is decided when it is not accepted, and when it is.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class AcceptedRates:
         kinds: Sequence[Kind] | None = None,
         totals: Floats | None = None,
         rest: Floats | None = None,
+        between: tuple[int, int] = (0, 1),
     ) -> None:
         weights = table.marginals.weights
         if kinds is None:
@@ -76,8 +79,8 @@ class AcceptedRates:
         strata, trues = [c for c, _ in kinds], [t for _, t in kinds]
         self.totals: Floats = weights[strata, trues] if totals is None else totals
         # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected: Floats = table.tensors[:, strata, trues, 0]
-        self.accepted: Floats = table.tensors[:, strata, trues, 1]
+        self.rejected: Floats = table.tensors[:, strata, trues, between[0]]
+        self.accepted: Floats = table.tensors[:, strata, trues, between[1]]
         self.rest: Floats = np.zeros(len(self.rejected)) if rest is None else rest
 
     @cached_property

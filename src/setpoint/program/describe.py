@@ -33,6 +33,7 @@ _WORDS = {
     "predicted": ("predicted = k", "predicted ≠ k"),
     "correct": ("predicted = true", "predicted ≠ true"),
     "changed": ("predicted ≠ deployed", "predicted = deployed"),
+    "deferred": ("not decided", "decided"),
     "was_correct": ("deployed = true", "deployed ≠ true"),
 }
 
@@ -43,7 +44,10 @@ _EXAMPLES: dict[str, Any] = {
     "true": "no",
     "predicted": "yes",
     "costs": {("no", "yes"): 1, ("yes", "no"): 5},
+    "values": {("yes", "yes"): 95, ("no", "yes"): -5},
     "priors": {"no": 0.8, "yes": 0.2},
+    "tp": 95,
+    "fp": -5,
 }
 
 
@@ -92,7 +96,7 @@ def example_of(entry: Entry) -> Expression:
     """
     metric = VOCABULARY[entry.name]
     if isinstance(metric, MetricFunction):
-        return metric(**{name: _EXAMPLES[name] for name in entry.params})
+        return metric(**{name: _EXAMPLES[name] for name in entry.params if name in _EXAMPLES})
     return metric
 
 

@@ -1,4 +1,4 @@
-"""Values of rows: numbers, or linear expressions in columns, for pairs of true and decided class."""
+"""Values of rows: what each pair of true and decided class is worth, by columns of the row."""
 
 from __future__ import annotations
 

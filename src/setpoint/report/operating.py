@@ -134,7 +134,7 @@ def operating_points(linked: LinkedGoal, evidence: Counted, rule: Rule) -> Opera
     rules = _by_segment(rule, evidence)
     if rules is None:
         return None
-    own = np.array([c.dataset is None for c in evidence.strata])
+    own = np.array([c.dataset is None and c.measure is None for c in evidence.strata])
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
     if not held.all():
         return None

@@ -192,7 +192,7 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Sect
     if n_labels > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
     value = float(counter.counted.value(bound))
-    what = in_words(goal.objective).removeprefix("mean ")
+    what = in_words(goal.objective).removeprefix("mean ").replace(" per row", "", 1)
     return (Prices(what, value, tuple(constants)),)
 
 

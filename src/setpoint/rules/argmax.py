@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,11 +203,32 @@ class Argmax(Rule, written_as="argmax"):
 
     def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         out = np.empty(len(scores), np.int64)
-        rows = max(1, _CHUNK // self.n_classes)
-        for start in range(0, len(scores), rows):
-            block = slice(start, start + rows)
+        for block in self._blocks(len(scores)):
             out[block] = self.totals(scores[block]).argmax(axis=1)
         return out
+
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        out = np.empty(len(scores))
+        for block in self._blocks(len(scores)):
+            totals = self.totals(scores[block])
+            own = totals[:, code].copy()
+            totals[:, code] = -np.inf
+            with np.errstate(over="ignore"):
+                out[block] = own - totals.max(axis=1)
+        return out
+
+    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
+        out = np.empty(len(scores), np.int64)
+        for block in self._blocks(len(scores)):
+            totals = self.totals(scores[block])
+            totals[:, code] = -np.inf
+            out[block] = totals.argmax(axis=1)
+        return out
+
+    def _blocks(self, n_rows: int) -> Iterator[slice]:
+        """Rows whose totals stay in the cache."""
+        rows = max(1, _CHUNK // self.n_classes)
+        return (slice(start, start + rows) for start in range(0, n_rows, rows))
 
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))

@@ -103,6 +103,19 @@ class Band(Rule, written_as="band"):
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out
 
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        above, below = _lead(scores, self.high), -_lead(scores, self.low)
+        if code == _DEFER:
+            return -np.maximum(above, below)
+        return above if code == 1 else below
+
+    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
+        if code == _DEFER:
+            return np.where(_lead(scores, self.high) >= -_lead(scores, self.low), 1, 0)
+        if self.low == self.high:  # nobody is deferred
+            return np.full(len(scores), 1 - code, np.int64)
+        return np.full(len(scores), _DEFER, np.int64)
+
     def _answer(self, u: Number) -> Answer:
         if math.isinf(self.low) and self.low == self.high:
             return int(self.low < 0.0)
@@ -137,3 +150,11 @@ class Band(Rule, written_as="band"):
             f"predict {names.label(1)} when {names.score} is at least {self.low:.{digits}g}, "
             f"else {names.label(0)}, defer nobody"
         )
+
+
+def _lead(scores: Floats, cut_off: float) -> Floats:
+    """How far scores lie above a cut-off (N,)."""
+    if math.isinf(cut_off):
+        return np.full(len(scores), -cut_off)
+    with np.errstate(over="ignore"):
+        return scores - cut_off

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
@@ -18,13 +18,14 @@ from setpoint.goals.populations import Key
 from setpoint.rules import codec
 from setpoint.rules.export.methods import Exportable
 from setpoint.rules.export.questions import Answer, Draw, Number, Questions, as_chance
+from setpoint.rules.ranking import Ranks
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.words import LONGEST, SHORTEST, ClassNames
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats
 
 __all__ = ["Ints", "Rule", "plain_number"]
 
-Ints: TypeAlias = NDArray[np.int64]
+Ints: TypeAlias = Codes
 
 
 def plain_number(value: Any, what: str) -> float:
@@ -57,7 +58,7 @@ def plain_number(value: Any, what: str) -> float:
     return number
 
 
-class Rule(Exportable):
+class Rule(Ranks, Exportable):
     """Decides from scores: small immutable data that knows neither goal nor rows.
 
     Rules compare by value, hash and pickle. Class index 1 is the positive class of

@@ -135,6 +135,12 @@ otherwise when the score is at least 0.6
         out[sure] = out[sure] > 0.0
         return out
 
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        return self.atoms[0][1]._margins(scores, segments, code)  # no draws: there is no other
+
+    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
+        return self.atoms[0][1]._decide_without(scores, segments, code)
+
     def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         if u is None:
             return self.atoms[0][1]._decide(scores, segments, None)

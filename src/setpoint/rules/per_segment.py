@@ -154,6 +154,18 @@ class PerSegment(Rule, written_as="per_segment"):
             out[rows] = rule._decide(scores[rows], None, draws)
         return out
 
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        out = np.empty(len(scores))
+        for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):
+            out[rows] = rule._margins(scores[rows], None, code)
+        return out
+
+    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
+        out = np.empty(len(scores), dtype=np.int64)
+        for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):
+            out[rows] = rule._decide_without(scores[rows], None, code)
+        return out
+
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.empty((len(scores), self.n_classes))
         for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):

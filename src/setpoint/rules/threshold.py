@@ -111,6 +111,14 @@ class Threshold(Rule, written_as="threshold"):
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
 
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        if math.isinf(self.threshold):
+            lead = np.full(len(scores), -self.threshold)
+        else:
+            with np.errstate(over="ignore"):
+                lead = scores - self.threshold
+        return lead if code == 1 else -lead
+
     def _answer(self, u: Number) -> Answer:
         if math.isinf(self.threshold):
             return int(self.threshold < 0.0)

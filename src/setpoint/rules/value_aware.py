@@ -157,6 +157,12 @@ class ValueAware(Rule, written_as="value_aware"):
             out[block] = self.rule._decide(self._expanded(scores[block]), None, None)
         return out
 
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        return self.rule._margins(self._expanded(scores), None, code)
+
+    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
+        return self.rule._decide_without(self._expanded(scores), None, code)
+
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0

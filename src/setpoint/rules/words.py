@@ -6,12 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from setpoint.errors import InputError
-from setpoint.goals.populations import Label
+from setpoint.goals.populations import DEFER, Label
 
-__all__ = ["DEFER", "ClassNames", "indented", "probabilities_in_words"]
-
-DEFER = "defer"
-"""The name of the answer that is not a class: the row is not decided."""
+__all__ = ["ClassNames", "indented", "probabilities_in_words"]
 
 SHORTEST, LONGEST = 4, 17
 """Significant digits: what a reader wants, and what tells any two float64 apart."""

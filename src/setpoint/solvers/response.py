@@ -28,6 +28,9 @@ class ModelResponse(Settings):
     unknown_group : {"raise", "largest"}
         What ``predict`` does with a group that ``fit`` did not see, or a missing one; "largest"
         decides it by the rule of the largest group, with a warning.
+    defer_label : label
+        What ``predict`` returns for a row that the rule defers; not one of the classes. Where
+        these are not of its type, predictions are objects.
 
     Raises
     ------
@@ -40,12 +43,14 @@ class ModelResponse(Settings):
         "calibrate": (None, "sigmoid", "isotonic"),
         "predict_proba": ("model", "rule"),
         "unknown_group": ("raise", "largest"),
+        "defer_label": (str, int, float),
     }
 
     method: str = "auto"
     calibrate: str | None = None
     predict_proba: str = "model"
     unknown_group: str = "raise"
+    defer_label: str | int | float = "defer"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.errors import InputError
-from setpoint.parameters import is_integer
 from setpoint.tasks.drift import odd_rows
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import decide_new_groups
 from setpoint.tasks.reading import Reading, columns_named, note_reading, open_model, read
+from setpoint.tasks.room import Room
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from setpoint.tables import Table, TableModel
 
 __all__ = ["DecidedTable", "decide_rows", "predict_table"]
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,8 @@ def predict_table(
     *,
     keep: Sequence[str] = (),
     adapt: bool = False,
-    at_most: int | None = None,
+    at_most: int | Mapping[Any, int] | None = None,
+    by: str | None = None,
     unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
@@ -80,8 +84,11 @@ def predict_table(
     adapt : bool
         Whether the rule is found anew on these rows, with the model's probabilities in place of
         labels: constraints on what is predicted then hold on them.
-    at_most : int, optional
-        The most rows that may be decided positive; those with the highest scores are.
+    at_most : int or dict, optional
+        The most rows that may be decided positive, see ``decide_batch`` of the classifiers; with
+        `by` in each group, or a number for each group.
+    by : str, optional
+        The column of the table with the groups.
     unknown_group : {"raise", "largest"}
         What becomes of a group that the model has not seen.
     trust : sequence of str
@@ -106,16 +113,17 @@ def predict_table(
     >>> list(predict_table(fitted.model, tumours()).to_frame())
     ['prediction', 'score']
     """
-    if at_most is not None and not (is_integer(at_most) and at_most >= 0):
-        raise InputError(f"`at_most` is a whole number of rows, 0 or more, got {at_most!r}")
+    room = None if at_most is None and by is None else Room.asked(at_most, by)
     journal = Journal() if journal is None else journal
     found = open_model(model, trust, journal)
     decide_new_groups(found.classifier, unknown_group)
+    if room is not None:
+        room.check(found.classifier)
     rows = read(table, Reading() if reading is None else reading, journal, found.columns)
     if adapt:
         _adapt(found, rows, journal)
     with journal.step("deciding"):
-        columns = decide_rows(found, rows, keep, journal, at_most)
+        columns = decide_rows(found, rows, keep, journal, room)
     comma = rows.decimal == "," or "decimal comma" in rows.notes
     n_kept = list(columns).index("prediction")
     return DecidedTable(columns, tuple(journal.notes), n_kept, "," if comma else ".")
@@ -126,7 +134,7 @@ def decide_rows(
     table: Table,
     keep: Sequence[str],
     journal: Journal,
-    at_most: int | None = None,
+    room: Room | None = None,
 ) -> dict[str, Any]:
     """The columns to write, as Arrow arrays: those kept as they stood in the file.
 
@@ -146,12 +154,21 @@ def decide_rows(
         scores_of(table, str(deployed.column))  # a feature that has to be there
     with journal.warnings_as_notes():
         X = model.frame(table)
-        decided = model.decided(X)
-        odd = odd_rows(model, X, decided["prediction"].to_numpy())
+        free: list[Array] = []  # decisions as if there were room for all
+
+        def capped(scores: NDArray[np.float64], decisions: Array) -> Array:
+            free.append(decisions)
+            return decisions if room is None else room.decide(model, table, X, scores)
+
+        decided = model.decided(X, capped)
+        odd = odd_rows(model, X, free[0])
+    deferred = _deferred(model.classifier, decided["prediction"])
+    if deferred:
+        journal.note(f"{table.name}: {deferred}")
     if odd:
         journal.note(f"{table.name}: {odd}")
-    if at_most is not None:
-        _keep_highest(model, decided, at_most, journal)
+    if room is not None:
+        room.note(model, free[0], decided, journal)
     for name in kept:
         if name in decided:
             raise InputError(
@@ -162,6 +179,14 @@ def decide_rows(
     out = {name: table.column(name) for name in kept}
     out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
     return out
+
+
+def _deferred(classifier: Any, answers: Any) -> str:
+    """How many rows are left to a person; "" where the rule decides all rows of any table."""
+    if not classifier._defers:
+        return ""
+    n, n_rows = int((answers == classifier._answers.defer_label).sum()), len(answers)
+    return f"{n:,} of {n_rows:,} rows {'is' if n == 1 else 'are'} deferred to a person"
 
 
 def _adapt(model: TableModel, table: Table, journal: Journal) -> None:
@@ -177,32 +202,3 @@ def _adapt(model: TableModel, table: Table, journal: Journal) -> None:
         X = model.frame(table)
         classifier.adapt(X, sensitive_features=X[named] if named else None)
     journal.note("the rule was found anew on these rows, with probabilities in place of labels")
-
-
-def _keep_highest(model: TableModel, decided: pd.DataFrame, at_most: int, journal: Journal) -> None:
-    """Turn positive decisions beyond the highest scores into negative ones, and say so."""
-    labels = model.classifier.classes_.tolist()
-    if len(labels) != 2:
-        raise InputError(f"`at_most` is for two classes, and the model decides among {len(labels)}")
-    if model.classifier.rule_.randomized:
-        raise InputError("`at_most` is for rules that decide without draws, and this one draws")
-    positive = model.classifier.positive_
-    (negative,) = (label for label in labels if label != positive)
-    accepted = (decided["prediction"] == positive).to_numpy()
-    n = int(accepted.sum())
-    if n <= at_most:
-        return
-    scores = decided["score"].to_numpy()
-    highest = np.sort(scores[accepted])[::-1]
-    # Equal scores are one block: if not all of them fit, none is kept.
-    kept = accepted & (scores > highest[at_most])
-    decided.loc[accepted & ~kept, "prediction"] = negative
-    n_kept = int(kept.sum())
-    least = f", with a score of at least {scores[kept].min():.6g}" if n_kept else ""
-    tie = f"; the next {n - n_kept:,} or fewer have equal scores" if n_kept < at_most else ""
-    constraints = model.classifier.goal_report_.constraints
-    lost = "; whether the goal's constraints hold for them was not counted" if constraints else ""
-    journal.note(
-        f"the rule decides {positive!r} for {n:,} of {len(scores):,} rows, and the {n_kept:,} with "
-        f"the highest scores keep that{least}{tie}{lost}"
-    )

@@ -51,6 +51,11 @@ class RuleNodes:
             Draws, float64 (N, 1), where the rule is randomised.
         """
         add = self.nodes
+        if rule.value_columns:
+            raise ExportError(
+                f"rule_: it looks at the columns {list(rule.value_columns)} beside the scores, and "
+                "has no form in ONNX; to_sql, expression and to_python write it"
+            )
         if isinstance(rule, Mixture) and len(rule.atoms) == 1:
             return self.decisions(rule.atoms[0][1], u)
         if isinstance(rule, Argmax):

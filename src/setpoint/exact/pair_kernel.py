@@ -1,0 +1,174 @@
+"""The best of all pairs of cut-offs for one linear objective, in one pass over the cut-offs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.compiled import kernel
+from setpoint.typing import Floats
+
+__all__ = ["best_in_order", "best_of_points", "in_deficit", "rising_pairs"]
+
+
+@kernel(plain=True)
+def best_in_order(
+    counts: Floats,
+    high: Floats,
+    low: Floats,
+    first_high: int,
+    last_high: int,
+    first_low: int,
+    last_low: int,
+) -> tuple[int, int, float]:
+    """The pair (i, j), i <= j, with the largest ``high @ counts[:, i] + low @ counts[:, j]``.
+
+    The largest first term up to j is kept while j moves on, so that one pass is enough. Among
+    equal sums the smallest j, and then the smallest i.
+
+    Parameters
+    ----------
+    counts : array of shape (K, m)
+    high, low : array of shape (K,)
+    first_high, last_high, first_low, last_low : int
+        The ends of either cut-off, included; ``first_high <= first_low`` and
+        ``last_high <= last_low``.
+
+    Examples
+    --------
+    >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
+    >>> best_in_order(counts, np.array([1.0, -2.0]), np.array([-0.5, 2.0]), 0, 3, 0, 3)
+    (1, 2, 2.5)
+    """
+    n_kinds = counts.shape[0]
+    best, top = -np.inf, -np.inf
+    at, best_i, best_j = first_high, first_high, first_low
+    i = first_high
+    for j in range(first_low, last_low + 1):
+        while i <= min(j, last_high):
+            f = 0.0
+            for k in range(n_kinds):
+                f += high[k] * counts[k, i]
+            if f > top:
+                top, at = f, i
+            i += 1
+        g = 0.0
+        for k in range(n_kinds):
+            g += low[k] * counts[k, j]
+        if top + g > best:
+            best, best_i, best_j = top + g, at, j
+    return best_i, best_j, best
+
+
+def best_of_points(counts: Floats, slopes: Floats) -> int:
+    """The first column of `counts` (K, m) with the largest ``slopes @ column``."""
+    return int(np.argmax(slopes @ counts))
+
+
+@kernel(plain=True)
+def in_deficit(
+    first: Floats,
+    second: Floats,
+    i: NDArray[np.int64],
+    j: NDArray[np.int64],
+    least: float,
+    most: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The pairs (i[a], j[b]), in order, with ``first[a] + second[b] >= least``.
+
+    Parameters
+    ----------
+    first, second : arrays
+        `second` descends.
+    i, j : int arrays
+    least : float
+    most : int
+        After so many and one more it ends.
+
+    Examples
+    --------
+    >>> at = np.array([0, 1])
+    >>> in_deficit(np.array([1.0, 2.0]), np.array([0.0, -1.5]), at, np.array([1, 0]), 1.0, 9)
+    (array([0, 1]), array([1, 1]))
+    """
+    high, low = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    n = 0
+    for a in range(i.size):
+        for b in range(j.size):
+            if first[a] + second[b] < least or n > most:
+                break
+            if i[a] <= j[b]:
+                high[n], low[n] = i[a], j[b]
+                n += 1
+        if n > most:
+            break
+    return high[:n].copy(), low[:n].copy()
+
+
+@kernel(plain=True)
+def rising_pairs(
+    first: Floats,
+    second: Floats,
+    i: NDArray[np.int64],
+    j: NDArray[np.int64],
+    gain: float,
+    rising: bool,
+    most: int,
+    most_sums: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """The pairs (i[a], j[b]), in order, all of whose sums ``first[r, a] + second[r, b]`` are >= 0.
+
+    Parameters
+    ----------
+    first : array of shape (R, A)
+    second : array of shape (R, B)
+        The first row descends.
+    i, j : int arrays
+    gain : float
+        What the second sum is to be at least.
+    rising : bool
+        Whether, of the second sum, only what is larger by `gain` than any before is kept.
+    most, most_sums : int
+        After so many pairs, or sums, and one more it ends.
+
+    Returns
+    -------
+    high, low : int arrays
+    looked : int
+        Sums that were looked at.
+    """
+    high, low = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    n, looked, least = 0, 0, gain
+    n_sums = first.shape[0]
+    most_of = np.full(n_sums, -np.inf)
+    for r in range(n_sums):
+        for b in range(j.size):
+            most_of[r] = max(most_of[r], second[r, b])
+    for a in range(i.size):
+        hopeless = first[1, a] + most_of[1] < least
+        for r in range(2, n_sums):
+            hopeless |= first[r, a] + most_of[r] < 0.0
+        if hopeless:
+            continue
+        for b in range(j.size):
+            if first[0, a] + second[0, b] < 0.0 or n > most or looked > most_sums:
+                break
+            looked += 1
+            if i[a] > j[b]:
+                continue
+            value = first[1, a] + second[1, b]
+            if value < least:
+                continue
+            met = True
+            for r in range(2, n_sums):
+                met &= first[r, a] + second[r, b] >= 0.0
+            if met:
+                high[n], low[n] = i[a], j[b]
+                n += 1
+                if rising:
+                    least = value + gain
+                    if first[1, a] + most_of[1] < least:
+                        break
+        if n > most or looked > most_sums:
+            break
+    return high[:n].copy(), low[:n].copy(), looked

@@ -1,0 +1,222 @@
+"""``decide_batch`` with thresholds by group, several classes, ties and rules that draw."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+
+from setpoint import GoalError, InputError, PlugInClassifier
+from setpoint.errors import InputTypeError
+from setpoint.inputs.row_hash import column_draws, row_draws
+from setpoint.rules import PerSegment
+
+NAMES = ["x", "z", "male"]
+
+
+def drawn(n, seed):
+    rng = np.random.default_rng(seed)
+    male = rng.integers(0, 2, n)
+    X = np.column_stack([rng.normal(size=n), rng.normal(size=n), male])
+    return X, (X @ [1.0, 0.5, 0.8] + rng.normal(size=n) > 0.8).astype(int)
+
+
+X, Y = drawn(1_500, 0)
+NEW, _ = drawn(600, 1)
+SEX, NEW_SEX = np.where(X[:, 2], "m", "f"), np.where(NEW[:, 2], "m", "f")
+
+
+@cache
+def by_group():
+    """A threshold for each group."""
+    goal = "maximize accuracy subject to predicted_rate.difference(sex) <= 0.02"
+    clf = PlugInClassifier(LogisticRegression(), goal, randomized=False, decide_on=["sex"])
+    clf.fit(X, Y, sensitive_features={"sex": SEX})
+    assert isinstance(clf.rule_, PerSegment)
+    return clf
+
+
+@cache
+def of_three():
+    y = Y + (X[:, 0] > 1.0)
+    return PlugInClassifier(LogisticRegression(), "macro_f1", cv=2).fit(X, y)
+
+
+class Rounded(LogisticRegression):
+    """Posteriors in steps of a tenth."""
+
+    def predict_proba(self, X):
+        p = np.round(super().predict_proba(X)[:, 1], 1)
+        return np.column_stack([1.0 - p, p])
+
+
+@cache
+def coarse():
+    """A model of few values: most rows are as good as others."""
+
+    return PlugInClassifier(FrozenEstimator(Rounded().fit(X, Y)), "f1").fit(X, Y)
+
+
+def test_thresholds_of_groups_move_up_together():
+    clf, side = by_group(), {"sex": NEW_SEX}
+    free = clf.predict(NEW, sensitive_features=side) == 1
+    kept = clf.decide_batch(NEW, 50, sensitive_features=side) == 1
+    assert free.sum() > 100
+    assert kept.sum() == 50
+    edges = {key[0][1]: rule.threshold for key, rule in
+             zip(clf.rule_.segments, clf.rule_.rules, strict=True)}  # fmt: skip
+    assert len(set(edges.values())) == 2
+    above = clf._scores(NEW) - np.array([edges[sex] for sex in NEW_SEX])
+    assert not (kept & ~free).any()
+    assert above[kept].min() >= above[free & ~kept].max()
+
+
+def test_the_groups_of_the_room_may_be_those_of_the_rule():
+    clf, side = by_group(), pd.DataFrame({"sex": NEW_SEX})
+    most = {"f": 9, "m": 4}
+    for by in ("sex", NEW_SEX, pd.Series(NEW_SEX)):
+        kept = clf.decide_batch(NEW, most, by=by, sensitive_features=side) == 1
+        assert [kept[sex == NEW_SEX].sum() for sex in "fm"] == [9, 4]
+    frame = pl.DataFrame({**dict(zip(NAMES, NEW.T, strict=True))})
+    named = PlugInClassifier(LogisticRegression(), "f1").fit(pd.DataFrame(X, columns=NAMES), Y)
+    kept = named.decide_batch(frame, {0: 3, 1: 5}, by="male") == 1
+    assert [kept[NEW[:, 2] == male].sum() for male in (0, 1)] == [3, 5]
+    with pytest.raises(InputError, match=r"`by`: X has no column 'mal' \(did you mean 'male'"):
+        named.decide_batch(frame, 5, by="mal")
+    with pytest.raises(GoalError, match="the rule looks at"):
+        clf.decide_batch(NEW, 5)
+
+
+def test_groups_with_an_index_go_by_it():
+    named = PlugInClassifier(LogisticRegression(), "f1").fit(pd.DataFrame(X, columns=NAMES), Y)
+    frame = pd.DataFrame(NEW, columns=NAMES)
+    by = pd.Series(NEW_SEX)
+    order = np.random.default_rng(0).permutation(len(NEW))
+    one = named.decide_batch(frame, {"f": 3, "m": 5}, by=by)
+    np.testing.assert_array_equal(
+        named.decide_batch(frame, {"f": 3, "m": 5}, by=by.iloc[order]), one
+    )
+
+
+# ---------------------------------------------------------------------- rows as good as others
+def test_rows_as_good_as_others_are_kept_by_their_hash():
+    clf = coarse()
+    free, score = clf.predict(NEW) == 1, clf._scores(NEW)
+    kept = clf.decide_batch(NEW, 60) == 1
+    assert kept.sum() == 60
+    edge = score[kept].min()
+    tied = score == edge
+    assert (kept & tied).any()
+    assert (free & ~kept & tied).any()
+    assert kept[score > edge].all()
+    hashed = row_draws(NEW, key=clf.draw_key_)
+    assert hashed[kept & tied].max() < hashed[~kept & tied].min()
+    order = np.random.default_rng(1).permutation(len(NEW))
+    for form in (np.asarray, sparse.csr_array, lambda rows: rows.tolist()):
+        np.testing.assert_array_equal(clf.decide_batch(form(NEW[order]), 60) == 1, kept[order])
+
+
+def test_a_row_that_stays_in_a_batch_stays_in_a_part_of_it():
+    clf = coarse()
+    kept = clf.decide_batch(NEW, 60) == 1
+    for part in np.array_split(np.arange(len(NEW)), 4):
+        here = clf.decide_batch(NEW[part], 60) == 1
+        assert not (kept[part] & ~here).any()
+
+
+def test_another_key_keeps_others():
+    clf = coarse()
+    other = PlugInClassifier(clf.estimator, "f1", random_state=7).fit(X, Y)
+    one, two = (model.decide_batch(NEW, 60) for model in (clf, other))
+    assert one.sum() == two.sum() == 60
+    assert (one != two).any()
+
+
+def test_a_column_of_identifiers_may_decide():
+    clf = coarse()
+    frame, later = (
+        pd.DataFrame({"a": rows[:, 0], "b": rows[:, 1], "id": np.arange(len(rows)) + 0.0})
+        for rows in (X, NEW)
+    )
+    model = FrozenEstimator(Rounded().fit(frame, Y))
+    by_id = PlugInClassifier(model, "f1", draw="id").fit(frame, Y)
+    score = by_id._scores(later)
+    kept = by_id.decide_batch(later, 60) == 1
+    tied = score == score[kept].min()
+    hashed = column_draws(later["id"], key=by_id.draw_key_)
+    assert hashed[kept & tied].max() < hashed[~kept & tied & (by_id.predict(later) == 1)].min()
+    drawn_anew = PlugInClassifier(clf.estimator, "f1", draw="random").fit(X, Y)
+    np.testing.assert_array_equal(drawn_anew.decide_batch(NEW, 60), clf.decide_batch(NEW, 60))
+
+
+class Odd:
+    """What has no hash."""
+
+
+class OfObjects(LogisticRegression):
+    """All rows are equally good."""
+
+    def predict_proba(self, X):
+        return np.tile([0.1, 0.9], (len(X), 1))
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")
+def test_rows_without_a_hash_are_said_where_it_would_decide():
+    model = OfObjects().fit(X, Y)
+    clf = PlugInClassifier(FrozenEstimator(model), "recall").fit(X, Y)
+    rows = np.array([[Odd(), 1.0, 0.0]] * 4, dtype=object)
+    assert clf.decide_batch(rows, 4).tolist() == [1] * 4
+    with pytest.raises(InputTypeError, match="rows at the border of `at_most` are equally good"):
+        clf.decide_batch(rows, 2)
+
+
+# ---------------------------------------------------------------------- several classes
+def test_room_for_one_class_of_several():
+    clf = of_three()
+    free = clf.predict(NEW)
+    kept = clf.decide_batch(NEW, 20, label=2)
+    scores = clf._scores(NEW)
+    code = clf._classes.labels.index(2)
+    parts = np.stack([rule.totals(scores) for rule in clf.rule_.rules])
+    totals = parts[scores.argmax(axis=1), np.arange(len(scores))]
+    lead = totals[:, code] - np.delete(totals, code, axis=1).max(axis=1)
+    dropped = (free == 2) & (kept != 2)
+    assert (kept == 2).sum() == 20 < (free == 2).sum()
+    assert lead[kept == 2].min() >= lead[dropped].max()
+    np.testing.assert_array_equal(kept[free != 2], free[free != 2])
+    totals[:, code] = -np.inf
+    next_best = np.array(clf._classes.labels)[totals.argmax(axis=1)]
+    np.testing.assert_array_equal(kept[dropped], next_best[dropped])
+    with pytest.raises(InputError, match=r"decides among 3: `label` says for which \(known: 0, 1"):
+        clf.decide_batch(NEW, 20)
+    with pytest.raises(InputError, match="`label`: 3 is not a class"):
+        clf.decide_batch(NEW, 20, label=3)
+
+
+# ---------------------------------------------------------------------- what is refused
+def test_a_rule_that_draws_is_refused():
+    goal = "maximize accuracy subject to predicted_rate.difference(sex) <= 0.02"
+    clf = PlugInClassifier(LogisticRegression(), goal, randomized=True, decide_on=["sex"])
+    clf.fit(X, Y, sensitive_features={"sex": SEX})
+    assert clf.rule_.randomized
+    with pytest.raises(InputError, match="`at_most` is for rules that decide without draws"):
+        clf.decide_batch(NEW, 5, sensitive_features={"sex": NEW_SEX})
+
+
+def test_a_batch_is_in_memory():
+    clf = coarse()
+    lazy = pl.DataFrame(dict(zip(NAMES, NEW.T, strict=True))).lazy()
+    with pytest.raises(InputTypeError, match="`X` is a LazyFrame: pass its rows as a frame"):
+        clf.decide_batch(lazy, 5)
+
+
+def test_adapted_and_then_capped():
+    goal = "maximize recall subject to predicted_rate <= 0.1"
+    clf = PlugInClassifier(LogisticRegression(), goal).fit(X, Y)
+    moved = NEW + np.array([1.0, 0.0, 0.0])
+    clf.adapt(moved)
+    assert clf.decide_batch(moved, 7).sum() == 7
