@@ -112,7 +112,7 @@ missed."
         return ""
     start = f"Of {PER:,} rows like these"
     if counts.deferred and confusion is None:
-        *parts, left = parts
+        parts, left = parts[:-1], parts[-1]
         verb = "is" if round(left.rows) == 1 else "are"
         start = f"{start} {_people(left.rows)} {verb} deferred to a person; of the others"
     if len(counts.classes) == 2:
