@@ -13,6 +13,7 @@ from setpoint.report.displays import (
 )
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import Certificate, RuleFacts, Run, Search
+from setpoint.report.heavy import HeavyTailWarning, heavy_tails, warn_heavy_tails
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.outcome import report_on_outcome
 from setpoint.report.report import GoalReport
@@ -33,6 +34,7 @@ __all__ = [
     "GoalReport",
     "GroupRatesDisplay",
     "GroupRow",
+    "HeavyTailWarning",
     "Interval",
     "ObjectiveCurveDisplay",
     "OperatingCurve",
@@ -48,9 +50,11 @@ __all__ = [
     "TextSection",
     "compared",
     "fresh_labels",
+    "heavy_tails",
     "interval",
     "operating_points",
     "report_on",
     "report_on_outcome",
     "warn_few_rows",
+    "warn_heavy_tails",
 ]
