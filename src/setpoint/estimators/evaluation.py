@@ -63,7 +63,8 @@ def evaluate(
         Scores, higher for the positive class, for a BlackBox that takes scores; the
         decisions in `y_pred` are counted all the same.
     sensitive_features : column, dict or frame, optional
-        Side information that the goal names, and the columns of a BlackBox.
+        Side information that the goal names: groups, columns by which rows count, and the
+        columns of a BlackBox.
     baseline : array-like of shape (N,), optional
         The deployed model's predictions. The report compares the decisions with them, whether
         the goal refers to them or not.

@@ -78,7 +78,9 @@ class PlugInClassifier(FitsTables):
         category, or the second of such words as no and yes. Other text needs it where the
         goal refers to it, as ``accuracy`` or ``f1(label="fraud")`` does not.
     sensitive_features : str or list of str, default=None
-        Names of columns of X with side information; or pass columns to ``fit``.
+        Names of columns of X with side information; or pass columns to ``fit``. Columns of
+        numbers by which the goal counts rows, such as an amount, are found in X by their name,
+        too.
     baseline : str or fitted classifier, default=None
         A column of X with the deployed model's predictions, or the model (as a
         FrozenEstimator, if this estimator is to be cloned); or pass predictions to
@@ -86,7 +88,9 @@ class PlugInClassifier(FitsTables):
     decide_on : "auto", None, str or list of str, default="auto"
         The columns that the rule may look at beside the score. "auto": those of the
         goal that are columns of X, and so available in ``predict``. Others can be named;
-        ``predict`` then asks for them.
+        ``predict`` then asks for them. Where a goal counts rows by a column that the rule may
+        look at, cross-validation chooses between a rule over the score alone and the action with
+        the largest expected gain, ``p * amount`` for a caught fraud; None: the score alone.
     randomized : {False, "auto", True}, default=False
         Whether the rule may draw; "auto" only where that gains more than the `tol` of `limits`.
         Without draws the report says what they would gain, where that is known.
@@ -230,7 +234,7 @@ class PlugInClassifier(FitsTables):
         sample_weight : array-like of shape (N,), optional
             Counts rows and is passed to `estimator`; refused if that takes none.
         sensitive_features : column, dict or frame, optional
-            Side information, where it is not in X.
+            Side information, where it is not in X: groups, and columns by which rows count.
         baseline : array-like of shape (N,), str or classifier, optional
             The deployed model's predictions, a column of X with them, or the model.
         datasets : dict, optional

@@ -131,7 +131,8 @@ def solve(
         gap: samples lead to rules, and passes over all rows join them.
     sample_weight : array-like of shape (N,), or str, optional
     sensitive_features : column, dict or frame, optional
-        Side information that the goal names, and the columns of a BlackBox.
+        Side information that the goal names: groups, columns by which rows count, and the
+        columns of a BlackBox.
     baseline : array-like of shape (N,), optional
         The deployed model's predictions.
     classes : array-like, optional
@@ -144,7 +145,9 @@ def solve(
         True, the last of an ordered category, and the second of such words as no and yes.
     decide_on : "auto", None, str or sequence of str
         The columns that the rule may look at beside the score; "auto": those that the
-        goal names.
+        goal names. A rule that looks at a column by which rows count takes the action with the
+        largest expected gain; it needs scores that are probabilities, and is chosen where it
+        does better in 3-fold cross-validation than the score alone.
     randomized : {False, "auto", True}
         Whether the rule may draw; "auto" where that gains more than the `tol` of `limits`.
         Without draws the report says what they would gain, where that is known.
