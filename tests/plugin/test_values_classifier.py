@@ -1,4 +1,4 @@
-"""Goals with values of rows in a classifier: where the columns come from, and what they may hold."""
+"""Values of rows in a classifier: where the columns come from, and what they may hold."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.deciding import Decision, FitData, given_rows, open_fit
+from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
@@ -17,18 +17,15 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, some
 from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.inputs import CheckedData, DecideOn
-from setpoint.inputs.numbers import in_frame
+from setpoint.inputs.inputs import DecideOn
+from setpoint.plugin.adapting import adapted
+from setpoint.plugin.available import available_columns
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
 from setpoint.plugin.rule_frontier import frontier_of_evidence
-from setpoint.plugin.solving import solve_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
-from setpoint.plugin.thresholds import as_thresholds
-from setpoint.plugin.unlabelled import require_label_free
 from setpoint.program.link import waits_for_class
-from setpoint.report.outcome import rule_facts
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
@@ -329,31 +326,12 @@ class PlugInClassifier(FitsTables):
         """
         check_is_fitted(self)
         goal, options = self._goal(), self._options(self._chosen()[0])
-        if goal.is_blackbox:
-            raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
-        solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
-        options = replace(options, solver=solver, evidence="soft")
-        require_label_free(goal)
-        rows = given_rows(self, goal, X, None, None, sensitive_features, baseline)
-        decide_on, notes = self._available_columns(goal, sensitive_features, X)
-        inputs = CheckedData.check(goal, self._classes, rows, decide_on, unlabelled=True)
-        response = Response(self._answers.method, self._classes, posterior=True)
-        response.name(self.estimator_)
-        evidence = inputs.evidence({None: response(self.estimator_, X)})
-        decision = solve_evidence(
-            goal, evidence, options, table=inputs.tables[None], notes=notes, sees=inputs.sees
-        )
-        if decision.rule.randomized:
+        found = adapted(self, goal, options, X, sensitive_features, baseline)
+        if found.decision.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
-        rule = None
-        if decision.rule.n_classes == 2 and not decision.rule.value_columns:
-            rule = as_thresholds(decision.rule, evidence.scores)
-        self.posterior_, self.scorer_, self.evidence_ = rule is None, None, None
-        if rule is not None:
-            facts = rule_facts(rule, evidence, decision.report.rule.drawn)
-            decision = replace(decision, rule=rule, report=replace(decision.report, rule=facts))
-        self._keep(decision)
-        self.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
+        self.posterior_, self.scorer_, self.evidence_ = found.by_posteriors, None, None
+        self._keep(found.decision)
+        self.largest_segment_ = int(np.argmax(found.evidence.rows.segment_weights))
         return self
 
     def _frontier_on(
@@ -413,7 +391,7 @@ class PlugInClassifier(FitsTables):
         return classes
 
     def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
-        return self._available_columns(goal, given, X)[0]
+        return available_columns(self.decide_on, goal, given, X)[0]
 
     def _task(self, data: FitData, given: Any, params: dict[str, Any], progress: Progress) -> Task:
         """The model to fit and the rule to find; models that do not fit together are refused."""
@@ -435,25 +413,9 @@ class PlugInClassifier(FitsTables):
             self.verbose,
             routed.estimator.fit,
             routed.splitter.split,
-            self._available_columns(data.goal, given, data.X)[1],
+            available_columns(self.decide_on, data.goal, given, data.X)[1],
             self,
             lambda X: self._draws_of(X, data.key, column_names(data.X)),
-        )
-
-    def _available_columns(
-        self, goal: Goal, given: Any, X: Any
-    ) -> tuple[DecideOn, tuple[str, ...]]:
-        """What the rule may look at, as far as ``predict`` will have it, and a note."""
-        if self.decide_on != "auto" or given is None:
-            return self.decide_on, ()
-        numbers = goal.needs.measures.get(None, {})
-        there = [name for name in numbers if in_frame(X, name)]
-        names = sorted({*goal.needs.columns.get(None, {}), *numbers} - {*there})
-        if not names:
-            return there or None, ()
-        return there or None, (
-            f"The rule does not look at {', '.join(names)}: that was passed to fit and is not in "
-            "X. `decide_on` names columns that predict will be given too.",
         )
 
     def _scores(self, X: Any) -> Floats:

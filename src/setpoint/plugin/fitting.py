@@ -28,7 +28,7 @@ from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
 from setpoint.plugin.learner_oracle import Retraining
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.searching import RETRAININGS, limited, search_space
-from setpoint.plugin.solving import solve_evidence
+from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.program.link import link
 from setpoint.report.outcome import in_words
 from setpoint.typing import Codes, Floats

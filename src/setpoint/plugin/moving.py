@@ -16,7 +16,7 @@ from setpoint.inputs.arrays import column_names
 from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import Table
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
-from setpoint.plugin.solving import solve_evidence
+from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.report import GoalReport
 from setpoint.report.outcome import rule_facts
 from setpoint.rules import Rule, Threshold

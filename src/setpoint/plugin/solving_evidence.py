@@ -1,0 +1,186 @@
+"""From rows with scores to a rule: which search, what the rule looks at, the report."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.blackbox.budget import RowMetric
+from setpoint.deciding import Certify, Decision, Found, decide, split_scored
+from setpoint.evidence import Evidence
+from setpoint.exact import solve_exact
+from setpoint.goals.goal import Goal
+from setpoint.inputs.inputs import Table
+from setpoint.plugin.choose_evidence import search_by_either
+from setpoint.plugin.choose_sight import Sight, choose_sight
+from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
+from setpoint.plugin.searching import search_rule
+from setpoint.plugin.solvers.post_shift import shift_rule
+from setpoint.program.link import link
+from setpoint.program.program import LinkedGoal
+from setpoint.report.measured import measured_entry
+from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.moved_bounds import worked_with
+from setpoint.search.outcome import Outcome
+from setpoint.solvers import Confidence
+from setpoint.typing import Codes, Floats
+
+__all__ = ["solve_evidence", "within_unit"]
+
+
+_BLIND = (
+    "The rule does not see what the deployed model says, so nothing is certified. Given that "
+    "prediction as a column too, and named in decide_on, it can come nearer the goal."
+)
+
+
+def within_unit(scores: NDArray[np.float64]) -> bool:
+    """Whether scores may be probabilities."""
+    return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)
+
+
+def solve_evidence(
+    goal: Goal,
+    evidence: Evidence,
+    options: Options,
+    *,
+    table: Table | None = None,
+    counted: Evidence | None = None,
+    folds: int | None = None,
+    notes: tuple[str, ...] = (),
+    metric: RowMetric | None = None,
+    neutral: float = 0.0,
+    n_jobs: int | None = None,
+    confidence: Confidence | None = None,
+    certify: Certify | None = None,
+    blocks: Codes | None = None,
+    sees: tuple[str, ...] = (),
+) -> Decision:
+    """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
+
+    `metric`, `neutral` and `n_jobs` are for post-shift, see :func:`shift_rule`. With a
+    `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
+    rows of its own. `sees` names columns by which rows count, and which a rule may look at.
+    """
+    options = replace(options, started=time.perf_counter())
+    linked = link(goal, evidence.codebook)
+    if confidence is not None and certify is None:
+        evidence, certify, table = split_scored(
+            linked, evidence, table, confidence, whole=options.randomized is False, blocks=blocks
+        )
+    hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
+    if options.solver == "post-shift":
+
+        def find(inwards: Floats | None = None) -> Found:
+            outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
+            entry = None if metric is None else measured_entry(goal, metric, value)
+            return Found(outcome, evidence, entry)
+    else:
+        if hidden and any(c.baseline is not None for c in evidence.strata):
+            notes += (_BLIND,)
+
+        aware = None
+        if sees:
+            aware, why = _with_sight(evidence, sees, certify is not None or counted is not None)
+            notes += (why,) if why else ()
+
+        def find(inwards: Floats | None = None) -> Found:
+            nonlocal options
+            rows = evidence
+            try:
+                if aware is None:
+                    outcome = _outcome(linked, evidence, options, counted, inwards)
+                else:
+                    outcome, rows = _by_sight(linked, evidence, aware, options)
+            except InfeasibleError as error:
+                error.evidence = evidence
+                raise
+            if certify is not None and options.evidence == "auto":  # chosen once
+                kind: EvidenceKind = "label" if outcome.expected is None else "soft"
+                options = replace(options, evidence=kind)
+            return Found(outcome, rows)
+
+    return decide(
+        linked,
+        find,
+        family="plugin",
+        folds=folds,
+        notes=notes,
+        table=table,
+        certification=None if certify is None else certify(find),
+    )
+
+
+def _with_sight(
+    evidence: Evidence, sees: tuple[str, ...], certified: bool
+) -> tuple[Evidence | None, str]:
+    """The rows for rules that look at columns by which rows count; None, and why, if none may."""
+    columns = " and ".join(sees)
+    if certified:
+        return None, (
+            f"The rule looks at the score alone and not at {columns}: rules that are certified, or "
+            "that go by posteriors of group and class, do not look at columns of values."
+        )
+    if evidence.n_scores is None and not within_unit(evidence.scores):
+        return None, (
+            f"The rule looks at the score alone and not at {columns}: expected values need "
+            "probabilities, and the scores go beyond 0 and 1."
+        )
+    return evidence.with_values(sees), ""
+
+
+def _by_sight(
+    linked: LinkedGoal, evidence: Evidence, aware: Evidence, options: Options
+) -> tuple[Outcome, Evidence]:
+    """The best rule over the score, or over the columns by which rows count, too."""
+    sight: Sight = "soft"
+    why = "there are no labels"
+    if evidence.has_labels and options.solver not in BASELINES:
+        sight, why = choose_sight(linked.goal, aware, options)
+    if sight != "score":
+        own = replace(options, evidence=sight)
+        try:
+            outcome = search_rule(linked.goal, aware, own)
+        except InfeasibleError:
+            why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
+        else:
+            return _because(outcome, why), aware
+    return _because(_outcome(linked, evidence, options, None), why), evidence
+
+
+def _because(outcome: Outcome, why: str) -> Outcome:
+    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
+
+
+def _outcome(
+    linked: LinkedGoal,
+    evidence: Evidence,
+    options: Options,
+    counted: Evidence | None,
+    inwards: Floats | None = None,
+) -> Outcome:
+    """What the solver for these scores finds, and why it was taken."""
+    goal = linked.goal
+    if evidence.n_scores is None:
+        program = linked.at(evidence.marginals)
+        return solve_exact(
+            program if inwards is None else worked_with(program, inwards),
+            evidence,
+            randomized=options.randomized,
+            on_infeasible=options.on_infeasible,
+            tol=options.tol,
+            limits=options.watch(),
+        )
+    why = ""
+    if evidence.has_labels:
+        linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
+    if options.solver in BASELINES:
+        options = replace(options, evidence="label")
+    elif counted is not None:
+        options = replace(options, evidence="soft")
+    elif options.evidence == "auto":
+        return _because(*search_by_either(goal, evidence, options))
+    return _because(search_rule(goal, evidence, options, counted, inwards), why)
