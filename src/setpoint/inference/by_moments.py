@@ -108,7 +108,7 @@ class _Side:
         self.bias = self._bias(moments.products + even * moments.unit_products)
 
     def limit(self, tail: float) -> float:
-        """The limit that lies on its wrong side with a chance of `tail`; infinite without effects."""
+        """The limit that lies on its wrong side with this chance; infinite without effects."""
         seen = self.moments.sums[0] > 0
         ways = [np.ones(len(seen), bool)]
         if not seen.all():
