@@ -59,6 +59,9 @@ _BLIND = (
     "prediction as a column too, and named in decide_on, it can come nearer the goal."
 )
 
+_OF_SCORES = ("exact", *BASELINES)
+"""Solvers whose rules look at scores alone."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -399,7 +402,7 @@ def solve_evidence(
             notes += (_BLIND,)
 
         aware = None
-        if sees:
+        if sees and options.solver not in _OF_SCORES:
             aware, why = _with_sight(evidence, sees, certify is not None or counted is not None)
             notes += (why,) if why else ()
 
@@ -454,7 +457,7 @@ def _by_sight(
     """The best rule over the score, or over the columns by which rows count, too."""
     sight: Sight = "soft"
     why = "there are no labels"
-    if evidence.has_labels and options.solver not in BASELINES:
+    if evidence.has_labels:
         sight, why = choose_sight(linked.goal, aware, options)
     if sight != "score":
         own = replace(options, evidence=sight)
