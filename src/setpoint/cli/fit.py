@@ -111,7 +111,7 @@ _GROUPS = {
 @_columns
 @_rows
 @_written
-@settings_option("solver", *_COMMON, "engine", "scheduler", "rows-for-fit")
+@settings_option("solver", *_COMMON, "defer-label", "engine", "scheduler", "rows-for-fit")
 def fit(
     data: str,
     goal_text: str,

@@ -68,6 +68,9 @@ def _described(goal: Goal) -> dict[str, Any]:
             "columns": {
                 name or "": sorted(columns) for name, columns in needs.columns.items() if columns
             },
+            "numbers": {
+                name or "": sorted(columns) for name, columns in needs.measures.items() if columns
+            },
             "datasets": list(needs.datasets),
             "deployed": None in needs.baseline or bool(needs.baseline),
         },
@@ -99,6 +102,11 @@ def _text(found: dict[str, Any]) -> str:
         f"the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
         + (f" in the data set {name}" if name else "")
         for name, columns in found["needs"]["columns"].items()
+    ]
+    needs += [
+        f"numbers in the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
+        + (f" of the data set {name}" if name else "")
+        for name, columns in found["needs"]["numbers"].items()
     ]
     if found["objective"]["shape"] == _NO_FORMULA:
         needs.append("the function: --metric, and the columns that its parameters name")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.goals.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals.expressions import Const, Metric, walk
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
+from setpoint.goals.populations import DEFER, Label
 from setpoint.program.link import link
 
 if TYPE_CHECKING:
@@ -60,7 +60,11 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
         return {**out, "solver": f"no method takes it: {error}"}
     # The first clause names the method; the rest refers to the rows, which are made up.
     how = "" if found.status == "nearest" else found.why.partition(";")[0]
-    return {**out, "solver": f"{found.solver}, {how}" if how else found.solver}
+    solver = f"{found.solver}, {how}" if how else found.solver
+    numbers = goal.needs.measures.get(None, {})
+    if numbers and not goal.needs.datasets:
+        solver += f"; or a rule that looks at {' and '.join(sorted(numbers))}, by cross-validation"
+    return {**out, "solver": solver}
 
 
 def _found(goal: Goal, evidence: Evidence, program: Program) -> Outcome:
@@ -88,7 +92,7 @@ def trained(goal: Goal) -> dict[str, str]:
     from setpoint.solvers import SOLVERS, solvers_of
 
     named = _labels(goal)
-    if len(named) > 2:
+    if len(named) > 2 or goal.needs.measures or goal.defers:
         return {}
     found: list[str] = []
     if not goal.is_blackbox:
@@ -104,7 +108,7 @@ def _penalties(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
     from setpoint.penalty.problem import Tradeoff
     from setpoint.solvers import solvers_of
 
-    first, second = evidence.classes
+    first, second = evidence.codebook.labels
     try:
         Tradeoff(goal, _REPEATS, _REPEATS, (first, second))
     except GoalError:
@@ -150,7 +154,8 @@ def _labels(goal: Goal) -> list[Label]:
         for name in ("default", "true", "predicted"):
             if name in params:
                 found[params[name]] = None
-        pairs = [label for pair, _ in params.get("costs", ()) for label in pair]
+        entries = (*params.get("costs", ()), *params.get("values", ()))
+        pairs = [label for pair, _ in entries for label in pair if label != DEFER]
         pairs += [label for label, _ in params.get("priors", ())]
         found |= dict.fromkeys(pairs)
     return list(found)
@@ -161,6 +166,7 @@ def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
     import numpy as np
 
     from setpoint.evidence import Evidence
+    from setpoint.evidence.codebook import DEFERRED
 
     made = (f"class {i}" for i in range(1, n_classes + 1))
     classes = [*named, *(c for c in made if c not in named)][:n_classes]
@@ -183,11 +189,13 @@ def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
         for name, values in levels.items():
             columns[name] = np.array(values, dtype=object)[rest % len(values)]
             rest = rest // len(values)
+        for name in needs.measures.get(dataset, {}):
+            columns[name] = rng.exponential(size=n_rows)
         scores = rng.dirichlet(np.ones(n_classes), n_rows) + np.eye(n_classes)[true]
         scores /= scores.sum(axis=1, keepdims=True)
         parts.append(
             Evidence.from_arrays(
-                classes,
+                [*classes, DEFERRED] if goal.defers else classes,
                 scores[:, 1].copy() if n_classes == 2 else scores,
                 true,
                 needs=needs,

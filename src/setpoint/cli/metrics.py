@@ -106,7 +106,10 @@ def _all(entries: list[Entry]) -> str:
     out += [
         "↑ higher is better, ↓ lower is better. k is the positive class of two, or the one that",
         "label= names. Any metric can be measured on part of the rows, .on(country='IN'), and by",
-        "group, .difference(sex). Other names, such as tpr, are understood: setpoint metrics tpr",
+        "group, .difference(sex); where a rule may defer, on the rows that it decides,",
+        "accuracy.decided. Rows count by a column of numbers in recall.weighted(amount) and in",
+        "profit(tp=amount - 5, fp=-5); at_most(200, per=10_000) is predicted_rate <= 0.02.",
+        "Other names, such as tpr, are understood: setpoint metrics tpr",
         "A metric of your own is a Python function: setpoint train --metric shop:revenue",
     ]
     return "\n".join(out)

@@ -84,6 +84,9 @@ SETTINGS = {
         "NAME",
         "how the rule is found. Default: auto",
     ),
+    "defer-label": Setting(
+        "defer_label", _text, "NAME", "what predict writes for a row that is deferred. Default: defer"
+    ),
     "engine": Setting(
         "engine", click.Choice(["dask"]), "dask",
         "DATA is Parquet files of any size, counted piece by piece where they lie",

@@ -342,6 +342,10 @@ class PlugInClassifier(FitsTables):
                 "frontier: this rule decides by joint posteriors or retrained learners, which are "
                 "found for one bound; fit for each bound instead"
             )
+        numbers = goal.needs.measures.get(None, {})
+        sees = tuple(name for name in self.rule_.value_columns if name in numbers)
+        if sees and not evidence.sees:
+            evidence = evidence.with_values(sees)
         soft, tol = (
             self.goal_report_.search.evidence == "soft",
             self._options(self._chosen()[0]).tol,

@@ -37,6 +37,10 @@ _BLIND = (
 )
 
 
+_OF_SCORES = ("exact", *BASELINES)
+"""Solvers whose rules look at scores alone."""
+
+
 def within_unit(scores: NDArray[np.float64]) -> bool:
     """Whether scores may be probabilities."""
     return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)
@@ -83,7 +87,7 @@ def solve_evidence(
             notes += (_BLIND,)
 
         aware = None
-        if sees:
+        if sees and options.solver not in _OF_SCORES:
             aware, why = _with_sight(evidence, sees, certify is not None or counted is not None)
             notes += (why,) if why else ()
 
@@ -138,7 +142,7 @@ def _by_sight(
     """The best rule over the score, or over the columns by which rows count, too."""
     sight: Sight = "soft"
     why = "there are no labels"
-    if evidence.has_labels and options.solver not in BASELINES:
+    if evidence.has_labels:
         sight, why = choose_sight(linked.goal, aware, options)
     if sight != "score":
         own = replace(options, evidence=sight)

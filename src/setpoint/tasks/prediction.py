@@ -177,8 +177,16 @@ def decide_rows(
             )
     pa = needed("pyarrow")
     out = {name: table.column(name) for name in kept}
-    out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
+    out |= {str(name): pa.chunked_array([pa.array(_of_one_kind(decided[name]))]) for name in decided}
     return out
+
+
+def _of_one_kind(values: Any) -> Any:
+    """Answers as a column of a file holds them: numbers beside the word for deferring are text."""
+    if values.dtype.kind != "O":
+        return values
+    each = {v: str(v).lower() if isinstance(v, bool) else str(v) for v in set(values.tolist())}
+    return values.map(each)
 
 
 def _deferred(classifier: Any, answers: Any) -> str:

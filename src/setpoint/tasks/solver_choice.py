@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
+from setpoint.goals.requirements import require_plain
 from setpoint.packages import require_packages
 from setpoint.solvers import FAMILIES, MEASURING, SOLVERS, AugmentedLagrangian, solvers_of
 
@@ -211,6 +212,14 @@ def check_goal(goal: Goal, choice: SolverChoice) -> None:
         If a search that measures is to look at further data sets.
     """
     needs = goal.needs
+    if choice.trains:
+        require_plain(goal, "a model is trained on decided rows that count once each; setpoint fit "
+                            "takes such goals, after training")  # fmt: skip
+    if "response" in choice.parameters and not goal.defers:
+        raise InputError(
+            "`defer_label` is what is written for a row that is deferred, and by the goal no rule "
+            "defers any; leave it out"
+        )
     if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
         from setpoint.penalty.problem import Tradeoff
 
@@ -241,11 +250,13 @@ def _check_taken(name: str, choice: SolverChoice) -> None:
 
 def _parameters(given: dict[str, Any], choice: SolverChoice) -> dict[str, Any]:
     """What the classifier of the family takes of the settings."""
-    from setpoint.solvers import SearchLimits
+    from setpoint.solvers import ModelResponse, SearchLimits
 
     seconds, evaluations = given.pop("max_seconds", None), given.pop("evaluations", None)
     apart = ("baseline_threshold", "validation", "surrogate_groups")
     out = {name: value for name, value in given.items() if name not in apart}
+    if "defer_label" in out:
+        out["response"] = ModelResponse(defer_label=out.pop("defer_label"))
     if (seconds, evaluations) != (None, None):
         out["limits"] = SearchLimits(seconds=seconds, evaluations=evaluations)
     return out
