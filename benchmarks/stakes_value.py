@@ -23,9 +23,9 @@ from stakes_peers import capped_rules, empulse_rules, numpy_rules
 GOAL = "maximize profit(fn=-loss, fp=-profit_lost)"
 CAPPED = GOAL + " subject to predicted_rate <= {cap:g}"
 WAYS: dict[str, dict[str, Any]] = {
-    "chosen": {},
-    "value-aware": {"evidence": "soft"},
-    "threshold": {"evidence": "label"},
+    "chosen": {"decide_on": ["loss", "profit_lost"]},
+    "value-aware": {"decide_on": ["loss", "profit_lost"], "evidence": "soft"},
+    "threshold": {"decide_on": None},
 }
 """Options of PlugInClassifier."""
 PEER = {

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         solve,
     )
     from setpoint.ramp import RampClassifier
-    from setpoint.report import FewRowsWarning, GoalReport
+    from setpoint.report import FewRowsWarning, GoalReport, HeavyTailWarning
     from setpoint.search import (
         ConstantGoalWarning,
         Frontier,
@@ -93,6 +93,7 @@ __all__ = [
     "GoalReport",
     "GoalSyntaxError",
     "Guarantee",
+    "HeavyTailWarning",
     "InfeasibleError",
     "InputError",
     "InputTypeError",
@@ -151,6 +152,7 @@ _HOME = {
     "MissedBoundsWarning": "plugin",
     "StoppedWarning": "search",
     "FewRowsWarning": "report",
+    "HeavyTailWarning": "report",
     "GoalReport": "report",
     "BoundPath": "estimators",
     "TRUSTED_TYPES": "estimators",

@@ -149,7 +149,7 @@ def _table(found: ComparedTables) -> Iterator[list[str]]:
 def _accepted(report: GoalReport) -> float | None:
     """The share of rows that are decided positive, of two classes."""
     counts = report.counts
-    total = sum(map(sum, counts.confusion))
+    total = counts.total
     if counts.positive is None or not total:
         return None
     return sum(row[1] for row in counts.confusion) / total

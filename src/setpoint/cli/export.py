@@ -132,8 +132,15 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
     clf: Any = open_model(path, trust, current()).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
-    several = clf.rule_.score_columns == len(classes) > 2
+    several = clf.rule_.score_columns is not None and len(classes) > 2
     scores = tuple(f"score_{label}" for label in classes) if several else None
+    if clf._defers:
+        answers = (*classes, clf._answers.defer_label)
+        text = [isinstance(answer, str) for answer in answers]
+        if any(text) and not all(text):
+            current().note(f"the decisions are text, as {answers[-1]!r} is")
+            answers = tuple(map(str, answers))
+        classes = answers
     return _Found(clf.rule_, classes, scores)
 
 
@@ -153,7 +160,10 @@ def _scores(found: _Found, given: tuple[str, ...]) -> str | tuple[str, ...]:
     """The names of the score columns, as the rule takes them."""
     columns = found.rule.score_columns
     n = None if columns is None else columns - len(found.rule.value_columns)
-    names = given or found.scores or (("score",) if n is None else ())
+    of_two = n == 2 and bool(found.rule.value_columns)  # one probability says both
+    names = given or found.scores or (("score",) if n is None or of_two else ())
+    if of_two and len(names) == 1:
+        return names[0]
     if len(names) != (1 if n is None else n):
         wanted = "one score" if n in (None, 1) else f"{n} scores"
         raise CommandError(

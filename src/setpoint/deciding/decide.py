@@ -16,6 +16,7 @@ from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.report import GoalReport, report_on_outcome
 from setpoint.report.facts import Search
+from setpoint.report.heavy import heavy_tails, warn_heavy_tails
 from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.report.reporting import warn_few_rows
 from setpoint.rules import PerSegment, Rule
@@ -89,6 +90,7 @@ def decide(
         If the rows that certify do not show that any rule of the path keeps the goal.
     """
     start = time.perf_counter() if started is None else started
+    heavy = [] if table is None else heavy_tails(linked.goal, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = find()
@@ -107,7 +109,7 @@ def decide(
         evidence,
         Search(family, solver or "", folds=folds),
         objective=found.objective,
-        notes=(*(str(w.message) for w in caught), *notes),
+        notes=(*(str(w.message) for w in caught), *notes, *heavy),
         trace=trace,
         seconds=time.perf_counter() - start,
         guarantee=guarantee,
@@ -121,6 +123,7 @@ def decide(
         report = with_deployed(report, against)
     for w in caught:
         warn_caller(w.message)
+    warn_heavy_tails(heavy)
     if guarantee is None:
         warn_few_rows(report)
     steps = outcome.trace if trace is None else trace

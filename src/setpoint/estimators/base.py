@@ -180,6 +180,7 @@ class GoalClassifier(DecidesByRule):
         check_is_fitted(self)
         own = self._goal()
         goal = own if goal is None else as_goal(goal)
+        self._check_deferring(goal)
         rows, seen = self._seen(goal, X, y, sample_weight, sensitive_features, baseline, datasets)
         inputs = replace(seen, decide_on=())
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
@@ -187,10 +188,11 @@ class GoalClassifier(DecidesByRule):
             given[name] = rows[name].X, d.sensitive_features
         scores = {name: self._rule_scores(*given[name]) for name in inputs.tables}
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
-        decided = {name: self.rule_.distribution(scores[name], segments[name]) for name in scores}
+        decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels
         sections: list[Section] = []
-        if len(labels) == self.rule_.n_classes == 2 and self.rule_.score_columns is None:
+        cuts = self.rule_.n_classes == 2 and self.rule_.score_columns is None
+        if cuts and len(inputs.answers) == 2:
             scored = seen.evidence(scores)
             points = operating_points(link(goal, scored.codebook), scored, self.rule_)
             sections += [] if points is None else [OperatingSection(points)]

@@ -18,6 +18,7 @@ from setpoint.estimators.notebook import ShowsReport
 from setpoint.evidence.columns import Column
 from setpoint.evidence.score_columns import beside
 from setpoint.goals.errors import GoalError, listed, nearest
+from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, column_of
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
@@ -158,6 +159,23 @@ class DecidesByRule(DecidesBatches, ClassifierMixin, ShowsReport):
     def _defers(self) -> bool:
         """Whether the rule may leave rows undecided."""
         return bool(self.rule_.n_classes > len(self.classes_))
+
+    def _check_deferring(self, goal: Goal) -> None:
+        """Refuse a goal that does not say what a row is that the rule leaves undecided."""
+        if self._defers and not goal.defers:
+            raise GoalError(
+                f"the rule defers rows, and '{goal}' does not say so; with the constraint "
+                "deferral_rate <= 1 the goal counts them, as neither right nor wrong"
+            )
+
+    def _shares(
+        self, goal: Goal, scores: NDArray[np.float64], segments: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        """The probability of each answer that a goal knows, in the order of the library."""
+        out = self.rule_.distribution(scores, segments)
+        if goal.defers and not self._defers:
+            out = np.column_stack([out, np.zeros(len(out))])
+        return out
 
     def _named(self, codes: NDArray[np.int64]) -> Array:
         """The labels of what a rule decides; what is deferred has a label of its own."""

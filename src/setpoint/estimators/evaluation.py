@@ -23,6 +23,7 @@ from setpoint.inputs.predictions import decided_inputs
 from setpoint.program.link import link
 from setpoint.report import GoalReport, report_on
 from setpoint.report.counting import LEVEL
+from setpoint.report.heavy import heavy_tails
 from setpoint.report.measured import measured_entry
 from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.typing import Codes
@@ -161,7 +162,8 @@ def evaluate(
         if first.deployed is not None and not of_scores:
             both = ours, value_of(bound, first.deployed)
     linked, confusion = link(goal, inputs.rows.codebook), inputs.confusion(decisions)
-    report = report_on(linked, confusion, objective=objective, level=level)
+    notes = heavy_tails(goal, first)
+    report = report_on(linked, confusion, objective=objective, warnings=notes, level=level)
     against = against_deployed(goal, inputs.classes.labels, first, decisions[None], both, level)
     return with_deployed(report, against)
 

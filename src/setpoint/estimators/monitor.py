@@ -22,6 +22,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.populations import Label, Other
+from setpoint.goals.requirements import require_plain
 from setpoint.guarantees.e_process import Bets, Crossing, Wealth, bets_of
 from setpoint.guarantees.watched import Increments, increments_of
 from setpoint.inputs.classes import classes_of
@@ -164,6 +165,11 @@ class Monitor:
             raise GoalError(
                 f"Monitor watches the rows of X, and the goal refers to {self.goal.needs.datasets}"
             )
+        require_plain(
+            self.goal,
+            "Monitor watches decisions of rows that count once each; give `goal` with the "
+            "constraints that do, or judge batches by `evaluate`",
+        )
         if own is not None:
             self._classes = own._classes
         else:

@@ -113,9 +113,10 @@ def cutoffs(
     ranked = scores[order] + 0.0  # -0.0 becomes 0.0
     values = np.empty(_n_distinct_scores(ranked))
     counts = np.empty((n_kinds * (1 + len(measures)), values.size + 1))
+    kind = kind[order]
     for k, w in enumerate((weight, *measures)):
         own = counts[k * n_kinds : (k + 1) * n_kinds]
-        _accumulate(ranked, kind[order], w[order], values, own)
+        _accumulate(ranked, kind.copy(), w[order], values, own)  # it reorders both
     return values, counts
 
 

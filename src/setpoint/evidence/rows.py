@@ -249,10 +249,11 @@ class Rows:
             return np.asarray(known)
         labelled, m = self.true < len(self.codebook.classes), self.codebook.n_plain
         weight = np.ones(self.n_rows) if self.weight is None else self.weight
-        sums = [
-            np.bincount(self.stratum[labelled], np.square(w[labelled]), m)
-            for w in (weight, *self.by_measure)
-        ]
+        weights, every = (weight, *self.by_measure), bool(labelled.all())
+        if every and m == 1:
+            return np.array([w @ w for w in weights])
+        own = slice(None) if every else labelled
+        sums = [np.bincount(self.stratum[own], np.square(w[own]), m) for w in weights]
         return np.asarray(np.concatenate(sums), np.float64)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:

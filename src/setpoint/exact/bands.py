@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
-from setpoint.exact.deterministic import best_combination, nearest_cutoffs, separated
+from setpoint.exact.deterministic import (
+    best_combination,
+    iter_combinations,
+    nearest_cutoffs,
+    separated,
+)
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program
@@ -20,25 +25,25 @@ from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["MOST_PAIRS", "bands_near", "every_band", "nearest_bands"]
+__all__ = ["FEW_PAIRS", "MOST_PAIRS", "bands_near", "every_band", "nearest_bands"]
 
 INF = float("inf")
-MOST_PAIRS = 2_000_000
-"""Up to so many combinations of pairs are all tried."""
+MOST_PAIRS, FEW_PAIRS = 2_000_000, 20_000
+"""Up to so many combinations of pairs are all tried, and at once before anything else is."""
 _NEAR_A_MIXTURE = 200_000
 """Combinations near a mixture that are tried."""
 _SWEEPS = 40
 _LEAST_GAIN = 1e-12
 
 
-def every_band(pairs: CutoffPairs, program: Program) -> Optimum | None:
-    """Of all pairs the best that meet the goal; None where they are too many to try.
+def every_band(pairs: CutoffPairs, program: Program, most: int) -> Optimum | None:
+    """Of all pairs the best that meet the goal; None where there are more than `most` choices.
 
     Segments that nothing couples are tried one by one.
     """
     parts = separated(pairs, program)
-    apart = parts is not None and all(s.n_pairs <= MOST_PAIRS for s in pairs.segments)
-    if not apart and pairs.n_combinations > MOST_PAIRS:
+    apart = parts is not None and all(s.n_pairs <= most for s in pairs.segments)
+    if not apart and pairs.n_combinations > most:
         return None
     named: MixtureWeights | None = []
     if parts is None or not apart or pairs.n_blocks == 1:
@@ -82,7 +87,8 @@ def bands_near(pairs: CutoffPairs, program: Program, mixed: Optimum) -> Optimum:
     best = Optimum((), np.zeros(pairs.d), -INF, status="feasible")
     for choice in [*pairs.constants(), *_picked(mixed.choice)]:
         best = _better(best, measure(pairs, program, choice, "feasible", _METHOD))
-    best = _better(best, best_near(pairs, program, mixed.choice))
+    if not best.is_feasible or pairs.n_blocks > 1:
+        best = _better(best, best_near(pairs, program, mixed.choice))
     if not best.is_feasible:
         near = [{int(c[0]): 1.0} for c in _near(pairs, mixed.choice, 1)]
         choice, _ = _descent(pairs, program, near)
@@ -216,8 +222,6 @@ def nearest_bands(pairs: CutoffPairs, program: Program) -> Optimum:
 
 
 def _least_of_all(pairs: CutoffPairs, program: Program) -> MixtureWeights:
-    from setpoint.exact.deterministic import iter_combinations
-
     least: tuple[float, int, Callable[[int], MixtureWeights]] | None = None
     for v, choice_of in iter_combinations(pairs, _all(pairs)):
         worst = program.violation(v)

@@ -116,22 +116,31 @@ class PairSegment:
         out += self._weights[_ACCEPTED] @ accepted
         return np.asarray(out.T)
 
-    def best(self, slopes: Floats) -> tuple[int, float]:
-        """The first pair of the window with the largest ``slopes @ features``, and that."""
-        rejected, accepted, deferred = slopes @ self._weights
-        high, low = accepted - deferred, deferred - rejected
+    def best(self, slopes: Floats, deferred: Floats | None = None) -> tuple[int, float]:
+        """The first pair of the window with the largest ``slopes @ features``, and that.
+
+        With `deferred` (K,) it is what a deferred row of each kind gains beside.
+        """
+        const, high, low = self.terms(slopes)
+        if deferred is not None:
+            high, low = high - deferred, low + deferred
         counts = self.curve.counts
         a, b, c, e = self.window
         if b - a + e - c == 2 * (self.curve.n_cutoffs - 1) and len(self.curve.kinds) <= 2:
             hull = self.curve.hull
             points = self._on_hull
-            i, j = hull[best_of_points(points, high)], hull[best_of_points(points, low)]
+            i, j = (int(hull[best_of_points(points, form)]) for form in (high, low))
             value = float(high @ counts[:, i] + low @ counts[:, j])
             if i > j:
                 i, j, value = best_in_order(counts, high, low, a, b, c, e)
         else:
             i, j, value = best_in_order(counts, high, low, a, b, c, e)
-        return self.number(int(i), int(j)), float(value + rejected @ self.totals)
+        return self.number(i, j), float(value + const)
+
+    def terms(self, slopes: Floats) -> tuple[float, Floats, Floats]:
+        """``slopes @ features`` as a constant and forms (K,) over the counts of either cut-off."""
+        rejected, accepted, deferred = slopes @ self._weights
+        return float(rejected @ self.totals), accepted - deferred, deferred - rejected
 
     @cached_property
     def _on_hull(self) -> Floats:

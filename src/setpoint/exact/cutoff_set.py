@@ -69,9 +69,9 @@ class Segment:
     @cached_property
     def _ends(self) -> Floats:
         """Counts (K, blocks + 1) where blocks of the columns begin and end."""
-        counts = self.curve.counts[:, self.curve.hull]
-        at = np.append(np.arange(0, counts.shape[1], _PRICED), counts.shape[1] - 1)
-        return np.asarray(counts[:, at])
+        hull = self.curve.hull
+        at = np.append(np.arange(0, len(hull), _PRICED), len(hull) - 1)
+        return np.asarray(self.curve.counts[:, hull[at]])
 
     def best(self, slopes: Floats) -> tuple[int, float]:
         """The first column with the largest ``slopes @ column``, and that.

@@ -8,14 +8,16 @@ from dataclasses import replace
 from typing import Literal
 
 from setpoint.evidence import Counted
-from setpoint.exact.bands import MOST_PAIRS, bands_near, every_band, nearest_bands
+from setpoint.exact.bands import FEW_PAIRS, MOST_PAIRS, bands_near, every_band, nearest_bands
+from setpoint.exact.closing import closed_by_multipliers
 from setpoint.exact.cutoff_pairs import CutoffPairs
+from setpoint.exact.deferral_warning import warn_deferral
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.infeasibility import explain
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import blame_of, nearest_mixture
 from setpoint.search.optimum import Optimum
@@ -26,7 +28,6 @@ from setpoint.search.outcome import (
     Randomized,
     nearest_outcome,
     outcome_of,
-    warn_constant,
 )
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
@@ -78,7 +79,7 @@ def solve_deferring(
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(pairs, program))
     outcome = outcome_of(pairs, program, found, proved=SAME * (1 + abs(found.value)))
-    warn_constant(pairs, program, outcome)
+    warn_deferral(pairs, program, outcome)
     return outcome
 
 
@@ -98,13 +99,17 @@ def find_bands(
     ShapeError
         If the goal's shape is not one that an exact method takes.
     """
-    every = None if randomized is True else every_band(pairs, program)
+    shape = program.score.shape
+    boundless = not (shape.concave or shape.quasiconcave)
+    most = MOST_PAIRS if boundless else FEW_PAIRS
+    every = None if randomized is True else every_band(pairs, program, most)
     if randomized is False and every is not None:
         if not every.is_feasible:
             raise NoRuleError(True, _mixture_exists(pairs, program))
         return _fixed(every, every.value, among_all=False)
+    master = Master(pairs)
     try:
-        mixed = best_mixture(pairs, program)
+        mixed = best_mixture(pairs, program, master=master)
     except (InfeasibleMasterError, UnfinishedError) as error:
         if every is not None and every.is_feasible:
             # On the edge of what linear programs can tell; trying counts exactly.
@@ -127,6 +132,10 @@ def find_bands(
         if not fixed.is_feasible:
             near = nearest_bands(pairs, program)
             fixed = replace(near, status="feasible") if near.is_feasible else fixed
+        if fixed.is_feasible and mixed.status != "stationary" and limits is not None:
+            fixed = closed_by_multipliers(pairs, program, master, fixed, mixed.bound)
+        if fixed.status != "optimal":
+            fixed = every_band(pairs, program, MOST_PAIRS) or fixed
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
@@ -143,7 +152,7 @@ def _against_bands(pairs: CutoffPairs, program: Program, mixed: Optimum) -> Opti
     """What ended at a stationary point, or the best rule without draws where it is better."""
     if mixed.status != "stationary":
         return mixed
-    fixed = every_band(pairs, program) or bands_near(pairs, program, mixed)
+    fixed = every_band(pairs, program, MOST_PAIRS) or bands_near(pairs, program, mixed)
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
     return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.program import algebra
@@ -99,16 +100,17 @@ class SegmentGoal(NamedTuple):
     rest: Floats
 
 
-def separated(cuts: CutoffSet, program: Program) -> list[SegmentGoal] | None:
+def separated(cuts: CutoffSet | CutoffPairs, program: Program) -> list[SegmentGoal] | None:
     """What each segment is to do by itself; None where objective or constraints couple them."""
     parts = parts_of(cuts, program)
     pieces = [x for c in program.constraints for x in _each(c)]
     where = [cuts.segments_of(c.function) for c in pieces]
     if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
         return None
-    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
+    segments: tuple[Segment | PairSegment, ...] = cuts.segments
+    base = sum((s.base for s in segments), np.zeros(cuts.d))
     out = []
-    for s, segment in enumerate(cuts.segments):
+    for s, segment in enumerate(segments):
         own = tuple(c for c, w in zip(pieces, where, strict=True) if s in w)
         rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
         out.append(SegmentGoal(parts[s], own, rest))
@@ -127,7 +129,7 @@ def _none(cuts: CutoffSet, status: Status) -> Optimum:
     return Optimum((), np.zeros(cuts.d), -INF, status=status)
 
 
-def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
+def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[RateFunction] | None:
     """What each segment is to maximise on its own; None where the objective couples segments."""
     score = program.score
     m = len(cuts.segments)
@@ -152,14 +154,15 @@ def parts_of(cuts: CutoffSet, program: Program) -> list[RateFunction] | None:
 
 
 def iter_combinations(
-    cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
+    cuts: CutoffSet | CutoffPairs, lists: Sequence[NDArray[np.int64]]
 ) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
     """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one.
 
     The last segment's cut-off moves fastest; each feature lies contiguous in memory.
     """
     cuts.limits.call()
-    *tables, last = [s.features(c).T for s, c in zip(cuts.segments, lists, strict=True)]
+    segments: tuple[Segment | PairSegment, ...] = cuts.segments
+    *tables, last = [s.features(c).T for s, c in zip(segments, lists, strict=True)]
     sizes = [t.shape[1] for t in tables]
     n_heads, n_last = math.prod(sizes), last.shape[1]
     step = max(_CHUNK // n_last, 1)
@@ -192,7 +195,7 @@ def enumerate_cutoffs(
 
 
 def best_combination(
-    cuts: CutoffSet,
+    cuts: CutoffSet | CutoffPairs,
     program: Program,
     lists: Sequence[NDArray[np.int64]],
     beaten: float | None = None,
@@ -281,7 +284,9 @@ def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
     return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
-def nearest_cutoffs(segment: Segment, part: dict[int, float], width: int) -> NDArray[np.int64]:
+def nearest_cutoffs(
+    segment: Segment | PairSegment, part: dict[int, float], width: int
+) -> NDArray[np.int64]:
     """The cut-offs of a segment whose counts are nearest to a mixture's, nearest first."""
     counts = segment.curve.counts
     mean = counts[:, list(part)] @ np.array(list(part.values()))

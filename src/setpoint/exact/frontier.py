@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Evidence
+from setpoint.exact.cutoff_pairs import CutoffPairs
 from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.deferring import find_bands
 from setpoint.exact.deterministic import MOST_COMBINATIONS, iter_combinations, n_combinations
 from setpoint.exact.solver import find_rule
 from setpoint.goals.errors import ShapeError
@@ -68,6 +70,8 @@ def frontier_exact(
     levels = levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.
     program = link(goal, evidence.codebook).at(evidence.marginals)
+    if evidence.codebook.defers:
+        return _of_pairs(program, evidence, i, levels, randomized, tol)
     cuts = CutoffSet(program.table, evidence, most=0)
     if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
         try:
@@ -89,6 +93,38 @@ def frontier_exact(
         laxest, _ = trace_frontier(cuts, program, i, None, 2)
         levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
     return frontier_of(program, i, _searched(cuts, program, i, levels), "points")
+
+
+def _of_pairs(
+    program: Program,
+    evidence: Evidence,
+    i: int,
+    levels: Floats | None,
+    randomized: Randomized,
+    tol: float,
+) -> Frontier:
+    """Where rules defer: the best mixtures of pairs of cut-offs, or a search for each bound."""
+    pairs = CutoffPairs(program.table, evidence, most=0)
+    if randomized == "auto":
+        try:
+            randomized = pairs.n_blocks > 1 or find_bands(pairs, program, "auto", tol).is_drawn
+        except NoRuleError:
+            randomized = False
+    if randomized:
+        found, kind = trace_frontier(pairs, program, i, levels, _POINTS)
+        return frontier_of(program, i, found, kind)
+    if levels is None:
+        laxest, _ = trace_frontier(pairs, program, i, None, 2)
+        levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
+
+    def solve(level: float) -> tuple[Optimum | None, float]:
+        try:
+            found = find_bands(pairs, program.at_level(i, level), False, 0.0, Limits())
+        except NoRuleError as error:
+            return None, -INF if error.certain else INF
+        return found, found.bound
+
+    return frontier_of(program, i, solve_levels(program, i, levels, solve), "points")
 
 
 def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
-from setpoint.exact.cutoff_set import CutoffSet, Segment
+from setpoint.exact.cutoff_set import Segment
 from setpoint.program.functions import (
     Absolute,
     Affine,
@@ -19,10 +19,11 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.program import Program, ProgramConstraint
+from setpoint.search.achievable_set import AchievableSet
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["least_violation", "sweep"]
+__all__ = ["least_violation", "simple_bounds", "sweep"]
 
 INF = float("inf")
 _FEW = 4
@@ -30,7 +31,7 @@ _FEW = 4
 
 
 def sweep(
-    cuts: CutoffSet,
+    cuts: AchievableSet,
     segment: Segment,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
@@ -42,7 +43,8 @@ def sweep(
 
     Parameters
     ----------
-    cuts : CutoffSet
+    cuts : AchievableSet
+        For its limits and the number of features.
     segment : Segment
     objective : Bound
         To be maximised.
@@ -53,7 +55,7 @@ def sweep(
     cuts.limits.call()
     extra = np.zeros(cuts.d) if rest is None else rest
     tie = _youden(segment)
-    bounds = [b for c in constraints for b in _simple(c.function, c.level, c.sign)]
+    bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
     found = [segment.rows.fraction(x, extra) for x in (objective, *(b[0] for b in bounds))]
     known = [x for x in found if x is not None]
     if len(known) < len(found):
@@ -70,10 +72,12 @@ def sweep(
     return best_of(counts, ratios, tiebreak=tie)
 
 
-def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, float, float]]:
+def simple_bounds(
+    x: RateFunction, k: float, sign: float
+) -> list[tuple[RateFunction, float, float]]:
     """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
     if isinstance(x, Min if sign > 0 else Max):
-        return [b for c in x.children for b in _simple(c, k, sign)]
+        return [b for c in x.children for b in simple_bounds(c, k, sign)]
     if isinstance(x, Absolute) and sign < 0:
         return [(x.children[0], k, -1.0), (x.children[0], -k, 1.0)]
     if isinstance(x, MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
@@ -82,7 +86,7 @@ def _simple(x: RateFunction, k: float, sign: float) -> list[tuple[RateFunction, 
             return [(a.plus(b.scaled(-1.0)), k, -1.0) for a, b in permutations(affine, 2)]
     if isinstance(x, WeightedSum) and len(x.children) == 1:
         coef = x.coefs[0]
-        return _simple(x.children[0], k / coef, sign if coef > 0 else -sign)
+        return simple_bounds(x.children[0], k / coef, sign if coef > 0 else -sign)
     return [(x, k, sign)]
 
 

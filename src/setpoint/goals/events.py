@@ -25,8 +25,8 @@ Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 
 Diagonal: TypeAlias = Literal["any", "on", "off"]
 
-_WORDS = ("actual", "predicted", "correct", "changed", "was_correct", "deferred")
-_NEEDS_TRUTH = {"actual", "correct", "was_correct"}
+_WORDS = ("actual", "predicted", "correct", "changed", "was_correct", "deferred", "labelled")
+_NEEDS_TRUTH = {"actual", "correct", "was_correct", "labelled"}
 _NEEDS_BASELINE = {"changed", "was_correct"}
 _OF_PREDICTION = {"predicted", "correct", "changed", "deferred"}
 
@@ -58,6 +58,8 @@ def _factors(
     for word, wanted in _parts(words):
         if word == "actual":
             true *= (index_t == label) == wanted
+        elif word == "labelled":
+            continue  # as of every event that needs the truth
         elif word == "deferred":
             # The deployed model decides every row.
             pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
@@ -99,7 +101,8 @@ class Event:
         in question; ``predicted``: the predicted one is; ``correct``: predicted = true;
         ``changed``: predicted differs from the deployed model's; ``was_correct``: the
         deployed model's is the true class; ``deferred``: nothing is predicted, so that the
-        row is neither right nor wrong, neither changed nor of any class. No words: every row.
+        row is neither right nor wrong, neither changed nor of any class; ``labelled``: the true
+        class is known. No words: every row.
     costs : tuple of (true, predicted, cost)
         Instead of words: a number for pairs of classes.
 

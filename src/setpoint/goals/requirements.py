@@ -14,7 +14,7 @@ from setpoint.goals.populations import Label, Other
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
 
-__all__ = ["Requirements", "require_rows_alone", "requirements_of"]
+__all__ = ["Requirements", "require_plain", "require_rows_alone", "requirements_of"]
 
 Split = frozenset[Label] | None
 """The values of a column that are distinguished; None for all of them."""
@@ -121,11 +121,40 @@ def require_rows_alone(goal: Goal, why: str) -> None:
     Raises
     ------
     GoalError
-        If it names groups, data sets or the deployed model.
+        If it names groups, data sets, values of rows or the deployed model, or defers.
     """
     needs = goal.needs
-    strange = [*map(repr, needs.names), *map(repr, needs.datasets)]
+    strange = [*map(repr, needs.names), *map(repr, needs.datasets), *_stakes(goal)]
     if needs.baseline:
         strange.append("the deployed model")
     if strange:
         raise GoalError(f"the goal refers to {', '.join(strange)}, and {why}")
+
+
+def require_plain(goal: Goal, why: str) -> None:
+    """Refuse a goal over values of rows, or over rows that are deferred; `why` ends the message.
+
+    Raises
+    ------
+    GoalError
+        If it counts rows by a column of numbers, or defers.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> require_plain(Goal.parse("maximize recall.weighted(amount)"), "a stream is not")
+    Traceback (most recent call last):
+    ...
+    setpoint.goals.errors.GoalError: the goal refers to numbers of rows ('amount'), and a stream \
+is not
+    """
+    strange = _stakes(goal)
+    if strange:
+        raise GoalError(f"the goal refers to {' and '.join(strange)}, and {why}")
+
+
+def _stakes(goal: Goal) -> list[str]:
+    """Values of rows and deferred rows, where a goal refers to them."""
+    names = goal.needs.measure_names
+    out = [f"numbers of rows ({', '.join(map(repr, names))})"] if names else []
+    return [*out, "rows that are deferred"] if goal.defers else out

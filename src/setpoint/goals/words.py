@@ -198,7 +198,7 @@ def _aim(goal: Goal, positive: Label | None) -> str:
     x = goal.objective
     if not isinstance(x, Metric) or (goal.sense, x.name) not in _AIMS:
         return ""
-    if x.population.measure is not None:
+    if x.population.measure is not None or x.only_decided:
         return ""  # it is not the number of cases that counts
     return _AIMS[goal.sense, x.name].format(cases=cases(positive if x.label is None else x.label))
 

@@ -11,6 +11,9 @@ import numpy as np
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Marginals
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.goals.requirements import requirements_of as requirements_in
 from setpoint.guarantees.guarantee import Shown
 from setpoint.guarantees.limits import limit_of_constraint
 from setpoint.guarantees.margins import margins_of, slack_and_error
@@ -23,7 +26,7 @@ from setpoint.program.program import LinkedGoal, Program
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["Promise", "RuleTests"]
+__all__ = ["Promise", "RuleTests", "require_counts"]
 
 INF = float("inf")
 
@@ -58,7 +61,10 @@ class Promise:
         ------
         ValueError
             If there is nothing to promise.
+        GoalError
+            If a constraint to be promised is over values of rows.
         """
+        require_counts(linked.goal, level)
         own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
             raise InputError(
@@ -88,6 +94,49 @@ class Promise:
             If a constraint refers to rows that are not there.
         """
         return RuleTests(self, marginals, weighted)
+
+
+def require_counts(goal: Goal, level: float | None) -> None:
+    """Refuse to promise a constraint over values of rows.
+
+    A mean of a column has a guarantee only where the largest value that a row could ever have is
+    known, and the largest one that was seen is not that. (Gaffke's bound would need it.)
+
+    Parameters
+    ----------
+    goal : Goal
+    level : float or None
+        The confidence of constraints that have none of their own; None: they are not promised.
+
+    Raises
+    ------
+    GoalError
+        If one that has a confidence counts rows by a column of numbers.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> goal = Goal.parse("maximize recall subject to precision.weighted(amount) >= 0.5")
+    >>> require_counts(goal, None)
+    >>> require_counts(goal, 0.95)
+    Traceback (most recent call last):
+    ...
+    setpoint.goals.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
+counts rows by 'amount', and how large a value may ever get is not known from those seen. Promise \
+the other constraints alone, by writing `with confidence` behind each of them and giving no \
+`confidence`; this one is then met as well as the rows show
+    """
+    for c in goal.constraints:
+        if (c.confidence or level) is None:
+            continue
+        names = requirements_in((c.lhs, c.rhs)).measure_names
+        if names:
+            raise GoalError(
+                f"{c} cannot be promised: it counts rows by {', '.join(map(repr, names))}, and how "
+                "large a value may ever get is not known from those seen. Promise the other "
+                "constraints alone, by writing `with confidence` behind each of them and giving no "
+                "`confidence`; this one is then met as well as the rows show"
+            )
 
 
 class RuleTests:

@@ -26,6 +26,7 @@ import math
 import numpy as np
 
 from setpoint.inference.fraction import Fraction, value_at
+from setpoint.inference.moments import products_of
 from setpoint.inference.profiles import CountedRates, RowProfiles
 from setpoint.inference.proportions import clopper_pearson, quantile
 from setpoint.program.functions import INF, RateFunction
@@ -251,6 +252,12 @@ def unsmoothed(
     influence = table.tensor(slope)
     moved = np.einsum("j,jct->ct", slope * counted.v / table.norms, counted.truth)
     influence = influence - moved[:, :, None]
-    error = math.sqrt(float((confusion.squares * influence * influence).sum()))
+    if counted.is_measured(x):
+        products = products_of(confusion)
+        flat = products.reshape(len(products), len(products), -1)
+        each = influence.reshape(len(products), -1)
+        error = math.sqrt(max(float(np.einsum("am,bm,abm->", each, each, flat)), 0.0))
+    else:
+        error = math.sqrt(float((confusion.squares * influence * influence).sum()))
     first = value - quantile(low) * error
     return max(first, x.low), min(value + quantile(high) * error, x.high)

@@ -7,7 +7,8 @@ Which interval an expression gets follows from what it is made of:
     negative predictive value, Jaccard, F1, one minus them): Clopper and Pearson's limits,
     exact where all rows have one weight, else on effective rows.
 ``"delta"``
-    Smooth functions of several rates: by influence, corrected for skewness and bias.
+    Smooth functions of several rates, and rates in which rows count by a column of numbers:
+    by influence, corrected for skewness and bias.
 ``"groups"``
     The smallest or the largest of several, and deviations: simultaneous limits.
 ``"pairs"``
@@ -35,6 +36,7 @@ from typing import NamedTuple
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
+from setpoint.inference.by_moments import by_moments
 from setpoint.inference.delta import by_influence, of_two_profiles, unsmoothed
 from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.simultaneous import largest, ratio_of_groups, smallest, spread
@@ -195,13 +197,19 @@ class _Finder:
         if isinstance(x, WeightedSum) and len(_varying(x)) == 1:
             return self._multiple(x, low, high)
         if _is_smooth(x):
-            return by_influence(x, self.counted, low, high)
+            return self._by_influence(x, low, high)
         return self._parts(x, low, high)
 
     def _fraction(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
         fraction = self.counted.fraction(x)
         two = None if fraction is None else of_two_profiles(fraction, low, high)
-        return by_influence(x, self.counted, low, high) if two is None else two
+        return self._by_influence(x, low, high) if two is None else two
+
+    def _by_influence(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
+        counted = self.counted
+        if not counted.is_measured(x):
+            return by_influence(x, counted, low, high)
+        return by_moments(x, counted.moments(x.features), counted.v, low, high)
 
     def _absolute(self, x: Absolute, low: float, high: float) -> tuple[float, float]:
         # Near 0 the lower limit can fail on both sides.

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
+from setpoint.inference import measured
 from setpoint.inference.fraction import Fraction, effective, rounded, summed, typical_weights
+from setpoint.inference.moments import RowMoments, moments_of
 from setpoint.program.fold import Folder
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.link import Linker
@@ -85,15 +87,31 @@ class CountedRates:
         n = len(confusion.classes)
         truth = np.zeros((len(self.features), len(confusion.strata), n + 1), bool)
         for j, f in enumerate(self.features):
-            truth[j, list(f.strata)] = f.given_rows(n) != 0
+            truth[j, list(f.strata if f.share_of is None else f.share_of)] = f.given_rows(n) != 0
         self.truth: Bools = truth
+        self.n_plain = sum(s.measure is None for s in confusion.strata)
         self.counts = confusion.counts.ravel()
         self.squares = confusion.squares.ravel()
         self.v = table.sums(confusion.counts)
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * self.counts.size > MOST_WEIGHTS
         self._profiles: dict[frozenset[int], tuple[RowProfiles, NDArray[np.int64]]] = {}
+        self._moments: dict[frozenset[int], RowMoments] = {}
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
+
+    def is_measured(self, x: RateFunction) -> bool:
+        """Whether an expression counts rows by a column of numbers."""
+        rates = (self.features[j] for j in x.features)
+        return any(max(r.strata, default=-1) >= self.n_plain for r in rates)
+
+    def moments(self, features: Iterable[int]) -> RowMoments:
+        """What rows add by columns of numbers to what these features look at."""
+        key = frozenset(features)
+        if key not in self._moments:
+            index = sorted(key)
+            weights = self.event(index), self.given(index)
+            self._moments[key] = moments_of(index, *weights, self.confusion)
+        return self._moments[key]
 
     def event(self, index: Sequence[int]) -> Floats:
         """Weights (k, entries) of some features' events, not divided by any norm."""
@@ -175,7 +193,10 @@ class CountedRates:
         return np.asarray(self.table.tensor(coefs) + given[:, :, None]).ravel()
 
     def fraction(self, x: RateFunction) -> Fraction | None:
-        """The expression as one fraction of linear functions of the counts, if it is one."""
+        """The expression as one fraction of linear functions of the counts, if it is one.
+
+        None where rows count by columns of numbers, so that what is counted are no rows.
+        """
         held = self._fractions.get(id(x))
         if held is None:
             # The expression is kept with its fraction: its id stays its own.
@@ -183,7 +204,7 @@ class CountedRates:
         return held[1]
 
     def _fraction(self, x: RateFunction) -> Fraction | None:
-        if not isinstance(x, (Affine, Ratio)) or not x.features:
+        if not isinstance(x, (Affine, Ratio)) or not x.features or self.is_measured(x):
             return None
         profiles = self.profiles(x.features)
         parts = above_and_below(x, profiles)
@@ -200,11 +221,23 @@ class CountedRates:
             x.at_zero if isinstance(x, Ratio) else 0.0,
         )
 
+    def sums_of(self, x: RateFunction) -> tuple[float, float] | None:
+        """What is above and below the line of a fraction that is 0 at 0/0; None if it is none."""
+        if self.is_large or (isinstance(x, Ratio) and x.at_zero != 0.0):
+            return None
+        if self.is_measured(x):
+            return measured.sums_of(x, self.moments(x.features))
+        fraction = self.fraction(x)
+        return None if fraction is None else (fraction.numerator, fraction.denominator)
+
     def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
         """What a row of each entry (strata, n + 1, n) adds above and below the line.
 
-        None where the expression is not one fraction of linear functions of the counts.
+        None where the expression is not one fraction of linear functions of the counts, or
+        rows count by columns of numbers.
         """
+        if self.is_measured(x):
+            return None
         profiles, place = self._grouped(x.features)
         parts = above_and_below(x, profiles)
         if parts is None:
@@ -221,6 +254,8 @@ class CountedRates:
         fraction = self.fraction(x)
         if fraction is not None:
             return fraction.range
+        if isinstance(x, (Affine, Ratio)) and self.is_measured(x):
+            return measured.range_of(x, self.moments(x.features), self.features)
         if isinstance(x, Affine):
             low = high = x.const
             profiles = self.profiles(x.features)
@@ -237,6 +272,10 @@ class CountedRates:
     def rows_of(self, x: RateFunction) -> tuple[int, float]:
         """Rows of the populations of an expression, and the effective rows it rests on."""
         seen = self.truth[sorted(x.features)].any(axis=0)
+        if self.is_measured(x):
+            plain = seen.reshape(-1, self.n_plain, seen.shape[1]).any(axis=0)
+            rows = int(self.confusion.rows[: self.n_plain][plain].sum())
+            return rows, measured.effective_rows(x, self.moments(x.features))
         rows = int(self.confusion.rows[seen].sum())
         fraction = None if self.is_large else self.fraction(x)
         if fraction is not None:
@@ -246,6 +285,8 @@ class CountedRates:
 
     def weight_of_rows(self, x: RateFunction) -> float | None:
         """The one weight of all rows of an expression's populations; None if they differ."""
+        if self.is_measured(x):
+            return None
         seen = self.truth[sorted(x.features)].any(axis=0)
         rows = self.confusion.rows[seen]
         total = self.confusion.counts.sum(axis=2)[seen]

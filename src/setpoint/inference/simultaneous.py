@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.inference.by_moments import influence_by_table
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.proportions import difference_above, ratio_above, ratio_below
@@ -111,6 +112,8 @@ def ratio_of_groups(
 def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
     """Correlations (m, m) of the children's estimates, from their influences."""
     m = len(children)
+    if any(counted.is_measured(c) for c in children):
+        return _correlated(_measured_covariance(children, counted))
     features = frozenset().union(*(c.features for c in children))
     profiles = counted.profiles(features)
     if profiles.counts.sum() <= 0 or not features:
@@ -118,7 +121,20 @@ def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Flo
     extra = profiles.units / len(profiles.counts)
     counts, squares = profiles.counts + extra, profiles.squares + extra * profiles.units
     each = np.stack([influence_of(c, profiles, counts, counted.v)[1] for c in children])
-    cov = (each * squares) @ each.T
+    return _correlated((each * squares) @ each.T)
+
+
+def _measured_covariance(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
+    """Covariances (m, m) of the children's estimates, where rows count by columns of numbers."""
+    moments = counted.moments(frozenset().union(*(c.features for c in children)))
+    extra = 1.0 / moments.sums.shape[1]
+    sums = moments.sums + extra * moments.unit
+    products = moments.products + extra * moments.unit_products
+    each = np.stack([influence_by_table(c, moments, sums, counted.v)[1] for c in children])
+    return np.asarray(np.einsum("iam,jbm,abm->ij", each, each, products))
+
+
+def _correlated(cov: Floats) -> Floats:
     sd = np.sqrt(np.diagonal(cov))
     with np.errstate(divide="ignore", invalid="ignore"):
         corr = np.where((sd[:, None] > 0) & (sd > 0), cov / sd / sd[:, None], 0.0)

@@ -22,6 +22,7 @@ from setpoint.evidence.tally import ChangedTableError, Lines, Tally
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
+from setpoint.goals.requirements import require_plain
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.frames import FrameRows
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
@@ -90,6 +91,11 @@ class CountedRows:
         GoalError, ValueError, TypeError
             Whatever is wrong with the columns; rows that cannot be counted are numbered.
         """
+        require_plain(
+            goal,
+            "a table that is counted elsewhere comes back as numbers of rows, without their "
+            "values; read its rows into memory for such a goal",
+        )
         columns = _decided_on(goal, decide_on)
         by, counts = {}, {}
         for name, own in rows.items():

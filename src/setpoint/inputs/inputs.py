@@ -24,7 +24,7 @@ from setpoint.evidence.columns import Column
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
+from setpoint.goals.populations import DEFER, Label
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import MOST_LEVELS, as_columns, check_groups
 from setpoint.inputs.deployed import Deployed
@@ -180,6 +180,11 @@ class CheckedData:
                     f"`datasets`: the goal does not refer to {name!r}; it is left out",
                 )
         used = {n: r for n, r in rows.items() if n is None or n in goal.needs.datasets}
+        if goal.defers and DEFER in classes.labels:
+            raise GoalError(
+                f"the goal is about rules that may defer, whose answer is called {DEFER!r}, and so "
+                "is a class: rename the class"
+            )
         named, sees = _apart(goal, _names(decide_on))
         columns = {
             name: _columns(goal, name, r, named or (), most_levels) for name, r in used.items()

@@ -95,14 +95,17 @@ def numbers_of(values: Any, where: str) -> Floats:
         held = f"of type {array.dtype}"
         if array.dtype.kind in "OU":
             held = f"such as {some(list(dict.fromkeys(array.tolist()))[:1])}"
-        raise InputError(f"{where} counts rows, and holds values {held}: numbers are allowed")
+        raise InputError(
+            f"{where}: rows count by it, and it holds values {held}; it may hold numbers"
+        )
     numbers = array.astype(np.float64, copy=False)
     bad = ~np.isfinite(numbers)
     if bad.any():
         what = "missing" if np.isnan(numbers[bad][0]) else "infinite"
         kind = np.isnan(numbers) if what == "missing" else bad
         raise InputError(
-            f"{where} counts rows, and has {first_bad(kind, what)}: finite numbers are allowed"
+            f"{where}: rows count by it, and it has {first_bad(kind, what)}; it may "
+            "hold finite numbers"
         )
     return numbers
 

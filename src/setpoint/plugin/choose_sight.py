@@ -34,13 +34,15 @@ __all__ = ["Sight", "choose_sight"]
 Sight = Literal["score", "soft", "label"]
 """A rule over the score alone; or one that looks at the columns, too, by kind of evidence."""
 
-_ENOUGH = 50_000
+_ENOUGH = 20_000
+"""Up to so many rows are used to choose."""
 _CALLS = 60
 _SHARE = 0.05
 _FAILURES = (GoalError, InfeasibleError, StoppedError, ArithmeticError)
 _HALF_A_POINT = 0.005
 """Differences up to this share of the objective are noise."""
-_OF_A_BOUND = 0.1
+_OF_A_BOUND, _OF_A_RATE = 0.1, 0.02
+"""A bound that is missed by this share of it, or by so much, may be so by chance."""
 
 _WORDS: dict[Sight, str] = {
     "score": "a rule over the score alone",
@@ -97,7 +99,7 @@ def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, 
     }
     reached: dict[Sight, _Reached] = {}
     for sight, find in ways.items():
-        if sight == "label" and options.evidence == "soft":
+        if sight == "label" and (options.evidence == "soft" or _keeps(goal, aware, reached)):
             continue
         try:
             reached[sight] = _held_out(goal, aware, find)
@@ -115,6 +117,18 @@ def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, 
     return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {values})"
 
 
+def _noise(goal: Goal, aware: Evidence) -> float:
+    """How far past a bound is noise."""
+    program = link(goal, aware.codebook).at(aware.marginals)
+    bounds = [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
+    return min([_OF_A_RATE, *(_OF_A_BOUND * b for b in bounds)])
+
+
+def _keeps(goal: Goal, aware: Evidence, reached: dict[Sight, _Reached]) -> bool:
+    """Whether rules by posteriors keep the bounds, so that counting labels has nothing to mend."""
+    return "soft" in reached and reached["soft"].past <= _noise(goal, aware)
+
+
 def _short(sight: Sight) -> str:
     return {"score": "the score", "soft": "values and posteriors", "label": "values and labels"}[
         sight
@@ -123,9 +137,7 @@ def _short(sight: Sight) -> str:
 
 def _best(goal: Goal, aware: Evidence, reached: dict[Sight, _Reached]) -> Sight:
     """The first that misses no bound by more than noise and is as good as any such."""
-    program = link(goal, aware.codebook).at(aware.marginals)
-    bounds = [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
-    noise = min([0.02, *(_OF_A_BOUND * b for b in bounds)])
+    noise = _noise(goal, aware)
     least = min(r.past for r in reached.values())
     kept = {s: r for s, r in reached.items() if r.past <= max(least, SATISFIED) + noise}
     top = max(r.score for r in kept.values())

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.deciding import Decision, FitData, given_rows, open_fit
+from setpoint.errors import InputError
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
@@ -393,6 +394,12 @@ class PlugInClassifier(FitsTables):
                 f"positive class, and y holds {len(classes.labels)} classes "
                 f"({some(list(classes.labels))}); name one with label=, "
                 "or reduce over the classes, as in recall.min()"
+            )
+        label = self._answers.defer_label
+        if goal.defers and label in classes.labels:
+            raise InputError(
+                f"`defer_label`={label!r} is what predict returns for a row that is deferred, and "
+                "it is a class of y: ModelResponse takes another"
             )
         if len(classes.labels) > 2 and goal.is_blackbox:
             raise GoalError(

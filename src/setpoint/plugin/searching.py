@@ -23,6 +23,7 @@ from setpoint.plugin.deterministic import (
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.pattern_search import polish
 from setpoint.plugin.problem import REMEDIES, Achievable
+from setpoint.plugin.ranked_cuts import cut_ranked
 from setpoint.plugin.solvers import ALGORITHMS
 from setpoint.program.link import link
 from setpoint.program.program import Program
@@ -149,7 +150,7 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
             raise said from None
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
-    near = SAME if found.status == "stationary" else max(options.tol, SAME)
+    near = SAME if found.status == "stationary" else max(_tolerance(program, options), SAME)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
     return outcome
@@ -186,8 +187,17 @@ def limited(options: Options, most: int = _CALLS) -> Limits:
     return limits
 
 
+def _tolerance(program: Program, options: Options) -> float:
+    """The tolerance in the units of the objective: of values of rows a share of their range."""
+    if not program.codebook.measures:
+        return options.tol
+    low, high = program.range
+    return options.tol * (high - low if np.isfinite(high - low) and high > low else 1.0)
+
+
 def _find(space: Explored, program: Program, options: Options) -> Optimum:
-    gap = 0.5 * options.tol
+    tol = _tolerance(program, options)
+    gap = 0.5 * tol
     try:
         if options.solver in ALGORITHMS:
             assert isinstance(space, Achievable)
@@ -208,12 +218,14 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
     mixed = _against_starts(space, program, mixed)
     floor = mixed.value - max(gap, SAME)
     if space.is_certain:
-        floor = min(floor, mixed.bound - options.tol)
+        floor = min(floor, mixed.bound - tol)
     if options.randomized is not True:
         # The whole rule first: it is the one that can be explained in a line.
         fixed = best_atom(space, program) if len(space.atoms) else _known(space, program)
         if not (fixed.is_feasible and fixed.value >= floor):
             fixed = _better(fixed, round_choice(space, program, mixed.choice))
+        if not (fixed.is_feasible and fixed.value >= floor) and _cut(space, program, mixed.choice):
+            fixed = _better(fixed, best_atom(space, program))
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
                 polish(space, program, _likeliest(mixed.choice))
@@ -264,6 +276,15 @@ def _add_plug_ins(space: Achievable) -> None:
             space.add(Tensor(counted.loss_tensor(gains)))
 
 
+def _cut(space: Explored, program: Program, choice: MixtureWeights) -> bool:
+    """Cut rows, ranked as the rules of a mixture rank them by values, where that is best."""
+    if not (isinstance(space, Achievable) and space.counted.score_columns.values):
+        return False
+    for number in sorted({k for part in choice for k in part}):
+        cut_ranked(space, program, number)
+    return True
+
+
 def _better(one: Optimum, other: Optimum) -> Optimum:
     """The feasible one, then that with the larger score; the first of two alike."""
     return max(one, other, key=lambda f: (f.is_feasible, f.value))
@@ -290,6 +311,8 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
             warnings.simplefilter("ignore", StoppedWarning)
             space.limits.stopped = best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls
+    if space.counted.score_columns.values:
+        cut_ranked(space, program, _best(space, program))
     polish(space, program, _best(space, program))
     mixed = best_mixture(space, program, gap)
     return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")

@@ -160,7 +160,10 @@ class Linker:
             value = self._leaf(e, event, given, at)
         if not at.decided:
             return value
-        decided = self._leaf(e, Event(f"{given.words} !deferred".strip()), given, at)
+        # Of the same rows as the value, so that the two are one fraction of counts.
+        needs_truth = entry.event is None or entry.event.needs_truth
+        of = given.words or ("labelled" if needs_truth else "")
+        decided = self._leaf(e, Event(f"{of} !deferred".strip()), given, at)
         return Operation("quotient", (value, decided))
 
     def _leaf(

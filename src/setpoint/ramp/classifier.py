@@ -13,6 +13,7 @@ from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
+from setpoint.goals.requirements import require_plain
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import CheckedData
@@ -183,6 +184,11 @@ class RampClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        require_plain(
+            goal,
+            f"`solver={solver.name!r}` trains on decided rows that count once each; "
+            "`PlugInClassifier` takes such goals",
+        )
         super()._check_fit(goal, X, solver)
         check(solver.limited(self.limits).filled(LIMITS), TRAINING)
         goal.require_formula(WITHOUT_FORMULA)

@@ -15,6 +15,7 @@ from setpoint.report.displays import (
 )
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import Certificate, RuleFacts, Run, Search
+from setpoint.report.heavy import HeavyTailWarning, heavy_tails, warn_heavy_tails
 from setpoint.report.operating import OperatingCurve, OperatingPoints, operating_points
 from setpoint.report.outcome import report_on_outcome
 from setpoint.report.report import GoalReport
@@ -45,6 +46,7 @@ __all__ = [
     "GoalReport",
     "GroupRatesDisplay",
     "GroupRow",
+    "HeavyTailWarning",
     "Interval",
     "ObjectiveCurveDisplay",
     "OperatingCurve",
@@ -61,9 +63,11 @@ __all__ = [
     "compared",
     "deferral_points",
     "fresh_labels",
+    "heavy_tails",
     "interval",
     "operating_points",
     "report_on",
     "report_on_outcome",
     "warn_few_rows",
+    "warn_heavy_tails",
 ]

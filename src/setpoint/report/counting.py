@@ -78,8 +78,7 @@ class Counter:
         level = self.level if written is None else self.level_of(written)
         found = self.interval(side.bound, level)
         rows, effective_rows = self.counted.rows_of(side.bound)
-        fraction = None if self.counted.is_large else self.counted.fraction(side.bound)
-        plain = fraction is not None and fraction.at_zero == 0.0
+        sums = self.counted.sums_of(side.bound)
         return Entry(
             text,
             self.counted.value(side.bound),
@@ -88,8 +87,8 @@ class Counter:
             interval=None if found is None else found.kind,
             rows=rows,
             effective_rows=effective_rows,
-            numerator=fraction.numerator if fraction is not None and plain else None,
-            denominator=fraction.denominator if fraction is not None and plain else None,
+            numerator=None if sums is None else sums[0],
+            denominator=None if sums is None else sums[1],
             level=None if level == self.level else level,
         )
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from setpoint.evidence.codebook import Deferred
 from setpoint.goals.populations import Label
 from setpoint.typing import Floats
 
@@ -34,6 +37,9 @@ class Counts:
         codes.
     labelled : float
         Weight of the rows of X that have a label.
+    deferred : tuple of n + 1 floats
+        Weight of the rows of X that are not decided, by true class (the last: unlabelled); empty
+        where the rule decides every row. The confusion holds those that are decided.
     seen : float
         The share of the rows of X that are rows of the fit too, by their hashes.
 
@@ -49,16 +55,37 @@ class Counts:
     cells: tuple[tuple[int, int, float], ...] = ()
     labelled: float = 0.0
     seen: float = 0.0
+    deferred: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.confusion:
             rows = self.confusion[: len(self.classes)]
-            object.__setattr__(self, "labelled", float(sum(sum(row) for row in rows)))
+            decided = float(sum(sum(row) for row in rows))
+            deferred = float(sum(self.deferred[: len(self.classes)]))
+            object.__setattr__(self, "labelled", decided + deferred)
 
     @classmethod
     def of(cls, n_rows: int, classes: tuple[Label, ...], table: Floats) -> Counts:
-        """Those of a table (n + 1, n) of weights by true and decided class."""
+        """Those of a table (n + 1, n) of weights by true and decided class.
+
+        Where the last class is that of deferring, which no row has, it becomes `deferred`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from setpoint.evidence.codebook import DEFERRED
+        >>> found = np.array([[6.0, 1, 1], [0, 3, 2], [0, 0, 0], [0, 0, 0]])
+        >>> Counts.of(13, ("no", "yes", DEFERRED), found).deferred
+        (1.0, 2.0, 0.0)
+        """
         n = len(classes)
+        if isinstance(classes[-1], Deferred):
+            kept = np.delete(table, n - 1, axis=0)
+            out = cls.of(n_rows, classes[:-1], kept[:, :-1])
+            deferred = tuple(kept[:, -1].tolist())
+            if out.confusion:
+                return replace(out, deferred=deferred)
+            return replace(out, deferred=deferred, labelled=out.labelled + sum(deferred[:-1]))
         if n <= MOST_CLASSES:
             return cls(n_rows, classes, tuple(tuple(row) for row in table.tolist()))
         wrong = [(i, j, float(table[i, j])) for i, j in zip(*table[:n].nonzero(), strict=True)]
@@ -73,6 +100,15 @@ class Counts:
             yield from self.cells
         for i, row in enumerate(self.confusion[: len(self.classes)]):
             yield from ((i, j, x) for j, x in enumerate(row))
+
+    @property
+    def total(self) -> float:
+        """Weight of the rows of X, as far as the confusion is kept."""
+        return float(sum(map(sum, self.confusion)) + sum(self.deferred))
+
+    def of_class(self, code: int) -> float:
+        """Weight of the rows of X of one true class, as far as the confusion is kept."""
+        return float(sum(self.confusion[code]) + (self.deferred[code] if self.deferred else 0.0))
 
     @property
     def positive(self) -> Label | None:

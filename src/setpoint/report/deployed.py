@@ -187,6 +187,8 @@ def compared(
     deployed: ArrayLike,
     decided: ArrayLike,
     weight: ArrayLike | None = None,
+    *,
+    defer: int | None = None,
 ) -> Comparison:
     """Count how decisions compare with the deployed model's.
 
@@ -200,6 +202,8 @@ def compared(
         Class codes, or the probability with which each class is decided.
     weight : array of shape (N,), optional
         Weights of the rows, not all zero; 2 is a row that is there twice, 0 one that is not.
+    defer : int, optional
+        The code of deferring, where rules may: such a row is not changed, nor won or lost.
 
     Returns
     -------
@@ -227,6 +231,8 @@ def compared(
     row = np.arange(len(old))
     # The probability of a change, and of being right.
     moved = (new != old).astype(np.float64) if new.ndim == 1 else 1.0 - new[row, old]
+    if defer is not None:
+        moved = moved - ((new == defer) if new.ndim == 1 else new[:, defer])
     moved = moved * w
     rows, changed = int(np.count_nonzero(w)), _share(moved.sum(), total)
     if labels is None:

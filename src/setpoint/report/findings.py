@@ -43,6 +43,7 @@ _PLAIN = {
     "accuracy": "{value} of the decisions are right",
     "error_rate": "{value} of the decisions are wrong",
     "churn": "{value} of the decisions differ from the deployed model's",
+    "deferral_rate": "{value} of the rows are deferred to a person",
     "false_positive_rate": "{value} of the others are accepted",
     "specificity": "{value} of the others are left out",
 }
@@ -127,7 +128,7 @@ def _line(entry: Entry, x: Expression, wanted: str) -> Line:
     return Line(entry, in_words(x), wanted, value, counts, limits, verdict, unit)
 
 
-_NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1"}
+_NOT_OF_ROWS = {"f1", "fbeta", "jaccard", "micro_f1", "profit", "value"}
 """Shares of counts that are not rows, such as 2 tp of 2 tp + fp + fn."""
 
 
@@ -174,6 +175,8 @@ def counts_nothing(entry: Entry) -> bool:
 
 def empty(x: Expression) -> str:
     """Which rows such a share lacks."""
+    if isinstance(x, Metric) and x.only_decided:
+        return "no row is decided"
     plain = isinstance(x, Metric) and x.population == EVERYWHERE and x.label is None
     return "no row is accepted" if plain else "no row is decided so"
 
@@ -184,9 +187,10 @@ def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
     if counts_nothing(entry):
         return f"{empty(x)}, so {in_words(x)} cannot be counted"
     value = shown(entry.value, unit_of(x))
-    if isinstance(x, Metric) and x.population == EVERYWHERE and x.name in _PLAIN:
+    everywhere = isinstance(x, Metric) and x.population == EVERYWHERE and not x.only_decided
+    if isinstance(x, Metric) and everywhere and x.name in _PLAIN:
         positive = facts.counts.positive if x.label is None else x.label
-        of_class = x.name not in ("accuracy", "error_rate", "churn")
+        of_class = x.name not in ("accuracy", "error_rate", "churn", "deferral_rate")
         if not of_class or (positive is not None and (x.label in (None, facts.counts.positive))):
             cases = "" if positive is None else named(positive)
             return _PLAIN[x.name].format(value=value, cases=cases)
@@ -291,9 +295,9 @@ def _over_classes(e: Expression) -> bool:
 
 
 def _sizes(facts: Facts) -> Iterator[tuple[object, float]]:
-    for label, row in zip(facts.counts.classes, facts.counts.confusion, strict=False):
-        if sum(row) > 0:
-            yield label, sum(row)
+    for code, label in enumerate(facts.counts.classes if facts.counts.confusion else ()):
+        if facts.counts.of_class(code) > 0:
+            yield label, facts.counts.of_class(code)
 
 
 def sentence(text: str) -> str:

@@ -19,6 +19,7 @@ _HEADS = {
     "recall": "found",
     "precision": "right",
     "accuracy": "right",
+    "deferral_rate": "deferred",
 }
 
 

@@ -77,7 +77,9 @@ def group_metrics(
             key = (str(reduce.inner), population.where)
             if key not in out:
                 out[key] = _in_group(reduce.inner, population.where, linker, folder)
-    explaining = EXPLAINING[min(linker.codebook.n_classes, 3)] if explained else ()
+    explaining = EXPLAINING[min(len(linker.codebook.labels), 3)] if explained else ()
+    if explaining and linker.codebook.defers:
+        explaining = (*explaining, "deferral_rate")
     named = [m.population for side in goal.sides for m in walk(side) if isinstance(m, Metric)]
     wheres = [p.where for p in named if p.where and p.dataset is None]
     for where in dict.fromkeys([*(key for _, key in out), *wheres]):
@@ -151,7 +153,7 @@ def _reducers(e: Expression, linker: Linker) -> Iterator[Reduce]:
         yield e
         return
     if isinstance(e, Reduce) and any(_is_open(m) for m in walk(e.inner)):
-        for label in linker.codebook.classes:
+        for label in linker.codebook.labels:
             yield from _reducers(e.inner(label=label), linker)
         return
     for child in e.children:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion
+from setpoint.evidence.codebook import Deferred
 from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.goals.constraints import Constraint, Relation
 from setpoint.goals.errors import GoalError
@@ -57,7 +58,8 @@ def against_deployed(
     """
     if table.deployed is None:
         return None
-    found = compared(table.true, table.deployed, decided, table.weight)
+    defer = len(classes) - 1 if isinstance(classes[-1], Deferred) else None
+    found = compared(table.true, table.deployed, decided, table.weight, defer=defer)
     if measured is not None:
         return measured_difference(found, goal, *measured)
     if table.true is None or goal.is_blackbox:
@@ -177,11 +179,13 @@ def _better(goal: Goal) -> Relation:
 
 def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
     """Weights by true class and what the deployed model decides, from strata that know it."""
-    n = len(confusion.classes)
+    labels = confusion.codebook.labels
+    n = len(labels)
     if n > MOST_CLASSES:
         return ()
     out = np.zeros((n + 1, n))
     for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
         if stratum.dataset is None and stratum.measure is None:
-            out[:, stratum.baseline] += counts.sum(axis=1)
+            rows = counts.sum(axis=1)
+            out[:, stratum.baseline] += np.append(rows[:n], rows[-1])
     return tuple(tuple(row) for row in out.tolist())

@@ -33,6 +33,8 @@ def parts_of(
 ) -> tuple[Part, ...]:
     """The labelled rows by what is decided: for two classes four parts, else right and wrong.
 
+    Where a rule may defer, the rows that it leaves to a person are the last part.
+
     Parameters
     ----------
     counts : Counts
@@ -61,19 +63,29 @@ def parts_of(
             ("missed", fn, False),
             ("left out rightly", tn, True),
         )
-        return tuple(Part(words, PER * (x / total), right) for words, x, right in named)
+        parts = tuple(Part(words, PER * (x / total), right) for words, x, right in named)
+        return parts + _deferred(found)
     right = sum(x for i, j, x in found.table() if i == j)
+    wrong = total - sum(found.deferred[:-1]) - right
     return (
         Part("decided rightly", PER * (right / total), True),
-        Part("decided wrongly", PER * ((total - right) / total), False),
+        Part("decided wrongly", PER * (wrong / total), False),
+        *_deferred(found),
     )
+
+
+def _deferred(found: Counts) -> tuple[Part, ...]:
+    """The rows that are not decided, where a rule may leave some to a person."""
+    if not found.deferred:
+        return ()
+    return (Part("deferred", PER * (sum(found.deferred[:-1]) / found.labelled), False),)
 
 
 def _of(counts: Counts, confusion: Sequence[Sequence[float]] | None) -> Counts:
     """The counts of other decisions on the same rows."""
     if confusion is None:
         return counts
-    return Counts.of(counts.n_rows, counts.classes, np.array(confusion))
+    return Counts.of(counts.n_rows, tuple(counts.classes), np.array(confusion))
 
 
 def in_people(counts: Counts, confusion: Sequence[Sequence[float]] | None = None) -> str:
@@ -90,24 +102,30 @@ def in_people(counts: Counts, confusion: Sequence[Sequence[float]] | None = None
     >>> in_people(found)
     "Of 10,000 rows like these 881 are accepted: 461 rightly, 420 wrongly; 707 of class 'yes' are \
 missed."
+    >>> table = ((5.0, 1.0), (0.0, 2.0), (0.0, 0.0))
+    >>> in_people(Counts(10, ("no", "yes"), table, deferred=(1.0, 1.0, 0.0)))
+    "Of 10,000 rows like these 2,000 are deferred to a person; of the others 3,000 are accepted: \
+2,000 rightly, 1,000 wrongly; 0 of class 'yes' are missed."
     """
     parts = parts_of(counts, confusion)
     if not parts:
         return ""
+    start = f"Of {PER:,} rows like these"
+    if counts.deferred and confusion is None:
+        parts, left = parts[:-1], parts[-1]
+        verb = "is" if round(left.rows) == 1 else "are"
+        start = f"{start} {_people(left.rows)} {verb} deferred to a person; of the others"
     if len(counts.classes) == 2:
-        tp, fp, fn, _ = (p.rows for p in parts)
+        tp, fp, fn, *_ = (p.rows for p in parts)
         missed = f"{_people(fn)} of {named(counts.classes[1])} are missed"
         if round(tp + fp) == 0:
-            return f"Of {PER:,} rows like these {_people(tp + fp)} are accepted; {missed}."
+            return f"{start} {_people(tp + fp)} are accepted; {missed}."
         return (
-            f"Of {PER:,} rows like these {_people(tp + fp)} are accepted: {_people(tp)} rightly, "
+            f"{start} {_people(tp + fp)} are accepted: {_people(tp)} rightly, "
             f"{_people(fp)} wrongly; {missed}."
         )
     right, wrong = parts
-    text = (
-        f"Of {PER:,} rows like these {_people(right.rows)} are decided rightly, "
-        f"{_people(wrong.rows)} wrongly"
-    )
+    text = f"{start} {_people(right.rows)} are decided rightly, {_people(wrong.rows)} wrongly"
     mistakes = _mistakes(_of(counts, confusion))
     return f"{text}; most often {', '.join(mistakes)}." if mistakes else f"{text}."
 

@@ -163,9 +163,10 @@ def _without_rows(metrics: Sequence[GroupMetric]) -> list[str]:
 
 def _counts(confusion: Confusion) -> Counts:
     """The rows of X by true and decided class."""
-    own = [i for i, s in enumerate(confusion.strata) if s.dataset is None and s.measure is None]
+    plain = [i for i, stratum in enumerate(confusion.strata) if stratum.measure is None]
+    own = [i for i in plain if confusion.strata[i].dataset is None]
     table = confusion.counts[own].sum(axis=0)
-    return Counts.of(int(confusion.rows.sum()), confusion.classes, table)
+    return Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
 
 
 def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Section, ...]:
@@ -173,10 +174,13 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Sect
     goal, bound = linked.goal, objective.bound
     if bound is None or not _adds_up(goal.objective) or unit_of(goal.objective) != "amount":
         return ()
-    confusion, classes = counter.confusion, linked.codebook.classes
+    confusion = counter.confusion
+    n_labels = len(linked.codebook.labels)
     names = ["accepting nobody", "accepting everybody"]
-    if len(classes) > 2:
-        names = [f"deciding {label!r} for everyone" for label in classes]
+    if n_labels > 2:
+        names = [f"deciding {label!r} for everyone" for label in linked.codebook.labels]
+    if linked.codebook.defers:
+        names.append("deferring everybody")
     constants = []
     for k, name in enumerate(names):
         counts = np.zeros_like(confusion.counts)
@@ -185,10 +189,10 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: Side) -> tuple[Sect
             counter.folder.table, replace(confusion, counts=counts, squares=counts)
         )
         constants.append((name, float(alike.value(bound))))
-    if len(classes) > 2:  # the best of them says it all
+    if n_labels > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
     value = float(counter.counted.value(bound))
-    what = in_words(goal.objective).removeprefix("mean ")
+    what = in_words(goal.objective).removeprefix("mean ").replace(" per row", "", 1)
     return (Prices(what, value, tuple(constants)),)
 
 

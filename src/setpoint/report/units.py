@@ -22,18 +22,20 @@ __all__ = ["Unit", "asked", "shown", "shown_bound", "unit_of"]
 
 Unit: TypeAlias = Literal["share", "amount", "number"]
 
+_AMOUNTS = ("cost", "profit", "value")
+
 
 def unit_of(x: Expression) -> Unit:
     """The unit of an expression.
 
     Examples
     --------
-    >>> from setpoint.metrics import cost, mcc, recall
-    >>> unit_of(recall - recall.baseline()), unit_of(mcc)
-    ('share', 'number')
+    >>> from setpoint.metrics import mcc, profit, recall
+    >>> unit_of(recall - recall.baseline()), unit_of(mcc), unit_of(profit(tp="amount - 5"))
+    ('share', 'number', 'amount')
     """
     metrics = [m for m in walk(x) if isinstance(m, Metric)]
-    if any(m.name == "cost" for m in metrics):
+    if any(m.name in _AMOUNTS for m in metrics):
         return "amount"
     terms = x.terms if isinstance(x, Sum) else ((1.0, x),)
     known = [(sign, part) for sign, part in terms if not isinstance(part, Const)]

@@ -20,6 +20,7 @@ from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores, most_models
 from setpoint.estimators.progress import Progress
 from setpoint.goals.goal import Goal
+from setpoint.goals.requirements import require_plain
 from setpoint.inputs.arrays import check_length
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.index import aligned
@@ -380,6 +381,11 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
+        require_plain(
+            goal,
+            f"`solver={solver.name!r}` trains on decided rows that count once each; "
+            "`PlugInClassifier` takes such goals",
+        )
         super()._check_fit(goal, X, solver)
         check_surrogates_for(solver, self.surrogates)
 

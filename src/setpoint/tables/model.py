@@ -15,7 +15,7 @@ from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.labels import labels_of
 from setpoint.tables.schema import Column, column_names
-from setpoint.tables.table import Table, conform
+from setpoint.tables.table import Table, absent, conform
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,12 +100,27 @@ class TableModel:
         Raises
         ------
         TableError
-            If a column is missing or holds a value of another kind.
+            If a column is missing or holds a value of another kind; or a value is missing in a
+            column of numbers that the rule looks at.
         """
         table = _table(table)
         if not len(table.frame):
             raise TableError(f"{table.name} has no rows")
-        return conform(table, self.columns)
+        values = self.classifier.rule_.value_columns
+        for name in values:
+            if name not in table.frame:
+                raise TableError(
+                    f"{absent(table, [name])}; the rule looks at it beside the score: add it, or "
+                    "fit again with `decide_on=none`"
+                )
+        frame = conform(table, self.columns)
+        for name in values:
+            table.refuse_gaps(
+                frame[name].isna().to_numpy(),
+                f"value in column {name!r}, which the rule looks at beside the score",
+                "fill them in, or leave such rows out",
+            )
+        return frame
 
     def target_of(self, table: Table) -> Array:
         """The table's labels, of the same type as the classes.
@@ -131,9 +146,10 @@ class TableModel:
         Returns
         -------
         pandas.DataFrame of N rows
-            ``prediction``; then ``score``, the probability of the positive class of two, or
+            ``prediction``, which is "defer", or what `defer_label` says, where the rule leaves
+            the row to a person; then ``score``, the probability of the positive class of two, or
             what the rule goes by instead, else ``score_<label>`` for each class. For a rule that
-            draws also ``decision_<label>``, the probability of each decision.
+            draws also ``decision_<label>``, the probability of each decision, of deferring too.
         """
         return self.decided(self.frame(table))
 
@@ -168,7 +184,8 @@ class TableModel:
             out["score"] = scores
         if clf.rule_.randomized:
             shares = clf.decision_distribution(X)
-            out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(labels)}
+            answers = [*labels, clf._answers.defer_label] if clf._defers else labels
+            out |= {f"decision_{label}": shares[:, i] for i, label in enumerate(answers)}
         frame: pd.DataFrame = needed("pandas").DataFrame(out)
         return frame
 

@@ -220,6 +220,12 @@ def _goal_of(model: TableModel, name: str) -> Goal:
 def _check_alike(a: TableModel, b: TableModel, names: tuple[str, str], target: str | None) -> None:
     """Refuse models that do not decide the same."""
     of_a, of_b = a.classifier, b.classifier
+    for model, name in zip((a, b), names, strict=True):
+        if model.classifier._defers:
+            raise InputError(
+                f"{name} defers rows to a person, and models are compared that decide every row; "
+                "evaluate each on these rows by a goal with deferral_rate instead"
+            )
     found = [
         ("classes", of_a.classes_.tolist(), of_b.classes_.tolist()),
         ("positive class", of_a.positive_, of_b.positive_),
@@ -260,7 +266,7 @@ def _decided(loaded: LoadedModel, goal: Goal, rows: Mapping[str, Any]) -> tuple[
     """The rows as checked, and the probability of each decision of the candidate."""
     clf, X, sides = loaded.model.classifier, rows["X"], rows["sensitive_features"]
     _, seen = clf._seen(goal, X, rows["y"], None, sides, rows["baseline"], rows["datasets"])
-    return seen, clf.rule_.distribution(clf._scores(X), clf._segments(X, sides))
+    return seen, clf._shares(goal, clf._rule_scores(X, sides), clf._segments(X, sides))
 
 
 def _parts(

@@ -53,7 +53,7 @@ def odd_rows(model: TableModel, frame: Any, decisions: Any) -> str:
     if len(counts.classes) == 2 and counts.confusion:
         n, positive = len(decisions), counts.classes[1]
         share = float((decisions == positive).mean())
-        total = sum(map(sum, counts.confusion))
+        total = counts.total
         before = sum(row[1] for row in counts.confusion) / total if total else 0.0
         if moved(share, n, before, min(total, counts.n_rows)):
             parts.append(
@@ -82,8 +82,8 @@ def class_share_moved(report: GoalReport, before: GoalReport) -> str:
     if not n or not n_before:
         return ""
     moves = []
-    for label, one, other in zip(now.classes, now.confusion, then.confusion, strict=False):
-        share, was = sum(one) / n, sum(other) / n_before
+    for code, label in enumerate(now.classes):
+        share, was = now.of_class(code) / n, then.of_class(code) / n_before
         if moved(share, now.n_rows, was, then.n_rows):
             moves.append((abs(share - was), label, share, was))
     if not moves:

@@ -162,6 +162,9 @@ def decide_rows(
 
         decided = model.decided(X, capped)
         odd = odd_rows(model, X, free[0])
+    deferred = _deferred(model.classifier, decided["prediction"])
+    if deferred:
+        journal.note(f"{table.name}: {deferred}")
     if odd:
         journal.note(f"{table.name}: {odd}")
     if room is not None:
@@ -176,6 +179,14 @@ def decide_rows(
     out = {name: table.column(name) for name in kept}
     out |= {str(name): pa.chunked_array([pa.array(decided[name])]) for name in decided}
     return out
+
+
+def _deferred(classifier: Any, answers: Any) -> str:
+    """How many rows are left to a person; "" where the rule decides all rows of any table."""
+    if not classifier._defers:
+        return ""
+    n, n_rows = int((answers == classifier._answers.defer_label).sum()), len(answers)
+    return f"{n:,} of {n_rows:,} rows {'is' if n == 1 else 'are'} deferred to a person"
 
 
 def _adapt(model: TableModel, table: Table, journal: Journal) -> None:

@@ -14,6 +14,7 @@ from setpoint.tasks.labels import value_named
 from setpoint.tasks.reading import columns_named
 from setpoint.tasks.rows import kind_by_goal
 from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.values import check_values
 
 if TYPE_CHECKING:
     from setpoint.blackbox.blackbox import BlackBox
@@ -112,6 +113,7 @@ def find_roles(
                 f"the goal refers to the column {name!r}, and {table.name} has none "
                 f"({nearest(name, there)})"
             )
+    values = {c.name: c for c in check_values(table, goal, target, dropped)}
     hidden = {target: "the target"}
     scores = None
     if settings.baseline is not None:
@@ -146,7 +148,8 @@ def find_roles(
     if not features:
         reasons = ", ".join(f"{name} ({why})" for name, why in (*hidden.items(), *left_out.items()))
         raise InputError(f"{table.name} has no column for the model to look at: {reasons}")
-    kinds = {c.name: c for c in features}
+    features = tuple(values.get(c.name, c) for c in features)
+    kinds = values | {c.name: c for c in features}
     decides_on = tuple(kinds.get(name) or kind_by_goal(name, goal, table) for name in decide)
     metric_columns = (
         () if settings.metric is None else find_metric_columns(settings.metric, table, journal)
@@ -252,7 +255,9 @@ def _decide_on(
     if settings.choice.trains:
         return ()
     if settings.decide_on is None:
-        wanted = sorted(goal.needs.columns.get(None, {}))
+        # Where rows of other data sets count, the rule looks at no numbers.
+        numbers = () if goal.needs.datasets else goal.needs.measures.get(None, {})
+        wanted = sorted({*goal.needs.columns.get(None, {}), *numbers})
         return tuple(name for name in wanted if all(name in t.frame for t in others))
     there = [str(name) for name in table.frame]
     if settings.decide_on == ("none",) and "none" not in there:

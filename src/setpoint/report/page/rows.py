@@ -12,6 +12,7 @@ __all__ = ["Piece", "pieces_of"]
 
 _KINDS = ("hit", "alarm", "miss", "rest")
 _KINDS_OF_MORE = ("hit", "alarm")
+_DEFERRED = "deferred"
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,8 @@ class Piece:
 
     Parameters
     ----------
-    kind : {"hit", "alarm", "miss", "rest"}
-        Its fill: full where right, striped where wrong.
+    kind : {"hit", "alarm", "miss", "rest", "deferred"}
+        Its fill: full where right, striped where wrong, empty where not decided.
     start, width : float
     middle : float
     label_at : float
@@ -57,7 +58,9 @@ def pieces_of(
     total = sum(p.rows for p in parts)
     out: list[Piece] = []
     start = 0.0
-    kinds = _KINDS if len(parts) == len(_KINDS) else _KINDS_OF_MORE
+    kinds = _KINDS if len(parts) >= len(_KINDS) else _KINDS_OF_MORE
+    if len(parts) > len(kinds):
+        kinds = (*kinds, _DEFERRED)
     for i, (kind, part) in enumerate(zip(kinds, parts, strict=False)):
         width = 100.0 * part.rows / total
         out.append(

@@ -115,7 +115,8 @@ class _Writer:
         if isinstance(number, Constant):
             return nw.lit(number.value, nw.Float64)
         if isinstance(number, Score):
-            return _double(self.names.scores[number.index])
+            score = _double(self.names.scores[number.index])
+            return 1.0 - score if self.names.other and number.index == 0 else score
         if isinstance(number, Draw):
             assert self.names.draw is not None
             return _double(self.names.draw)

@@ -60,7 +60,8 @@ class Exportable(ABC):
         score : str or sequence of str
             The column with the score; for a rule over several scores the columns, in
             their order. A :class:`~setpoint.rules.ValueAware` rule takes those of the
-            probabilities, and finds its columns of values by their own names.
+            probabilities, and finds its columns of values by their own names; of two classes
+            the probability of class 1 is enough, and that of class 0 is 1 less it.
         dialect : str
             "ansi", "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "postgres",
             "redshift", "snowflake", "spark", "sqlite", "trino" or "tsql". "ansi" has no

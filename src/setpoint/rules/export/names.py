@@ -21,6 +21,8 @@ class Names:
     ----------
     scores : tuple of str
         With the columns of values behind them.
+    other : bool
+        Whether the first stands for the probability of the other class of two: 1 less it.
     columns : dict of str to str
         The table's name of every column that the rule looks at.
     draw : str or None
@@ -32,6 +34,7 @@ class Names:
     columns: dict[str, str]
     draw: str | None
     labels: tuple[Label, ...]
+    other: bool = False
 
 
 def names_of(
@@ -55,6 +58,7 @@ def names_of(
         called,
         _draw(questions, hash_column),
         labels,
+        isinstance(score, str) and len(questions.values) > 0,
     )
 
 
@@ -113,6 +117,8 @@ def _scores(questions: Questions, score: Any) -> tuple[str, ...]:
     beside = ""
     if questions.values:
         beside = f"; the columns {list(questions.values)} are named by `columns`"
+        if n == 2 and isinstance(score, str):  # that of the positive class says both
+            return (_name(score, "score"), score)
     if isinstance(score, str) or not isinstance(score, Sequence) or len(score) != n:
         raise InputError(
             f"`score`: the rule looks at {n} score{'s' if n > 1 else ''}, so name as many columns, "

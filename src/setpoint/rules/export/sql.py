@@ -62,7 +62,7 @@ class _Writer:
     def whole(self) -> str:
         """All questions, after those for rows that cannot be decided."""
         finite = self.questions.score_columns is not None
-        tests = [self.sql.unusable(name, finite) for name in self.names.scores]
+        tests = [self.sql.unusable(name, finite) for name in dict.fromkeys(self.names.scores)]
         if self.names.draw is not None:
             u = self.sql.cast(self.names.draw)
             tests.append(f"{u} IS NULL OR NOT ({u} >= 0 AND {u} < 1)")
@@ -129,7 +129,8 @@ class _Writer:
         if isinstance(number, Constant):
             return self.sql.number(number.value)
         if isinstance(number, Score):
-            return self.sql.cast(self.names.scores[number.index])
+            score = self.sql.cast(self.names.scores[number.index])
+            return f"(1 - {score})" if self.names.other and number.index == 0 else score
         if isinstance(number, Draw):
             assert self.names.draw is not None
             return self.sql.cast(self.names.draw)

@@ -1,0 +1,254 @@
+"""The best pairs of cut-offs, proved: what multipliers rule out is left out, the rest is tried.
+
+At the multipliers of the best mixture a linear function bounds what any choice of pairs is
+worth. A choice that beats the best one known falls short of the largest such bound by no more
+than the gap, and so does each of its pairs: few pairs do, and those are all tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
+from setpoint.exact.deterministic import best_combination
+from setpoint.exact.pair_kernel import in_deficit, rising_pairs
+from setpoint.exact.sweep import simple_bounds
+from setpoint.goals.errors import ShapeError
+from setpoint.program.accepted_rates import fraction_of
+from setpoint.program.functions import Affine, Ratio
+from setpoint.program.program import Program
+from setpoint.search.limits import StoppedError
+from setpoint.search.linear_program import UnfinishedError
+from setpoint.search.master import InfeasibleMasterError, Master
+from setpoint.search.optimum import Optimum, measure
+from setpoint.search.outcome import SAME
+from setpoint.search.region import Region
+from setpoint.tolerances import SATISFIED
+from setpoint.typing import Floats
+
+__all__ = ["closed_by_multipliers"]
+
+INF = float("inf")
+_ROUNDS, _PRICINGS, _HALVED = 6, 50, 12
+_MOST_TRIED = 1_000_000
+_MOST_SUMS = 50_000_000
+"""Sums of two cut-offs that one pass over pairs may look at."""
+_ROUNDING = 1e-12
+_METHOD = "pairs of cut-offs that the multipliers of the best mixture leave"
+
+
+class _Bound(NamedTuple):
+    """No choice is worth more than ``const + slopes @ v``; one that is better needs `needed`."""
+
+    slopes: Floats
+    const: float
+    needed: float
+
+
+def closed_by_multipliers(
+    pairs: CutoffPairs, program: Program, master: Master, start: Optimum, bound: float
+) -> Optimum:
+    """The best choice without draws, or a better one than `start` with a smaller bound.
+
+    Parameters
+    ----------
+    pairs : CutoffPairs
+    program : Program
+    master : Master
+        With the columns of the best mixture.
+    start : Optimum
+        A choice of one pair a segment that meets the goal.
+    bound : float
+        Of the best mixture.
+
+    Returns
+    -------
+    Optimum
+        "optimal" where nothing is left.
+    """
+    best = replace(start, bound=bound)
+    for _ in range(_ROUNDS):
+        if best.bound - best.value <= SAME * (1.0 + abs(best.value)):
+            return replace(best, status="optimal")
+        try:
+            least = _bound_at(pairs, program, master, best.value)
+        except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
+            return best
+        if least is None:
+            return best
+        before = best
+        best, done = _tried(pairs, program, best, least)
+        if done:
+            return replace(best, status="optimal", bound=best.value)
+        if best.value <= before.value:
+            return best
+    return best
+
+
+def _bound_at(pairs: CutoffPairs, program: Program, master: Master, value: float) -> _Bound | None:
+    """Multipliers that bound all choices of a larger score than `value`; None for other shapes."""
+    score, needed = program.score, value
+    if isinstance(score, Ratio):
+        if score.at_zero != score.offset:
+            return None
+        score, needed = score.above.plus(score.below.scaled(score.offset - value)), 0.0
+    if not isinstance(score, Affine):
+        return None
+    region = Region(pairs, program, master)
+    for _ in range(_PRICINGS):
+        found = region.solve(score)
+        if not master.price(found).grown:
+            break
+    return _Bound(found.slopes, found.const, needed)
+
+
+def _tried(
+    pairs: CutoffPairs, program: Program, best: Optimum, least: _Bound
+) -> tuple[Optimum, bool]:
+    """The best of the choices that the multipliers leave, and whether that is all of them."""
+    priced = pairs.price(least.slopes)
+    top = least.const + float(priced.values.sum())
+    # What rounding may add to sums of so few terms.
+    size = abs(least.const) + float(np.abs(priced.values).sum())
+    deficit = max(top - least.needed, 0.0) + _ROUNDING * (1.0 + size)
+    if pairs.n_blocks == 1:
+        found = _one_segment(pairs, program, best, least, float(priced.values[0]) - deficit)
+        if found is not None:
+            return found, True
+    lists, within = _lists(pairs, least.slopes, priced.values, deficit)
+    if not lists:
+        return best, False
+    named, _ = best_combination(pairs, program, lists, best.value)
+    if named is not None:
+        found = measure(pairs, program, named, "feasible", _METHOD)
+        if found.is_feasible and found.value > best.value:
+            best = replace(found, bound=best.bound)
+    if within >= deficit:
+        return best, True
+    if isinstance(program.score, Affine):
+        best = replace(best, bound=max(min(best.bound, top - within), best.value))
+    return best, False
+
+
+def _lists(
+    pairs: CutoffPairs, slopes: Floats, tops: Floats, deficit: float
+) -> tuple[list[NDArray[np.int64]], float]:
+    """For each segment the pairs that fall short by no more than a deficit, and that deficit.
+
+    The one asked for, or one at which all combinations can be tried; no lists where there is none.
+    """
+    most = max(int(_MOST_TRIED ** (1.0 / pairs.n_blocks)), 1)
+    within = deficit
+    for _ in range(_HALVED):
+        lists = [
+            _within(s, slopes, float(t) - within, most if pairs.n_blocks > 1 else _MOST_TRIED)
+            for s, t in zip(pairs.segments, tops, strict=True)
+        ]
+        if all(x is not None for x in lists):
+            return [x for x in lists if x is not None], within
+        within *= 0.5
+    return [], 0.0
+
+
+def _within(
+    segment: PairSegment, slopes: Floats, least: float, most: int
+) -> NDArray[np.int64] | None:
+    """The pairs whose product with the slopes is at least `least`; None if they are too many."""
+    i, j, first, second = _cutoffs_left(segment, slopes, least)
+    order = np.argsort(-second, kind="stable")
+    high, low = in_deficit(first, second[order], i, j[order], 0.0, most)
+    if len(high) > most:
+        return None
+    return np.sort(high * segment.curve.n_cutoffs + low)
+
+
+def _cutoffs_left(
+    segment: PairSegment, slopes: Floats, least: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
+    """Cut-offs that may be in a pair worth at least `least`, and the terms of their sum less it.
+
+    Returns
+    -------
+    i, j : int arrays
+    first, second : arrays
+        ``first[a] + second[b] >= 0`` where pair (i[a], j[b]) is worth `least`.
+    """
+    a, b, c, e = segment.window
+    const, high, low = segment.terms(slopes)
+    counts = segment.curve.counts
+    first, second = high @ counts[:, a : b + 1], low @ counts[:, c : e + 1]
+    second += const - least
+    kept_first = np.flatnonzero(first + second.max() >= 0.0)
+    kept_second = np.flatnonzero(second + first.max() >= 0.0)
+    return kept_first + a, kept_second + c, first[kept_first], second[kept_second]
+
+
+def _one_segment(
+    pairs: CutoffPairs, program: Program, best: Optimum, least: _Bound, worth: float
+) -> Optimum | None:
+    """One segment: one pass over the pairs that are left, where all bounds are fractions.
+
+    None where that did not settle it.
+    """
+    segment = pairs.segments[0]
+    rows = _rows(program)
+    score = program.score
+    if rows is None:
+        return None
+    if isinstance(score, Ratio):  # value > best: above - best * below > 0
+        goal = score.above.plus(score.below.scaled(score.offset - best.value))
+        rising = False
+    else:
+        assert isinstance(score, Affine)
+        goal, rising = score.plus(-best.value), True
+    i, j, first, second = _cutoffs_left(segment, least.slopes, worth)
+    order = np.argsort(-second, kind="stable")
+    j, second = j[order], second[order]
+    firsts, seconds = [first], [second]
+    for x in (goal, *rows):
+        slopes = x.gradient(np.zeros(pairs.d))
+        const, high, low = segment.terms(slopes)
+        firsts.append(high @ segment.curve.counts[:, i])
+        seconds.append(low @ segment.curve.counts[:, j] + (const + x.const))
+    # From the cut-offs that promise most on: once a good pair is known, the others end soon.
+    order = np.argsort(-firsts[1], kind="stable")
+    i = i[order]
+    sums = np.ascontiguousarray(np.array(firsts)[:, order]), np.array(seconds)
+    gain = _ROUNDING * (1.0 + abs(best.value))
+    above, below, looked = rising_pairs(*sums, i, j, gain, rising, _MOST_TRIED, _MOST_SUMS)
+    if looked > _MOST_SUMS or len(above) > _MOST_TRIED:
+        return None
+    if rising:
+        for k in range(len(above) - 1, -1, -1):
+            at = segment.number(int(above[k]), int(below[k]))
+            found = measure(pairs, program, [{at: 1.0}], "feasible", _METHOD)
+            if found.is_feasible:
+                if k < len(above) - 1:  # the last ones only seemed to meet the goal
+                    return None
+                return replace(found, bound=best.bound) if found.value > best.value else best
+        return best if not len(above) else None
+    if not len(above):
+        return best
+    numbers = np.sort(above * segment.curve.n_cutoffs + below)
+    named, _ = best_combination(pairs, program, [numbers], best.value)
+    if named is None:
+        return best
+    return replace(measure(pairs, program, named, "feasible", _METHOD), bound=best.bound)
+
+
+def _rows(program: Program) -> list[Affine] | None:
+    """Affine functions that are all at least 0 where the constraints are met; None if not so."""
+    out = []
+    for c in program.constraints:
+        for function, level, sign in simple_bounds(c.function, c.level, c.sign):
+            parts = fraction_of(function)
+            if parts is None or not np.isfinite(level):
+                return None
+            above, below, offset = parts
+            row = above.plus(below.scaled(offset - level)).scaled(sign)
+            out.append(row.plus(below.scaled(SATISFIED)).plus(1e-15))
+    return out

@@ -1,0 +1,204 @@
+"""Deferral over posteriors: against a linear program with a variable for each row and answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from setpoint import Goal, PlugInClassifier, solve
+from setpoint.evidence import Evidence
+from setpoint.evidence.codebook import DEFERRED
+from setpoint.goals.errors import GoalError
+from setpoint.plugin.parameters import Options
+from setpoint.plugin.searching import search_rule
+from setpoint.search.infeasibility import InfeasibleError
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.report.reporting.FewRowsWarning"),
+]
+N_PROBLEMS = 200
+
+
+class Sample:
+    """Rows with posteriors of two to four classes; coefficients of decisions (N, n + 1)."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.n, self.k = 30, 2 + seed % 3
+        self.p = rng.dirichlet(np.ones(self.k), self.n)
+        self.y = np.array([rng.choice(self.k, p=row) for row in self.p])
+        self.y[: self.k] = np.arange(self.k)
+        self.g = np.array(["a", "b"])[np.arange(self.n) % 2]
+        self.w = [None, rng.integers(1, 4, self.n) * 1.0, rng.lognormal(size=self.n)][seed % 3]
+        self.weight = np.ones(self.n) if self.w is None else self.w
+        self.level = float(np.round(rng.uniform(0.6, 0.95), 2))
+        self.price = float(np.round(rng.uniform(0.05, 0.6), 2))
+
+    def share(self, table, where=True):
+        """Coefficients of the mean of a table (N, n + 1) over some rows."""
+        w = self.weight * where
+        return table * w[:, None] / w.sum()
+
+    def deferred(self, where=True):
+        table = np.zeros((self.n, self.k + 1))
+        table[:, -1] = 1.0
+        return self.share(table, where)
+
+    def right(self):
+        return self.share(np.column_stack([self.p, np.zeros(self.n)]))
+
+    def wrong(self):
+        return self.share(np.column_stack([1.0 - self.p, np.zeros(self.n)]))
+
+    def recall(self, label):
+        table = np.zeros((self.n, self.k + 1))
+        table[:, label] = self.p[:, label]
+        return table * self.weight[:, None] / (self.p[:, label] @ self.weight)
+
+
+GOALS = {
+    "decided": lambda r: (
+        f"minimize deferral_rate subject to accuracy.decided >= {r.level}",
+        -r.deferred(),
+        [((r.level - 1.0) * r.right() + r.level * r.wrong(), 0.0)],
+    ),
+    "groups": lambda r: (
+        f"minimize deferral_rate subject to accuracy.decided >= {r.level} "
+        "and deferral_rate.difference(g) <= 0.05",
+        -r.deferred(),
+        [
+            ((r.level - 1.0) * r.right() + r.level * r.wrong(), 0.0),
+            (r.deferred(r.g == "a") - r.deferred(r.g == "b"), 0.05),
+            (r.deferred(r.g == "b") - r.deferred(r.g == "a"), 0.05),
+        ],
+    ),
+    "price": lambda r: (
+        f"minimize error_rate + {r.price} * deferral_rate",
+        -(r.wrong() + r.price * r.deferred()),
+        [],
+    ),
+    "capacity": lambda r: (
+        "minimize error_rate subject to deferral_rate <= 0.3 and recall(label=0) >= 0.3",
+        -r.wrong(),
+        [(r.deferred(), 0.3), (-r.recall(0), -0.3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(N_PROBLEMS))
+def test_draws_reach_what_a_variable_for_each_answer_does(seed):
+    r = Sample(seed)
+    text, gains, rows = list(GOALS.values())[seed % len(GOALS)](r)
+    goal = Goal.parse(text)
+    evidence = Evidence.from_arrays(
+        (*range(r.k), DEFERRED),
+        r.p,
+        r.y,
+        needs=goal.needs,
+        weight=r.w,
+        columns={"g": r.g},
+        decide_on=["g"] if "(g)" in text else [],
+    )
+    each = np.kron(np.eye(r.n), np.ones(r.k + 1))
+    lp = linprog(
+        -gains.ravel(),
+        A_ub=[a.ravel() for a, _ in rows] or None,
+        b_ub=[b for _, b in rows] or None,
+        A_eq=each,
+        b_eq=np.ones(r.n),
+    )
+    options = Options.of("auto", evidence="soft", randomized=True)
+    if "decided" in text and lp.status == 0 and -lp.fun < -1 + 1e-9:
+        with pytest.raises(InfeasibleError):  # the accuracy of nobody meets no floor
+            search_rule(goal, evidence, options)
+        return
+    found = search_rule(goal, evidence, options)
+    segments = evidence.rows.segment if found.rule.needs_segments else None
+    d = found.rule.distribution(evidence.scores, segments)
+    assert d.shape == (r.n, r.k + 1)
+    assert all((a * d).sum() <= limit + 1e-6 for a, limit in rows)
+    reached = (gains * d).sum()
+    assert reached >= -lp.fun - 1e-4
+    assert found.gap is not None
+    assert reached + found.gap >= -lp.fun - 1e-6
+
+
+def made_up(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(3), n)
+    y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in p]]
+    return p, y, rng
+
+
+def test_a_column_of_zeros_does_by_accident_what_deferral_does_by_name():
+    p, y, _ = made_up()
+    goal = "minimize error_rate + 0.3 * deferral_rate"
+    found = solve(goal, p, y, evidence="soft")
+    best = np.where(p.max(axis=1) < 0.7, 3, p.argmax(axis=1))
+    assert (found.rule.decide(p) == best).mean() > 0.99
+
+
+@pytest.mark.parametrize("evidence", ["label", "soft"])
+def test_the_bound_holds_over_the_rows_decided(evidence):
+    p, y, _ = made_up(2000)
+    goal = "minimize deferral_rate subject to accuracy.decided >= 0.8"
+    found = solve(goal, p, y, evidence=evidence)
+    decided = found.rule.decide(p)
+    labels = np.array(["a", "b", "c", "defer"])[decided]
+    kept = labels != "defer"
+    report = found.report
+    assert report.objective.value == pytest.approx(1 - kept.mean())
+    assert report.constraints[0].value == pytest.approx((labels[kept] == y[kept]).mean())
+    largest = p.max(axis=1)
+    order = np.argsort(-largest)
+    right = np.cumsum((p.argmax(axis=1) == [{"a": 0, "b": 1, "c": 2}[v] for v in y])[order])
+    share = max((k + 1 for k in range(len(y)) if right[k] / (k + 1) >= 0.8), default=0) / len(y)
+    if evidence == "label":
+        assert kept.mean() >= share - 0.02
+
+
+class TestClassifier:
+    def fitted(self, y, **options):
+        from sklearn.linear_model import LogisticRegression
+
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(len(y), 2)) + np.asarray(y == np.unique(y)[1])[:, None]
+        goal = "minimize deferral_rate subject to accuracy.decided >= 0.9"
+        return PlugInClassifier(LogisticRegression(), goal, **options).fit(X, y), X
+
+    def test_text_classes(self):
+        clf, X = self.fitted(np.array(["no", "yes"])[np.arange(300) % 2])
+        assert set(clf.predict(X)) == {"no", "yes", "defer"}
+        shares = clf.decision_distribution(X)
+        assert shares.shape == (300, 3)
+        assert (shares[:, 2] == (clf.predict(X) == "defer")).all()
+        assert clf.classes_.tolist() == ["no", "yes"]
+
+    def test_numbers_get_text_between_them_or_a_number(self):
+        from setpoint.solvers import ModelResponse
+
+        y = np.arange(300) % 2
+        clf, X = self.fitted(y)
+        assert set(clf.predict(X)) == {0, 1, "defer"}
+        clf, X = self.fitted(y, response=ModelResponse(defer_label=-1))
+        assert clf.predict(X).dtype.kind == "i"
+        assert set(clf.predict(X)) == {0, 1, -1}
+
+    def test_a_class_cannot_have_the_label_of_deferring(self):
+        from setpoint.solvers import ModelResponse
+
+        y = np.array(["no", "defer"])[np.arange(300) % 2]
+        with pytest.raises(GoalError, match="rename the class"):
+            self.fitted(y, pos_label="no", response=ModelResponse(defer_label="person"))
+        with pytest.raises(ValueError, match="`defer_label`=1"):
+            self.fitted(np.arange(300) % 2, response=ModelResponse(defer_label=1))
+
+    def test_the_score_counts_right_decisions(self):
+        y = np.array(["no", "yes"])[np.arange(300) % 2]
+        clf, X = self.fitted(y)
+        assert clf.score(X, y) == pytest.approx((clf.predict(X) == y).mean())
+        assert clf.evaluate(X, y).constraints[0].value == pytest.approx(
+            (clf.predict(X) == y).sum() / (clf.predict(X) != "defer").sum()
+        )
