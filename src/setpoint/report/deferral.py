@@ -109,7 +109,7 @@ def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
     --------
     >>> from setpoint import Goal, solve
     >>> y, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9]
-    >>> goal = "minimize deferral_rate subject to error_rate.decided <= 0"
+    >>> goal = "minimize cost({(0, 1): 5, (1, 0): 5, (0, 'defer'): 1, (1, 'defer'): 1})"
     >>> points = solve(goal, scores, y).report.section("deferral").points
     >>> round(points.decided, 3), points.error
     (0.667, 0.0)

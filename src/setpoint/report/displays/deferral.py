@@ -61,10 +61,10 @@ class DeferralDisplay:
     >>> from matplotlib import pyplot as plt
     >>> from setpoint import solve
     >>> y, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9]
-    >>> goal = "minimize deferral_rate subject to error_rate.decided <= 0.1"
+    >>> goal = "minimize cost({(0, 1): 5, (1, 0): 5, (0, 'defer'): 1, (1, 'defer'): 1})"
     >>> display = DeferralDisplay.from_report(solve(goal, scores, y).report)
-    >>> round(display.points.decided, 3), display.most_wrong, display.ax_.get_xlabel()
-    (0.667, 0.1, 'share of rows decided')
+    >>> round(display.points.decided, 3), display.points.error, display.ax_.get_xlabel()
+    (0.667, 0.0, 'share of rows decided')
     >>> plt.close(display.figure_)
     """
 
