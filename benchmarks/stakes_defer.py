@@ -100,6 +100,8 @@ def ours(part: Parted, goal: str, options: dict[str, Any]) -> np.ndarray:
     named = "sex" in goal
     here = {"sensitive_features": {"sex": part.groups["sex"]}} if named else {}
     there = {"sensitive_features": {"sex": part.groups_test["sex"]}} if named else {}
+    if named:  # the rule sees the group, as the peer's does
+        options = options | {"decide_on": "sex"}
     if len(part.classes) == 2:
         options = options | {"pos_label": part.classes[1]}
     with quiet():

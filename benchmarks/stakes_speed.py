@@ -115,7 +115,8 @@ def measured(case: Case, n: int, repeats: int) -> bool:
     good = case.target is None or taken / plain <= case.target
     target = "" if case.target is None else f"   target {case.target:g} x"
     print(
-        f"{verdict(good)} {case.what:<42} {plain:7.2f} s {taken:7.2f} s {taken / plain:6.2f} x{target}",
+        f"{verdict(good)} {case.what:<42} {plain:7.2f} s {taken:7.2f} s "
+        f"{taken / plain:6.2f} x{target}",
         flush=True,
     )
     return good

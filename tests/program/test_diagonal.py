@@ -23,7 +23,7 @@ PARAMETERS = {
     "confusion_rate": "({0}, {1})",
     "profit": "(tp=3, fp=-2, label={1})",
 }
-COSTS = {"cost", "value", "confusion_rate"}
+COSTS = {"cost", "value", "profit", "confusion_rate"}
 
 
 def of_both(counts):

@@ -1,7 +1,8 @@
-"""Two classes: the rows ranked by what a rule gains on them, and the best place to cut.
+"""Rows ranked by how far one answer leads, and the best place to cut: a line search without steps.
 
-An oracle's answer accepts a row where its expected gain is above 0. A goal with bounds is better
-served by another cut: all of them are tried, in one sort and one pass over prefix sums.
+An oracle's answer takes the class with the largest expected gain. A goal with bounds is better
+served by other cuts. Along one of them, the lead of a class over the best other one, all places
+are tried in one sort and one pass over prefix sums; then the next class has its turn.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.asked import Asked
-from setpoint.plugin.atoms import Atom, Tensor
+from setpoint.plugin.atoms import Tensor, Weighted
 from setpoint.plugin.deterministic import best_of
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
@@ -19,19 +19,18 @@ from setpoint.typing import Codes, Floats
 __all__ = ["cut_ranked"]
 
 _MOST = 60_000_000
-"""Rows times features that are summed up."""
+"""Rows times answers times features that are kept in memory."""
 _BLOCK = 65_536
-"""Cut-offs whose objective is computed at a time."""
-_SWEEPS = 3
+"""Cuts whose objective is computed at a time."""
+_SWEEPS = 8
 
 
 def cut_ranked(space: Achievable, program: Program, start: int) -> int:
-    """The best rule that ranks rows as an atom does, segment by segment; taken in if it is new.
+    """The best rule near an atom, one cut after the other; taken in if it is new.
 
     Parameters
     ----------
     space : Achievable
-        Of two classes, without deferral.
     program : Program
     start : int
         An atom.
@@ -43,77 +42,124 @@ def cut_ranked(space: Achievable, program: Program, start: int) -> int:
         to sum up.
     """
     counted, atom = space.counted, space.atoms[start]
-    if not (isinstance(atom, Tensor) and _can_cut(counted, space.d)):
+    if not isinstance(counted, Evidence) or not counted.credit.of_classes:
         return start
-    assert isinstance(counted, Evidence)
-    margins, gains = _margins(counted, atom), _gains(counted, program)
-    curves = [_Curve(margins, gains, own) for own in _segments(counted)]
-    at = [c.place(0.0) for c in curves]
-    base = space.features_of(start) - sum(
-        (c.sums[k] for c, k in zip(curves, at, strict=True)), np.zeros(space.d)
-    )
-    for _ in range(_SWEEPS):
-        before = list(at)
-        for i, curve in enumerate(curves):
-            rest = base + sum(
-                (c.sums[k] for j, (c, k) in enumerate(zip(curves, at, strict=True)) if j != i),
-                np.zeros(space.d),
-            )
-            at[i] = curve.best(program, rest, at[i])
-        if at == before:
-            break
-    cuts = np.array([c.cut(k) for c, k in zip(curves, at, strict=True)])
-    if not cuts.any():
+    if not isinstance(atom, (Tensor, Weighted)):
         return start
-    return space.add(_shifted(atom, cuts, counted))
+    if counted.n_rows * counted.n_classes * space.d > _MOST:
+        return start
+    search = _LineSearch(counted, program, atom)
+    return space.add(_shifted(atom, search.cuts)) if search.run(space) else start
 
 
-def _can_cut(counted: Asked, d: int) -> bool:
-    book = counted.codebook
-    plain = counted.credit.of_classes and not book.defers and book.n_classes == 2
-    return plain and isinstance(counted, Evidence) and counted.n_rows * d <= _MOST
+def _totals(atom: Tensor | Weighted, segment: int, columns: Floats) -> Floats:
+    """What the argmax is taken of (N, n)."""
+    if isinstance(atom, Weighted):
+        return np.asarray(columns[:, : atom.W.shape[1]] * atom.W[segment] - atom.B[segment])
+    return np.asarray(columns @ atom.G[segment])
 
 
-def _segments(counted: Evidence) -> list[Codes]:
-    """The rows of each segment."""
-    n = len(counted.segments)
-    if n == 1:
-        return [np.arange(counted.n_rows)]
-    return [np.flatnonzero(counted.rows.segment == s) for s in range(n)]
+def _shifted(atom: Tensor | Weighted, cuts: Floats) -> Tensor | Weighted:
+    """The atom with totals that are smaller by `cuts` (segments, n)."""
+    if isinstance(atom, Weighted):
+        return Weighted(atom.W, atom.B + cuts)
+    G, n = atom.G.copy(), cuts.shape[1]
+    G[:, :n] -= cuts[:, None, :]  # posteriors sum to one, so that they carry a constant
+    return Tensor(G)
 
 
-def _margins(counted: Evidence, atom: Tensor) -> Floats:
-    """By how much the second class leads (N,)."""
-    lead = (atom.G[:, :, 1] - atom.G[:, :, 0])[counted.rows.segment]
-    return np.asarray((counted.columns * lead).sum(axis=1))
+class _LineSearch:
+    """A rule whose classes have their cuts moved, segment by segment.
+
+    Parameters
+    ----------
+    counted : Evidence
+    program : Program
+    atom : Tensor or Weighted
+
+    Attributes
+    ----------
+    cuts : array of shape (segments, n)
+        By how much the totals of the atom are to be smaller.
+    """
+
+    def __init__(self, counted: Evidence, program: Program, atom: Tensor | Weighted) -> None:
+        self.program, self.n = program, counted.n_classes
+        self.effects = _effects(counted, program)
+        self.cuts = np.zeros((len(counted.segments), self.n))
+        n_segments, rows = len(counted.segments), counted.rows.segment
+        self.segments: list[Codes | slice] = [slice(None)]
+        if n_segments > 1:
+            self.segments = [np.flatnonzero(rows == s) for s in range(n_segments)]
+        self.totals = [
+            _totals(atom, s, counted.columns[own]) for s, own in enumerate(self.segments)
+        ]
+        self.sums = [self._sum(s) for s in range(n_segments)]
+
+    def run(self, space: Achievable) -> bool:
+        """Whether any cut was moved."""
+        moved = False
+        for _ in range(_SWEEPS):
+            changed = False
+            for segment in range(len(self.segments)):
+                for code in range(self.n):
+                    changed |= self._move(segment, code)
+            moved |= changed
+            if not changed or space.limits.is_late:
+                break
+        return moved
+
+    def _sum(self, segment: int) -> Floats:
+        """What the decisions in a segment add to the rates (d,)."""
+        effects, decided = self.effects[:, self.segments[segment]], self.totals[segment].argmax(1)
+        return np.asarray(effects[decided, np.arange(len(decided))].sum(axis=0))
+
+    def _move(self, segment: int, code: int) -> bool:
+        """Cut one class where that is best, all else as it is."""
+        effects, totals = self.effects[:, self.segments[segment]], self.totals[segment].copy()
+        own = totals[:, code].copy()
+        totals[:, code] = -np.inf
+        other = totals.argmax(axis=1)
+        at = np.arange(len(own))
+        margins, without = own - totals[at, other], effects[other, at]
+        rest = np.sum([x for s, x in enumerate(self.sums) if s != segment], axis=0)
+        curve = _Curve(margins, effects[code] - without)
+        place = curve.best(self.program, rest + without.sum(axis=0))
+        if place == curve.place(0.0):
+            return False
+        cut = curve.cut(place)
+        self.cuts[segment, code] += cut
+        self.totals[segment][:, code] -= cut
+        self.sums[segment] = self._sum(segment)
+        return True
 
 
-def _gains(counted: Evidence, program: Program) -> Floats:
-    """What accepting a row adds to each rate (N, d)."""
-    rows, n = counted.rows, counted.n_classes
-    tensors = program.table.tensors[..., 1] - program.table.tensors[..., 0]
-    plain = counted.codebook.n_plain
+def _effects(counted: Evidence, program: Program) -> Floats:
+    """What each answer adds to the rates (n, N, d) on each row."""
+    rows, n, plain = counted.rows, counted.n_classes, counted.codebook.n_plain
+    tensors = program.table.tensors
     if counted.credit.by_posteriors:
         credit = counted.posteriors
     else:
         credit = np.zeros((counted.n_rows, n + 1))
         credit[np.arange(counted.n_rows), rows.true] = 1.0
     weights = [np.ones(counted.n_rows) if rows.weight is None else rows.weight, *rows.by_measure]
-    out = np.zeros((counted.n_rows, len(program.rates)))
+    out = np.zeros((n, counted.n_rows, len(program.rates)))
     for k, weight in enumerate(weights):
         for c in range(plain):
             own = slice(None) if plain == 1 else rows.stratum == c
-            of = tensors[:, c + k * plain, : credit.shape[1]]
-            if of.any():
-                out[own] += (credit[own] @ of.T) * weight[own, None]
+            for code in range(n):
+                of = tensors[:, c + k * plain, : credit.shape[1], code]
+                if of.any():
+                    out[code, own] += (credit[own] @ of.T) * weight[own, None]
     return out
 
 
 class _Curve:
-    """What each cut of a segment's ranked rows adds to the rates."""
+    """What the best ranked rows of a segment add to the rates, for each place of the cut."""
 
-    def __init__(self, margins: Floats, gains: Floats, own: Codes) -> None:
-        order = own[np.argsort(-margins[own], kind="stable")]
+    def __init__(self, margins: Floats, gains: Floats) -> None:
+        order = np.argsort(-margins, kind="stable")
         ranked = margins[order]
         ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
         self.values = ranked[ends]
@@ -124,29 +170,19 @@ class _Curve:
         """How many blocks lie above a cut."""
         return int(np.searchsorted(-self.values, -cut, side="left"))
 
-    def best(self, program: Program, rest: Floats, present: int) -> int:
-        """The cut that is best together with what the other segments add."""
-        best = present
+    def best(self, program: Program, rest: Floats) -> int:
+        """The place that is best together with what all else adds; the present one if none is."""
+        best = self.place(0.0)
         for first in range(0, len(self.sums), _BLOCK):
-            block = self.sums[first : first + _BLOCK]
-            k = first + best_of(program, rest + block)
+            k = first + best_of(program, rest + self.sums[first : first + _BLOCK])
             if k != best:
                 best = (k, best)[best_of(program, rest + self.sums[[k, best]], 1)]
         return best
 
     def cut(self, place: int) -> float:
-        """A margin that so many blocks lie above; 0 where that is the atom's own cut."""
-        if place == self.place(0.0):
-            return 0.0
+        """A lead that so many blocks lie above."""
         if place == 0:
             return float(self.values[0]) + 1.0
         if place == len(self.values):
             return float(self.values[-1]) - 1.0
         return float(0.5 * (self.values[place - 1] + self.values[place]))
-
-
-def _shifted(atom: Tensor, cuts: Floats, counted: Evidence) -> Atom:
-    """The atom with other cuts: posteriors sum to one, so that they carry a constant."""
-    G, n = atom.G.copy(), counted.n_classes
-    G[:, :n, 1] -= cuts[:, None]
-    return Tensor(G)

@@ -277,12 +277,22 @@ def _add_plug_ins(space: Achievable) -> None:
 
 
 def _cut(space: Explored, program: Program, choice: MixtureWeights) -> bool:
-    """Cut rows, ranked as the rules of a mixture rank them by values, where that is best."""
-    if not (isinstance(space, Achievable) and space.counted.score_columns.values):
+    """Move the cuts of the rules of a mixture where rows have values or may be deferred.
+
+    There one row weighs much, and a step of any size leaves much of a bound unused.
+    """
+    if not (isinstance(space, Achievable) and _is_cut(space)):
         return False
-    for number in sorted({k for part in choice for k in part}):
+    n = space.counted.n_classes
+    used = sorted({k for part in choice for k in part if k >= n})
+    for number in (*used, _best(space, program)):
         cut_ranked(space, program, number)
     return True
+
+
+def _is_cut(space: Achievable) -> bool:
+    book = space.counted.codebook
+    return bool(book.measures) or book.defers
 
 
 def _better(one: Optimum, other: Optimum) -> Optimum:
@@ -311,7 +321,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
             warnings.simplefilter("ignore", StoppedWarning)
             space.limits.stopped = best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls
-    if space.counted.score_columns.values:
+    if _is_cut(space):
         cut_ranked(space, program, _best(space, program))
     polish(space, program, _best(space, program))
     mixed = best_mixture(space, program, gap)
