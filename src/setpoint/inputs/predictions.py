@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from setpoint.errors import InputError, InputTypeError
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals.goal import Goal
-from setpoint.inputs.classes import classes_of
+from setpoint.goals.populations import DEFER
+from setpoint.inputs.arrays import one_column
+from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.inputs.labels import union_of
+from setpoint.inputs.labels import check_labels, union_of
 from setpoint.typing import Codes
 
 __all__ = ["decided_inputs"]
@@ -40,26 +46,93 @@ def decided_inputs(
             f"found {type(datasets).__name__}"
         )
     sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
+    answers: dict[str | None, Answers] = {None: Answers.of(goal, y_pred, "y_pred")}
+    for name, d in sets.items():
+        answers[name] = Answers.of(goal, d.X, f"datasets[{name!r}]: y_pred")
     if classes is None:
-        given = [(y_true, "y_true"), (y_pred, "y_pred")]
+        given = [(y_true, "y_true"), *answers[None].given]
         for name, d in sets.items():
-            given += [(d.y, f"datasets[{name!r}]: y_true"), (d.X, f"datasets[{name!r}]: y_pred")]
-        classes = union_of([(y, name) for y, name in given if y is not None])
+            given += [(d.y, f"datasets[{name!r}]: y_true"), *answers[name].given]
+        labelled = [(y, name) for y, name in given if y is not None]
+        classes = union_of(labelled)
+        if not goal.defers and DEFER in classes:
+            _refuse_deferred(goal, labelled, [a.name for a in answers.values()])
         if len(classes) < 2:
             raise InputError(
                 f"`y_true` and `y_pred` hold one class only, {classes.tolist()[0]!r}; pass all "
                 "classes as `classes`, at least two"
             )
     known = classes_of(y_true, classes, pos_label, "y_true", goal=goal)
-    decisions: dict[str | None, Codes] = {None: known.codes(y_pred, "y_pred")}
+    decisions: dict[str | None, Codes] = {None: answers[None].codes(known)}
     n_rows = len(decisions[None])
     rows: dict[str | None, GivenRows] = {
         None: GivenRows(n_rows, y_true, sample_weight, sensitive_features, baseline, X)
     }
     for name, d in sets.items():
-        codes = decisions[name] = known.codes(d.X, f"datasets[{name!r}]: y_pred")
+        codes = decisions[name] = answers[name].codes(known)
         rows[name] = GivenRows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
     return CheckedData.check(goal, known, rows, None, "y_true"), decisions
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The decisions on one data set, and which rows have none.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the decisions.
+    decided : array-like of shape (m,)
+        Of the rows that are decided.
+    deferred : array of shape (N,) or None
+        Whether a row is deferred; None: none is.
+
+    Examples
+    --------
+    >>> goal = Goal.parse("minimize deferral_rate")
+    >>> found = Answers.of(goal, [0, "defer", 1], "y_pred")
+    >>> found.deferred, found.codes(classes_of([0, 1]))
+    (array([False,  True, False]), array([0, 2, 1]))
+    """
+
+    name: str
+    decided: Any
+    deferred: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, goal: Goal, y_pred: Any, name: str) -> Answers:
+        """The rows that are decided apart from those that are not, where the goal knows any."""
+        if not goal.defers:
+            return cls(name, y_pred)
+        values = one_column(y_pred, name)
+        deferred = np.asarray(values == DEFER) & np.ones(len(values), dtype=np.bool_)
+        return cls(name, values[~deferred], deferred) if deferred.any() else cls(name, y_pred)
+
+    @property
+    def given(self) -> list[tuple[Any, str]]:
+        """The decisions that are classes, if there are any."""
+        none = self.deferred is not None and bool(self.deferred.all())
+        return [] if none else [(self.decided, self.name)]
+
+    def codes(self, known: ClassOrder) -> Codes:
+        """Codes (N,); of deferred rows one more than those of the classes."""
+        if self.deferred is None:
+            return known.codes(self.decided, self.name)
+        out = np.full(len(self.deferred), len(known.labels), dtype=np.int64)
+        if self.given:
+            out[~self.deferred] = known.codes(self.decided, self.name)
+        return out
+
+
+def _refuse_deferred(goal: Goal, labelled: list[tuple[Any, str]], names: list[str]) -> None:
+    """Refuse the answer "defer" where no true label is called so."""
+    true = [y for y, name in labelled if name not in names]
+    if not any(DEFER in check_labels(y)[0] for y in true):
+        raise InputError(
+            f"{quoted(names[0])} holds {DEFER!r}, and '{goal}' does not say what a row is that is "
+            "not decided; with the constraint deferral_rate <= 1 it counts as neither right nor "
+            "wrong"
+        )
 
 
 def _pair(name: str, value: Any) -> Dataset:

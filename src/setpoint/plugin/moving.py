@@ -10,7 +10,7 @@ import numpy as np
 
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
-from setpoint.goals.errors import GoalError
+from setpoint.goals.errors import GoalError, listed
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.digest import RowDigest
@@ -82,6 +82,11 @@ def with_threshold(classifier: C, threshold: float, goal: Goal, **rows: Any) -> 
         If the rule goes by more than one score.
     """
     _check_movable(classifier)
+    if goal.defers or classifier.rule_.value_columns:
+        why = "defers rows between two places"
+        if classifier.rule_.value_columns:
+            why = f"looks at {listed(classifier.rule_.value_columns)}, too"
+        raise GoalError(f"`line` is one place on the score, and this rule {why}; move a bound")
     if classifier.rule_.score_columns is not None:
         raise GoalError(
             "`line` is a place on one score, and this rule goes by a score for each of "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
+from setpoint.goals.requirements import require_plain
 from setpoint.packages import require_packages
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.labels import label_of
@@ -269,6 +270,7 @@ def solve_tables(
 
     journal = Journal() if journal is None else journal
     check_counted(goal)
+    require_plain(goal, "these tables are only counted; setpoint fit takes such goals, on one file")
     named = [name for name in (score, target, weight, baseline) if name is not None]
     looked_at = [*named, *sensitive, *(decide_on or ())]
     tables = open_tables(paths, goal, datasets or {}, reading or Reading(), looked_at, journal)
@@ -340,6 +342,11 @@ def evaluate_tables(
     from setpoint.estimators import evaluate
 
     journal = Journal() if journal is None else journal
+    if goal.needs.measures or goal.defers:
+        return _evaluate_rows(
+            paths, goal, prediction=prediction, target=target, pos_label=pos_label, weight=weight,
+            baseline=baseline, datasets=datasets, reading=reading, journal=journal,
+        )  # fmt: skip
     check_counted(goal)
     named = [name for name in (target, prediction, weight, baseline) if name is not None]
     tables = open_tables(
@@ -361,6 +368,31 @@ def evaluate_tables(
             pos_label=positive,
         )
     return found, tables.name
+
+
+def _evaluate_rows(
+    paths: Sequence[str],
+    goal: Goal,
+    *,
+    weight: str | None,
+    journal: Journal,
+    **asked: Any,
+) -> tuple[GoalReport, str]:
+    """Judge decisions by their rows: what each is worth, and which are deferred."""
+    from pathlib import Path
+
+    from setpoint.estimators import evaluate
+    from setpoint.tasks.pilot import pilot_of_table
+
+    path = paths[0]
+    if len(paths) > 1 or not (path == "-" or Path(path).is_file()) or weight is not None:
+        found = "`weight` is given" if weight is not None and len(paths) == 1 else "there are more"
+        require_plain(
+            goal, f"such goals are counted by rows of one file that count once each: {found}"
+        )
+    rows = pilot_of_table(goal, path, journal=journal, **asked)
+    with journal.warnings_as_notes(), journal.step("counting the rows"):
+        return evaluate(goal, rows.pop("y_true"), rows.pop("y_pred"), **rows), path
 
 
 def _check_columns(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
+from setpoint.goals.requirements import require_plain
 from setpoint.tasks.about import about_model, noted_suspects
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.journal import Journal
@@ -65,6 +66,7 @@ def prepare_files(
     from setpoint.tables import parquet_sample
 
     journal = Journal() if journal is None else journal
+    require_plain(goal, "these files are only counted; leave `engine` out to read them into memory")
     address, client = scheduler, None
     # Workers may run in other folders.
     where = data if address is None else os.path.abspath(data)

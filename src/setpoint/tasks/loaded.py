@@ -165,6 +165,7 @@ def load_and_read(
     used = {
         *(c.name for c in (*model.columns, *metric_columns)),
         *goal.needs.names,
+        *goal.needs.measure_names,
         model.target,
         *([] if deployed is None else [deployed]),
     }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.goal import Goal
+from setpoint.goals.populations import DEFER
 from setpoint.tasks.journal import Journal
-from setpoint.tasks.labels import check_positive, label_of
+from setpoint.tasks.labels import check_positive, label_of, value_named
 from setpoint.tasks.loaded import LoadedModel
 from setpoint.tasks.reading import Reading, check_datasets, note_reading, only_one_stdin, read
 from setpoint.tasks.rows import rows_of
+
+if TYPE_CHECKING:
+    from setpoint.tables import Table
 
 __all__ = ["pilot_of_model", "pilot_of_table"]
 
@@ -48,33 +52,33 @@ def pilot_of_table(
     import numpy as np
 
     from setpoint.inputs import Dataset
-    from setpoint.tables import labels_of
 
     journal = Journal() if journal is None else journal
     reading = Reading() if reading is None else reading
     files = dict(datasets or {})
     only_one_stdin([data, *files.values()])
     files = check_datasets(goal, files, journal)
-    used = {*goal.needs.names, target, prediction, *([] if baseline is None else [baseline])}
+    used = {*goal.needs.names, *goal.needs.measure_names, target, prediction, *([] if baseline is None else [baseline])}
     table = read(data, reading, journal)
     others = {name: read(path, reading, journal) for name, path in files.items()}
     for one in (table, *others.values()):
         note_reading(one, used, journal)
     part = rows_of(table, (), goal, target, None, baseline=baseline, journal=journal)
     assert part.y is not None
-    decided = labels_of(table, prediction)
+    decided = _decisions(table, prediction, part.y, goal)
     sets = {}
     for name, other in others.items():
         own = rows_of(
             other, (), goal, target, None, dataset=name, baseline=baseline, journal=journal
         )
         sets[name] = Dataset(
-            labels_of(other, prediction),
+            _decisions(other, prediction, part.y, goal),
             own.y,
             sensitive_features=own.groups,
             baseline=own.deployed,
         )
-    labels = sorted({*np.unique(part.y).tolist(), *np.unique(decided).tolist()}, key=str)
+    found = {*np.unique(part.y).tolist(), *decided.tolist()}
+    labels = sorted(found - {DEFER} if goal.defers else found, key=str)
     pos_label = label_of(pos_label, labels, target)
     if pos_label is None:
         check_positive(labels, goal, target, table.name)
@@ -82,3 +86,20 @@ def pilot_of_table(
         "y_true": part.y, "y_pred": decided, "pos_label": pos_label, "datasets": sets or None,
         **part.sides(),
     }  # fmt: skip
+
+
+def _decisions(table: Table, prediction: str, y: Any, goal: Goal) -> Any:
+    """The decisions in a column; beside rows that are deferred, labels of the type of `y`."""
+    import numpy as np
+
+    from setpoint.tables import labels_of
+
+    found = labels_of(table, prediction)
+    if not goal.defers or found.dtype != object:
+        return found
+    labels = np.unique(y).tolist()
+    known = {DEFER: DEFER}
+    for text in set(map(str, found.tolist())) - {DEFER}:
+        label = value_named(text, labels)
+        known[text] = text if label is None else label
+    return np.array([known[str(text)] for text in found.tolist()], dtype=object)

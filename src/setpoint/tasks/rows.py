@@ -157,8 +157,7 @@ def rows_of(
     known = {c.name: c for c in (*metric_columns, *columns)}
     wanted = [known.get(name) or kind_by_goal(name, goal, table) for name in names]
     wanted += [c for c in metric_columns if c.name not in looking]
-    values = values_of(table, goal, dataset)  # those of X are found there
-    wanted += [c for c in values if c not in columns and c not in wanted]
+    wanted += [c for c in values_of(table, goal, dataset) if c not in wanted]
     side = conform(table, wanted) if wanted else None
     if side is not None:
         for name, who in sorted(looking.items()):  # the library has no file to name

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
+from setpoint.goals.requirements import require_plain
 from setpoint.packages import require_packages
 from setpoint.solvers import FAMILIES, MEASURING, SOLVERS, AugmentedLagrangian, solvers_of
 
@@ -211,6 +212,9 @@ def check_goal(goal: Goal, choice: SolverChoice) -> None:
         If a search that measures is to look at further data sets.
     """
     needs = goal.needs
+    if choice.trains:
+        require_plain(goal, "a model is trained on decided rows that count once each; setpoint fit "
+                            "takes such goals, after training")  # fmt: skip
     if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
         from setpoint.penalty.problem import Tradeoff
 
