@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint import Goal, PlugInClassifier, solve
 from setpoint.report import (
     ConvergenceDisplay,
+    DeferralDisplay,
     Entry,
     FrontierDisplay,
     GoalReport,
@@ -84,12 +85,15 @@ def pictures(rows):
     yield ConvergenceDisplay(TRACE, "f1").plot
     points = operating(one, y, s, ax=Figure()).points
     yield ObjectiveCurveDisplay(points, one, deployed=(0.3, 0.4)).plot
+    asked = "minimize deferral_rate subject to error_rate.decided <= 0.1"
+    report = solve(asked, s, y, sensitive_features=sex, decide_on=["sex"]).report
+    yield lambda ax: DeferralDisplay.from_report(report, ax=ax)
 
 
 PLACES = ["new", "figure", "axes", "roomy"]
 
 
-@pytest.mark.parametrize(("i", "place"), thinned(list(product(range(10), PLACES)), 3))
+@pytest.mark.parametrize(("i", "place"), thinned(list(product(range(11), PLACES)), 3))
 def test_inks_and_places(rows, i, place):
     plot = list(pictures(rows))[i]
     given = {

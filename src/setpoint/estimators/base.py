@@ -34,12 +34,12 @@ from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.parameters import Allowed, check
 from setpoint.program.link import link
-from setpoint.report import Entry, GoalReport, operating_points, report_on
+from setpoint.report import Entry, GoalReport, deferral_points, operating_points, report_on
 from setpoint.report.facts import Search
 from setpoint.report.measured import measured_entry
 from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.report.section import Section
-from setpoint.report.sections import OperatingSection
+from setpoint.report.sections import DeferralSection, OperatingSection
 from setpoint.report.worked import with_worked
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
@@ -196,6 +196,9 @@ class GoalClassifier(DecidesByRule):
             scored = seen.evidence(scores)
             points = operating_points(link(goal, scored.codebook), scored, self.rule_)
             sections += [] if points is None else [OperatingSection(points)]
+        if seen.rows.codebook.defers:
+            deferred = deferral_points(seen.evidence(scores), self.rule_)
+            sections += [] if deferred is None else [DeferralSection(deferred)]
         report = report_on(
             link(goal, inputs.rows.codebook),
             inputs.confusion(decided),

@@ -3,9 +3,11 @@
 from setpoint.inference.intervals import Interval, interval
 from setpoint.inference.sign_test import FreshLabels, fresh_labels
 from setpoint.report.counts import Counts
+from setpoint.report.deferral import DeferralCurve, DeferralPoints, deferral_points
 from setpoint.report.deployed import Comparison, compared
 from setpoint.report.displays import (
     ConvergenceDisplay,
+    DeferralDisplay,
     FrontierDisplay,
     GroupRatesDisplay,
     ObjectiveCurveDisplay,
@@ -19,13 +21,23 @@ from setpoint.report.outcome import report_on_outcome
 from setpoint.report.report import GoalReport
 from setpoint.report.reporting import FewRowsWarning, report_on, warn_few_rows
 from setpoint.report.section import Section, TextSection
-from setpoint.report.sections import Frontiers, OperatingSection, Prices, SearchTrace
+from setpoint.report.sections import (
+    DeferralSection,
+    Frontiers,
+    OperatingSection,
+    Prices,
+    SearchTrace,
+)
 
 __all__ = [
     "Certificate",
     "Comparison",
     "ConvergenceDisplay",
     "Counts",
+    "DeferralCurve",
+    "DeferralDisplay",
+    "DeferralPoints",
+    "DeferralSection",
     "Entry",
     "FewRowsWarning",
     "FreshLabels",
@@ -49,6 +61,7 @@ __all__ = [
     "Section",
     "TextSection",
     "compared",
+    "deferral_points",
     "fresh_labels",
     "heavy_tails",
     "interval",

@@ -9,13 +9,14 @@ from setpoint.evidence import Counted
 from setpoint.goals.populations import Key, Label, Other
 from setpoint.guarantees.guarantee import Guarantee
 from setpoint.program.program import LinkedGoal
+from setpoint.report.deferral import deferral_points
 from setpoint.report.entry import Entry
 from setpoint.report.facts import Certificate, RuleFacts, Search
 from setpoint.report.operating import operating_points
 from setpoint.report.report import GoalReport
 from setpoint.report.reporting import report_on
 from setpoint.report.section import Section
-from setpoint.report.sections import OperatingSection, SearchTrace
+from setpoint.report.sections import DeferralSection, OperatingSection, SearchTrace
 from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
@@ -168,6 +169,9 @@ def _sections(
     points = operating_points(linked, evidence, outcome.rule)
     if points is not None:
         out.append(OperatingSection(points))
+    deferred = deferral_points(evidence, outcome.rule)
+    if deferred is not None:
+        out.append(DeferralSection(deferred))
     if steps:
         trace = tuple((t.call, t.objective, t.bound, t.violation) for t in steps)
         out.append(SearchTrace(trace, of_passes))

@@ -1,6 +1,7 @@
 """Displays: pictures of a goal, in scikit-learn's manner. They need matplotlib."""
 
 from setpoint.report.displays.convergence import ConvergenceDisplay
+from setpoint.report.displays.deferral import DeferralDisplay
 from setpoint.report.displays.frontier import FrontierDisplay
 from setpoint.report.displays.groups import GroupRatesDisplay
 from setpoint.report.displays.objective import ObjectiveCurveDisplay
@@ -8,6 +9,7 @@ from setpoint.report.displays.operating import OperatingPointDisplay
 
 __all__ = [
     "ConvergenceDisplay",
+    "DeferralDisplay",
     "FrontierDisplay",
     "GroupRatesDisplay",
     "ObjectiveCurveDisplay",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "LINES",
     "draw_bounds",
     "draw_chosen",
     "draw_curves",
@@ -36,7 +37,7 @@ BAND = 0.90
 """Confidence of the band around precision, at each threshold by itself."""
 
 # Several segments differ by ink and by dashes, so in greyscale too.
-_LINES: tuple[tuple[str, Any], ...] = (
+LINES: tuple[tuple[str, Any], ...] = (
     (style.BLUE, "-"),
     (style.INK, (0, (6, 2))),
     (style.MUTED, (0, (1, 1.2))),
@@ -125,7 +126,7 @@ def draw_curves(
     several = len(points.curves) > 1
     draws = any(len(curve.chosen) > 1 for curve in points.curves)
     for i, curve in enumerate(points.curves):
-        ink, dashes = _LINES[i % len(_LINES)]
+        ink, dashes = LINES[i % len(LINES)]
         name = style.wrapped((curve.name if several else "") or "every threshold", 30)
         if i >= _MOST_NAMED:
             name = f"and {len(points.curves) - i} more" if i == _MOST_NAMED else "_"
