@@ -41,7 +41,25 @@ def gains_in_words(columns: tuple[str, ...], rule: Argmax, names: ClassNames, di
         names.score_of(i) if own else f"{names.score} in column {i + 1}" for i in range(n)
     ]
     products = [f"{posterior} x {text}" for text in texts for posterior in posteriors]
-    return rule._listing([*posteriors, *products], names, digits)
+    return _plain(rule, n)._listing([*posteriors, *products], names, digits)
+
+
+def _plain(rule: Argmax, n: int) -> Argmax:
+    """Totals that decide alike and read well.
+
+    What all posteriors bring alike is a constant, for they sum to one; and where all products
+    have one coefficient, as in expected amounts of money, it is 1.
+    """
+    G = rule.G.copy()
+    offset = np.zeros(rule.n_classes) if rule.offset is None else np.array(rule.offset)
+    first = G[:n]
+    alike = np.ptp(first, axis=0) <= _ROUNDING * np.abs(first).max(axis=0)
+    offset += np.where(alike, first[0], 0.0)
+    G[:n] = np.where(alike, 0.0, first)
+    sizes = np.abs(G[n:][G[n:] != 0.0])
+    if len(sizes) and np.ptp(sizes) <= _ROUNDING * sizes.max():
+        G, offset = G / sizes.max(), offset / sizes.max()
+    return Argmax(G, offset if offset.any() else None)
 
 
 def _condition(texts: Sequence[str], rule: Argmax, names: ClassNames, digits: int) -> str:
