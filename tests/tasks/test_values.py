@@ -12,8 +12,8 @@ from setpoint.tasks import (
     evaluate_table,
     fit_table,
     frontier_of_table,
-    predict_table,
     move_rule,
+    predict_table,
 )
 from setpoint.tasks.values import values_of
 
@@ -87,7 +87,11 @@ def test_an_amount_that_is_none_is_refused_with_its_place(value, words):
 @pytest.mark.parametrize(
     ("goal", "more", "words"),
     [
-        ("maximize recall.weighted(amont)", {}, "'amont', and the table has none .did you mean 'am"),
+        (
+            "maximize recall.weighted(amont)",
+            {},
+            "'amont', and the table has none .did you mean 'am",
+        ),
         ("maximize recall.weighted(y)", {}, "the goal counts rows by 'y', and that is the target"),
         (PROFIT, {"drop": ["amount"]}, "`drop`: the goal counts rows by 'amount'; name it with"),
         (DEFER, {"parameters": {"defer_label": "no"}}, "it is a class of y"),
@@ -143,7 +147,7 @@ def test_goals_that_differ_from_the_rule_in_deferring(paid, deferring):
 def test_models_that_defer_are_not_compared(paid, deferring):
     with pytest.raises(InputError, match="the second model defers rows to a person"):
         compare_tables(paid, deferring, NEW)
-    assert compare_tables(paid, paid, NEW).changes.differ == 0.0
+    assert compare_tables(paid, paid, NEW).changes.changed == 0.0
 
 
 def test_a_frontier_is_of_rules_that_look_at_the_amount(paid):

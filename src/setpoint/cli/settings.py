@@ -85,7 +85,8 @@ SETTINGS = {
         "how the rule is found. Default: auto",
     ),
     "defer-label": Setting(
-        "defer_label", _text, "NAME", "what predict writes for a row that is deferred. Default: defer"
+        "defer_label", _text, "NAME",
+        "what predict writes for a row that is deferred. Default: defer",
     ),
     "engine": Setting(
         "engine", click.Choice(["dask"]), "dask",

@@ -58,7 +58,13 @@ def pilot_of_table(
     files = dict(datasets or {})
     only_one_stdin([data, *files.values()])
     files = check_datasets(goal, files, journal)
-    used = {*goal.needs.names, *goal.needs.measure_names, target, prediction, *([] if baseline is None else [baseline])}
+    used = {
+        *goal.needs.names,
+        *goal.needs.measure_names,
+        target,
+        prediction,
+        *([] if baseline is None else [baseline]),
+    }
     table = read(data, reading, journal)
     others = {name: read(path, reading, journal) for name, path in files.items()}
     for one in (table, *others.values()):

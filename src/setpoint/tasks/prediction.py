@@ -177,7 +177,9 @@ def decide_rows(
             )
     pa = needed("pyarrow")
     out = {name: table.column(name) for name in kept}
-    out |= {str(name): pa.chunked_array([pa.array(_of_one_kind(decided[name]))]) for name in decided}
+    out |= {
+        str(name): pa.chunked_array([pa.array(_of_one_kind(decided[name]))]) for name in decided
+    }
     return out
 
 
