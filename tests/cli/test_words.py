@@ -32,7 +32,8 @@ def test_goal_as_json(run):
     goal = "maximize macro_f1 s.t. recall(label='fraud').min(country, sex) >= 0.2"
     out = json.loads(run("goal", goal, "--json").stdout)
     assert out["needs"] == {
-        "columns": {"": ["country", "sex"]}, "datasets": [], "deployed": False,
+        "columns": {"": ["country", "sex"]}, "numbers": {},
+            "datasets": [], "deployed": False,
     }  # fmt: skip
     assert out["objective"]["shape"] == "sum of ratios"
     assert out["solver"]["more classes"].startswith("column-generation")
