@@ -172,3 +172,9 @@ def test_in_words():
 def test_wrong_arguments_are_named(given, error, message):
     with pytest.raises(error, match=message):
         rows_needed(**({"goal": PRECISION} | given))
+
+
+def test_sums_of_a_column_are_not_planned():
+    goal = "maximize recall subject to recall.weighted(amount) >= 0.5 and precision >= 0.5"
+    with pytest.raises(GoalError, match="carry the sum"):
+        rows_needed(goal, rates={"prior": 0.1, "recall": 0.7})

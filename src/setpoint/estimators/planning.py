@@ -13,6 +13,7 @@ from setpoint.estimators.stated_rates import stated_tables
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.requirements import requirements_of
 from setpoint.guarantees.planning import Pilot, Plan, rows_of
 from setpoint.inputs.predictions import decided_inputs
 from setpoint.parameters import is_number
@@ -231,6 +232,12 @@ def rows_needed(
     _check_share(power, "power")
     if not goal.constraints:
         raise GoalError(f"'{goal}' has no constraint that rows could certify; add one")
+    weighing = [c for c in goal.constraints if requirements_of((c.lhs, c.rhs)).measures]
+    if weighing:
+        raise GoalError(
+            f"{weighing[0]}: how many rows show it depends on how few of them carry the sum, and "
+            "is not planned; evaluate a pilot, whose interval narrows with the root of its rows"
+        )
     if (rates is None) == (y_true is None) or (y_true is None) != (y_pred is None):
         raise InputTypeError(
             "rows_needed takes `y_true` and `y_pred` of a pilot, or `rates`, one of the two"
