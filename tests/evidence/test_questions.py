@@ -15,7 +15,7 @@ READERS = {
     # Rows that certify are split off, and named by what they hold.
     "deciding/certifying.py",
     "deciding/scored.py",
-    "plugin/classifier.py",
+    "plugin/adapting.py",
     "plugin/group_posteriors.py",
     "plugin/learner_oracle.py",
     "plugin/solvers/post_shift.py",

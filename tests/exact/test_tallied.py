@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pytest
 
-import setpoint.plugin.solving as solving
 from exact.tallies import counted_again, tally_of
 from golden.cases import case
 from setpoint import Goal, InfeasibleError, StoppedWarning, solve
@@ -16,6 +15,7 @@ from setpoint.evidence.tally import ChangedTableError
 from setpoint.exact import solve_exact
 from setpoint.exact.tallied import solve_tallied
 from setpoint.goals.errors import ShapeError
+from setpoint.plugin import solving_evidence
 from setpoint.program.link import link
 from thinning import thinned
 
@@ -33,7 +33,7 @@ def asked(number, monkeypatch):
     def stop(program, evidence, **arguments):
         raise Asked(program, evidence, arguments)
 
-    monkeypatch.setattr(solving, "solve_exact", stop)
+    monkeypatch.setattr(solving_evidence, "solve_exact", stop)
     try:
         solve(given.goal, given.rows.scores, given.rows.y, **given.arguments())
     except Asked as error:

@@ -25,6 +25,7 @@ from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.measures import Measure
 from setpoint.evidence.pooling import at_mean_measures, pooled, shares_of
+from setpoint.evidence.ranked import segments_of
 from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.evidence.score_columns import ScoreColumns, beside
 from setpoint.evidence.segment_layout import SegmentLayout
@@ -189,6 +190,12 @@ class Evidence(Coded):
         if self.scores.ndim == 1 or not self.credit.of_classes:
             return self.scores
         return self.score_columns.expanded(self.scores)
+
+    @property
+    def may_be_posteriors(self) -> bool:
+        """Whether no score lies beyond 0 and 1."""
+        low, high = self.scores.min(initial=0.0), self.scores.max(initial=0.0)
+        return bool(low >= 0.0 and high <= 1.0)
 
     @property
     def n_columns(self) -> int | None:
@@ -421,6 +428,17 @@ class Evidence(Coded):
         if G.shape[:2] != (len(self.segments), len(rows.scores)):
             raise InputError(f"G {G.shape} must be ({len(self.segments)}, {len(rows.scores)}, n)")
         return rows.in_row_order(decide_by_segment(rows.scores, rows.starts, G))
+
+    def totals_of(self, *response: Floats) -> list[Floats]:
+        """What the argmax of a best response, (W, B) or (G,), is taken of: (rows, n) by segment."""
+        out = []
+        for segment, own in enumerate(segments_of(self)):
+            columns, first = self.columns[own], response[0][segment]
+            if len(response) == 2:
+                out.append(columns[:, : len(first)] * first - response[1][segment])
+            else:
+                out.append(columns @ first)
+        return out
 
     def block_counts(self, decided: Integers, blocks: Blocks = ONE_BLOCK) -> Floats:
         """Counts (n_blocks, strata, n + 1, n) of given decisions (N,), block by block.

@@ -25,7 +25,7 @@ from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.frames import columns_of
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.plugin.parameters import EvidenceKind, Options
-from setpoint.plugin.solving_evidence import solve_evidence, within_unit
+from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.plugin.tables import solve_lazy
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
@@ -288,7 +288,7 @@ def solve(
         table=inputs.tables[None],
         notes=notes,
         metric=measured,
-        neutral=0.5 if not posterior and within_unit(first) else 0.0,
+        neutral=0.5 if not posterior and _within_unit(first) else 0.0,
         confidence=promised(goal, confidence),
         sees=inputs.sees,
     )
@@ -331,3 +331,7 @@ def _has_two_columns(scores: Any) -> bool:
         return bool(np.shape(scores)[1:] == (2,))
     except ValueError:  # a ragged list, which is refused by its name later
         return False
+
+
+def _within_unit(scores: NDArray[np.float64]) -> bool:
+    return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)

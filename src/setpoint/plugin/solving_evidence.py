@@ -5,9 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from setpoint.blackbox.budget import RowMetric
 from setpoint.deciding import Certify, Decision, Found, decide, split_scored
 from setpoint.evidence import Evidence
@@ -28,7 +25,7 @@ from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 from setpoint.typing import Codes, Floats
 
-__all__ = ["solve_evidence", "within_unit"]
+__all__ = ["solve_evidence"]
 
 
 _BLIND = (
@@ -39,11 +36,6 @@ _BLIND = (
 
 _OF_SCORES = ("exact", *BASELINES)
 """Solvers whose rules look at scores alone."""
-
-
-def within_unit(scores: NDArray[np.float64]) -> bool:
-    """Whether scores may be probabilities."""
-    return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)
 
 
 def solve_evidence(
@@ -128,7 +120,7 @@ def _with_sight(
             f"The rule looks at the score alone and not at {columns}: rules that are certified, or "
             "that go by posteriors of group and class, do not look at columns of values."
         )
-    if evidence.n_scores is None and not within_unit(evidence.scores):
+    if evidence.n_scores is None and not evidence.may_be_posteriors:
         return None, (
             f"The rule looks at the score alone and not at {columns}: expected values need "
             "probabilities, and the scores go beyond 0 and 1."
