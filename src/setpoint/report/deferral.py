@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Counted, Curve, Evidence
+from setpoint.evidence.surest import surest_first
 from setpoint.rules import Band, Mixture, PerSegment, Rule, Threshold, ValueAware
 from setpoint.rules.segments import segment_in_words
 from setpoint.typing import Floats
@@ -227,22 +228,10 @@ def _looked_at(sums: Floats, used: list[int]) -> NDArray[np.int64]:
 # -- posteriors: the largest first ----------------------------------------------------------
 def _by_posterior(evidence: Evidence, own: NDArray[np.bool_], s: int) -> tuple[Floats, Floats]:
     """The error among the rows with the largest posteriors, by their share."""
-    rows = evidence.rows
-    posterior = evidence.credit.class_posteriors(rows, evidence.posteriors)
-    posterior = posterior[:, : len(evidence.codebook.labels)]
-    at = np.flatnonzero(own[rows.stratum] & (rows.segment == s))
-    weight = np.ones(len(at)) if rows.weight is None else rows.weight[at]
-    top = posterior[at].max(axis=1)
-    order = np.argsort(-top, kind="stable")
-    top, weight, at = top[order], weight[order], at[order]
-    true = rows.true[at]
-    known = weight * (true < posterior.shape[1])
-    wrong = known * (posterior[at].argmax(axis=1) != true)
-    last = np.append(top[1:] < top[:-1], True)  # equal posteriors are decided together
-    sums = [np.cumsum(x)[last] for x in (weight, known, wrong)]
-    enough = (np.flatnonzero(last) >= min(_FEWEST, len(at)) - 1) & (sums[1] > 0.0)
-    decided, known, wrong = (x[enough] for x in sums)
-    return _thin(decided / weight.sum(), np.clip(wrong / known, 0.0, 1.0))
+    sums = surest_first(evidence, own, s)
+    enough = (sums.rows >= min(_FEWEST, int(sums.rows[-1]))) & (sums.known > 0.0)
+    share, error = sums.weight[enough] / sums.total, sums.wrong[enough] / sums.known[enough]
+    return _thin(share, np.clip(error, 0.0, 1.0))
 
 
 def _thin(share: Floats, error: Floats) -> tuple[Floats, Floats]:
