@@ -18,6 +18,7 @@ from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
+from setpoint.exact.band_ladder import band_ladder
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
@@ -29,7 +30,7 @@ from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.program.rate_table import RateTable
-from setpoint.rules import Rule
+from setpoint.rules import Band, Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
@@ -324,8 +325,12 @@ def _path(learnt: RuleTests, plain: Found, how: Certification, times: Floats) ->
     """Rules from safe to bold, each with its model."""
     rungs: list[Rung] = []
     for found in (plain,) if how.models is None else how.models(plain):
+        defers = found.evidence.codebook.defers
         few = found.evidence.n_scores is None and len(found.evidence.segments) <= MOST_SEGMENTS
-        if few and not plain.outcome.rule.randomized:
+        if isinstance(found.outcome.rule, Band) and how.allowed is None:
+            own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
+            rungs += [replace(rung, model=found) for rung in own]
+        elif few and not defers and not plain.outcome.rule.randomized:
             own = cutoff_ladder(learnt, found.evidence, times, how.allowed)
             rungs += [replace(rung, model=found) for rung in own]
         elif how.inwards is not None:
@@ -430,7 +435,7 @@ class _Judge:
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
             return evidence.rows.confusion(decided)
-        if evidence.n_scores is not None:
+        if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         key = id(found.model)
         if key not in self._cuts:

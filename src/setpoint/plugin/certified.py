@@ -287,7 +287,13 @@ def _counted(
             f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
             "rows that certify take no part in anything else"
         )
+    if isinstance(candidate, GoalClassifier):
+        check_is_fitted(candidate)
+        candidate._check_deferring(inputs.goal)
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
+    if drawn:  # a rule that decides every row, and a goal about rules that may defer
+        more = len(inputs.answers) - next(iter(found.values())).shape[1]
+        found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
     return inputs.confusion(found), drawn
 
 
@@ -315,7 +321,16 @@ def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) 
     looks = {}
     if isinstance(candidate, GoalClassifier) and candidate.rule_.needs_segments:
         looks["sensitive_features"] = rows.sensitive_features
+    defers = isinstance(candidate, GoalClassifier) and candidate._defers
     if drawn:
-        columns = candidate.decision_distribution(rows.X, **looks)
-        return np.asarray(columns[:, classes.order])
-    return classes.codes(candidate.predict(rows.X, **looks), "predict", rows.n_rows)
+        shares = np.asarray(candidate.decision_distribution(rows.X, **looks))
+        order = np.append(classes.order, len(classes.order)) if defers else classes.order
+        return np.asarray(shares[:, order])
+    answers = np.asarray(candidate.predict(rows.X, **looks))
+    if not defers:
+        return classes.codes(answers, "predict", rows.n_rows)
+    out = np.full(rows.n_rows, len(classes.labels))
+    kept = answers != candidate._answers.defer_label
+    decided = np.array(answers[kept].tolist())  # of the classes' own type, without the third answer
+    out[kept] = classes.codes(decided, "predict", int(kept.sum()))
+    return out
