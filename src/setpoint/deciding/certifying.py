@@ -18,6 +18,7 @@ from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
+from setpoint.evidence.decided import DecidedRows
 from setpoint.exact.band_ladder import band_ladder
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
@@ -29,7 +30,6 @@ from setpoint.guarantees.sequences import fixed_sequence
 from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
-from setpoint.program.rate_table import RateTable
 from setpoint.rules import Band, Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.outcome import Outcome
@@ -137,7 +137,7 @@ def promise_of(linked: LinkedGoal, settings: Confidence) -> Promise:
     ValueError
         If the goal has no constraint that could be promised.
     """
-    return Promise.of(linked, settings.level, strict=settings.strict)
+    return Promise.of(linked, settings.level, strict=settings.strict, ranges=settings.ranges)
 
 
 def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
@@ -225,7 +225,7 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     path = _path(learnt, plain, how, times_of(plain.evidence, rows))
     if how.recounted is not None:
         rows = how.recounted([*(rung.rule for rung in path), plain.outcome.rule])
-    judge = _Judge(how, tests.program.table, {id(plain.model): rows})
+    judge = _Judge(how, tests, {id(plain.model): rows})
     tests = tests.at_attempt(how.number(judge.fingerprint(path)))
     passed = judge.passing(tests, path)
     kept = path[0]
@@ -390,7 +390,7 @@ class _Judge:
     """Counts the rules of a path on the rows that certify, each model scored once."""
 
     how: Certification
-    table: RateTable
+    tests: RuleTests
     rows: dict[int, Counted]
 
     def __post_init__(self) -> None:
@@ -434,13 +434,21 @@ class _Judge:
             assert isinstance(evidence, Evidence)  # a draw for each of them
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
-            return evidence.rows.confusion(decided)
+            return _with_rows(evidence.rows, decided)
+        if self.tests.is_measured:
+            assert isinstance(evidence, Evidence)  # a table elsewhere has no columns of numbers
+            return _with_rows(evidence.rows, evidence.distribution(rule))
         if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         key = id(found.model)
         if key not in self._cuts:
-            self._cuts[key] = CutoffSet(self.table, evidence)
+            self._cuts[key] = CutoffSet(self.tests.program.table, evidence)
         return self._cuts[key].confusion_of(rule)
+
+
+def _with_rows(rows: Rows, decided: NDArray[Any]) -> Confusion:
+    """The counts, and the rows behind them."""
+    return replace(rows.confusion(decided), decided=DecidedRows(rows, decided))
 
 
 def _content(rows: Counted) -> Floats:

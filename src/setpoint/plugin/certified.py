@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint.deciding.certifying import promise_of
+from setpoint.deciding.enough import require_tests, tests_on
+from setpoint.deciding.ranges import check_ranges
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.scored import promised
 from setpoint.deciding.splitting import content_of, rows_key
@@ -20,7 +23,7 @@ from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.guarantees.guarantee import Guarantee
-from setpoint.guarantees.promise import Promise, RuleTests
+from setpoint.guarantees.promise import RuleTests
 from setpoint.guarantees.sequences import fixed_sequence, holm
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
@@ -226,8 +229,10 @@ def _as_they_are(
     given = {name: _given(d) for name, d in ({None: main} | sets).items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
-    promise = Promise.of(linked, settings.level, strict=settings.strict)
-    tests = promise.tests(inputs.rows.marginals, weighted=inputs.rows.is_weighted)
+    promise = promise_of(linked, settings)
+    check_ranges(settings, goal, inputs.tables)
+    require_tests(promise, inputs.rows)
+    tests = tests_on(promise, inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
     key = rows_key(content_of(X), inputs.kinds(None))
@@ -294,7 +299,8 @@ def _counted(
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return inputs.confusion(found), drawn
+    decided = inputs.decided(found)
+    return replace(decided.rows.confusion(decided.decisions), decided=decided), drawn
 
 
 def _draws_anew(candidate: Any) -> bool:
