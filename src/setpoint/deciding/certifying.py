@@ -159,7 +159,7 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
         is asked for that cannot be given.
     """
     promise = promise_of(linked, how.settings)
-    rows = how.scored(plain)
+    rows = _scored(how, plain)
     tests = tests_on(promise, _by_label(rows))
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
@@ -418,7 +418,7 @@ class _Judge:
         """The rows that certify with the scores of a model."""
         key = id(found.model)
         if key not in self.rows:
-            self.rows[key] = self.how.scored(found)
+            self.rows[key] = _scored(self.how, found)
         return self.rows[key]
 
     def confusion(self, rung: Rung) -> Confusion:
@@ -444,6 +444,15 @@ class _Judge:
         if key not in self._cuts:
             self._cuts[key] = CutoffSet(self.tests.program.table, evidence)
         return self._cuts[key].confusion_of(rule)
+
+
+def _scored(how: Certification, found: Found) -> Counted:
+    """The rows that certify as the rule sees them, with columns by which rows count if it does."""
+    rows = how.scored(found)
+    if not (isinstance(found.evidence, Evidence) and found.evidence.sees):
+        return rows
+    assert isinstance(rows, Evidence)
+    return rows.with_values(found.evidence.sees)
 
 
 def _with_rows(rows: Rows, decided: NDArray[Any]) -> Confusion:

@@ -253,8 +253,8 @@ def with_certifying_rows(
                 "confidently (`confidence=0.95`)"
             )
         return data
-    promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
     check_ranges(settings, data.goal, data.judged.tables)
+    promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
     data = replace(data, promised=settings)
     if settings.guarantee == "approximate":
         require_tests(promise, data.judged.rows)

@@ -48,8 +48,8 @@ def require_bounded_sums(
             )
         if _fraction(x.function, counted) is None:
             raise GoalError(
-                f"{written} cannot be promised: it counts rows by a column of numbers, and compares "
-                "or combines several such rates of different rows. Write a bound for each of them, "
+                f"{written} cannot be promised: it counts rows by a column of numbers, and "
+                "combines several such rates of different rows. Write a bound for each of them, "
                 "as .min() and .max() of groups do"
             )
 

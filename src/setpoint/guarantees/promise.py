@@ -137,13 +137,16 @@ def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None
     ...
     setpoint.goals.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
 counts rows by 'amount', and how large a value may ever get is not known from those seen. \
-Give its range, if it has one (`ranges={'amount': (low, high)}` of Confidence), or promise the other constraints alone, by writing `with confidence` behind each of them and giving no \
+Give its range, if it has one (`ranges={'amount': (low, high)}` of Confidence), or promise the \
+other constraints alone, by writing `with confidence` behind each of them and giving no \
 `confidence`; this one is then met as well as the rows show
     """
     for c in goal.constraints:
         if (c.confidence or level) is None:
             continue
-        names = [n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in (ranges or {})]
+        names = [
+            n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in (ranges or {})
+        ]
         if names:
             asked = ", ".join(f"{name!r}: (low, high)" for name in names)
             raise GoalError(

@@ -229,8 +229,8 @@ def _as_they_are(
     given = {name: _given(d) for name, d in ({None: main} | sets).items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
-    promise = promise_of(linked, settings)
     check_ranges(settings, goal, inputs.tables)
+    promise = promise_of(linked, settings)
     require_tests(promise, inputs.rows)
     tests = tests_on(promise, inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
