@@ -18,6 +18,8 @@ from setpoint.deciding.refusal import refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
+from setpoint.evidence.decided import DecidedRows
+from setpoint.exact.band_ladder import band_ladder
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
@@ -28,8 +30,7 @@ from setpoint.guarantees.sequences import fixed_sequence
 from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
-from setpoint.program.rate_table import RateTable
-from setpoint.rules import Rule
+from setpoint.rules import Band, Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
@@ -136,7 +137,7 @@ def promise_of(linked: LinkedGoal, settings: Confidence) -> Promise:
     ValueError
         If the goal has no constraint that could be promised.
     """
-    return Promise.of(linked, settings.level, strict=settings.strict)
+    return Promise.of(linked, settings.level, strict=settings.strict, ranges=settings.ranges)
 
 
 def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
@@ -158,7 +159,7 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
         is asked for that cannot be given.
     """
     promise = promise_of(linked, how.settings)
-    rows = how.scored(plain)
+    rows = _scored(how, plain)
     tests = tests_on(promise, _by_label(rows))
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
@@ -224,7 +225,7 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     path = _path(learnt, plain, how, times_of(plain.evidence, rows))
     if how.recounted is not None:
         rows = how.recounted([*(rung.rule for rung in path), plain.outcome.rule])
-    judge = _Judge(how, tests.program.table, {id(plain.model): rows})
+    judge = _Judge(how, tests, {id(plain.model): rows})
     tests = tests.at_attempt(how.number(judge.fingerprint(path)))
     passed = judge.passing(tests, path)
     kept = path[0]
@@ -324,8 +325,12 @@ def _path(learnt: RuleTests, plain: Found, how: Certification, times: Floats) ->
     """Rules from safe to bold, each with its model."""
     rungs: list[Rung] = []
     for found in (plain,) if how.models is None else how.models(plain):
+        defers = found.evidence.codebook.defers
         few = found.evidence.n_scores is None and len(found.evidence.segments) <= MOST_SEGMENTS
-        if few and not plain.outcome.rule.randomized:
+        if isinstance(found.outcome.rule, Band) and how.allowed is None:
+            own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
+            rungs += [replace(rung, model=found) for rung in own]
+        elif few and not defers and not plain.outcome.rule.randomized:
             own = cutoff_ladder(learnt, found.evidence, times, how.allowed)
             rungs += [replace(rung, model=found) for rung in own]
         elif how.inwards is not None:
@@ -385,7 +390,7 @@ class _Judge:
     """Counts the rules of a path on the rows that certify, each model scored once."""
 
     how: Certification
-    table: RateTable
+    tests: RuleTests
     rows: dict[int, Counted]
 
     def __post_init__(self) -> None:
@@ -413,7 +418,7 @@ class _Judge:
         """The rows that certify with the scores of a model."""
         key = id(found.model)
         if key not in self.rows:
-            self.rows[key] = self.how.scored(found)
+            self.rows[key] = _scored(self.how, found)
         return self.rows[key]
 
     def confusion(self, rung: Rung) -> Confusion:
@@ -429,13 +434,30 @@ class _Judge:
             assert isinstance(evidence, Evidence)  # a draw for each of them
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
-            return evidence.rows.confusion(decided)
-        if evidence.n_scores is not None:
+            return _with_rows(evidence.rows, decided)
+        if self.tests.is_measured:
+            assert isinstance(evidence, Evidence)  # a table elsewhere has no columns of numbers
+            return _with_rows(evidence.rows, evidence.distribution(rule))
+        if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         key = id(found.model)
         if key not in self._cuts:
-            self._cuts[key] = CutoffSet(self.table, evidence)
+            self._cuts[key] = CutoffSet(self.tests.program.table, evidence)
         return self._cuts[key].confusion_of(rule)
+
+
+def _scored(how: Certification, found: Found) -> Counted:
+    """The rows that certify as the rule sees them, with columns by which rows count if it does."""
+    rows = how.scored(found)
+    if not (isinstance(found.evidence, Evidence) and found.evidence.sees):
+        return rows
+    assert isinstance(rows, Evidence)
+    return rows.with_values(found.evidence.sees)
+
+
+def _with_rows(rows: Rows, decided: NDArray[Any]) -> Confusion:
+    """The counts, and the rows behind them."""
+    return replace(rows.confusion(decided), decided=DecidedRows(rows, decided))
 
 
 def _content(rows: Counted) -> Floats:

@@ -17,7 +17,7 @@ from setpoint.guarantees.promise import Promise, RuleTests
 from setpoint.rules import Threshold
 from setpoint.solvers import Confidence
 
-__all__ = ["check_enough", "share_to_certify", "tests_on"]
+__all__ = ["check_enough", "require_tests", "share_to_certify", "tests_on"]
 
 _LARGEST = 0.5
 """Of all rows, to certify: the others have to teach the model."""
@@ -35,9 +35,20 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
         If they lack labels, or what a constraint refers to.
     """
     try:
-        return promise.tests(rows.marginals, weighted=rows.is_weighted)
+        return promise.tests(rows.marginals, weighted=_have_weights(rows))
     except GoalError as error:
         raise type(error)(f"the rows that certify: {error}") from None
+
+
+def require_tests(promise: Promise, rows: Rows | Counted) -> None:
+    """Refuse what has no test on such rows, whatever is decided.
+
+    Raises
+    ------
+    GoalError
+        It says why.
+    """
+    tests_on(promise, rows).require_tests(_of_nobody(rows))
 
 
 def check_enough(promise: Promise, rows: Rows | Counted, settings: Confidence) -> None:
@@ -92,8 +103,10 @@ def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: 
 def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint, float, Fewest]]:
     """What each promised constraint takes at least, where that is known."""
     tests = tests_on(promise, rows)
-    counted = tests.counted(_of_nobody(rows))
-    if counted.is_large or rows.is_weighted:
+    nobody = _of_nobody(rows)
+    tests.require_tests(nobody)
+    counted = tests.counted(nobody)
+    if counted.is_large or tests.weighted:
         return
     parts = zip(
         tests.program.constraints, tests.parts, promise.confidences, promise.levels, strict=True
@@ -104,6 +117,11 @@ def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint
         found = fewest_rows_of(part, counted, level)
         if found is not None:
             yield c.written, confidence, found
+
+
+def _have_weights(rows: Rows | Counted) -> bool:
+    """Whether rows weigh something beside what columns of numbers say, where that is known."""
+    return rows.weight is not None if isinstance(rows, Rows) else rows.is_weighted
 
 
 def _of_nobody(rows: Rows | Counted) -> Confusion:

@@ -15,7 +15,8 @@ from sklearn.utils.validation import _num_samples
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import blackbox_of
 from setpoint.deciding.certifying import promise_of
-from setpoint.deciding.enough import check_enough, share_to_certify
+from setpoint.deciding.enough import check_enough, require_tests, share_to_certify
+from setpoint.deciding.ranges import check_ranges
 from setpoint.deciding.scored import promised
 from setpoint.deciding.splitting import CertifyingRows, content_of, rows_key, set_apart
 from setpoint.errors import InputError
@@ -252,15 +253,18 @@ def with_certifying_rows(
                 "confidently (`confidence=0.95`)"
             )
         return data
+    check_ranges(settings, data.goal, data.judged.tables)
     promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
     data = replace(data, promised=settings)
     if settings.guarantee == "approximate":
+        require_tests(promise, data.judged.rows)
         if certify_on is not None:
             raise InputError(
                 "`certify_on` holds rows that certify, and `guarantee='approximate'` certifies "
                 "nothing"
             )
         return data
+    require_tests(promise, data.judged.rows)
     if certify_on is None and classifier._fits_nothing:
         return data  # split once there are scores
     if certify_on is None:
@@ -301,6 +305,8 @@ def _certifying(
             f"`certify_on`: {100 * seen:.3g} % of its rows are among those of the fit; rows that "
             "certify take no part in anything else"
         )
+    assert data.promised is not None
+    check_ranges(data.promised, data.goal, judged.tables, f"`{_CERTIFY}`: ")
     judged = replace(judged, codebook=data.judged.rows.codebook)
     return CertifyingRows(judged, rows, key)
 

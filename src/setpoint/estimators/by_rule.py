@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -150,9 +151,10 @@ class DecidesByRule(DecidesBatches, ClassifierMixin, ShowsReport):
         -------
         float
         """
+        decided = self.predict(X)
         if not self._defers:
-            return float(super().score(X, y, sample_weight))
-        right = np.asarray(self.predict(X), object) == np.asarray(y, object)
+            return float(accuracy_score(y, decided, sample_weight=sample_weight))
+        right = np.asarray(decided, object) == np.asarray(y, object)
         return float(np.average(right, weights=sample_weight))
 
     @property

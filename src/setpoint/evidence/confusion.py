@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.populations import Label
 from setpoint.typing import Floats
+
+if TYPE_CHECKING:
+    from setpoint.evidence.decided import DecidedRows
 
 __all__ = ["Confusion"]
 
@@ -38,6 +41,8 @@ class Confusion:
     products : array of shape (1 + measures, 1 + measures, plain strata, n + 1, n) or None
         Sums of products of what a row weighs in two tables, that of rows counted once each and
         those of the measures: what the covariance of rates needs. None without measures.
+    decided : DecidedRows, optional
+        The rows behind the counts, for tests that need the values of each. A sum has none.
 
     Examples
     --------
@@ -55,6 +60,7 @@ class Confusion:
     rows: NDArray[np.int64]
     smallest: Floats
     products: Floats | None = None
+    decided: DecidedRows | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:

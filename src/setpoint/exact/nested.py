@@ -101,7 +101,7 @@ class _Way:
 
 def ways_of(evidence: Counted, tests: RuleTests) -> list[_Way] | None:
     """Which way each statement of a promise loosens; None where one does not."""
-    if evidence.is_weighted or evidence.n_scores is not None:
+    if evidence.is_weighted or evidence.n_scores is not None or evidence.codebook.defers:
         return None
     # Trials and directions are the same whoever is accepted.
     counted = tests.counted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from setpoint.guarantees.measured import Ranges, bounded_range
 from setpoint.guarantees.p_values import p_value
 from setpoint.guarantees.requirements import Requirement, requirements_of
 from setpoint.inference.profiles import CountedRates
@@ -25,6 +26,7 @@ def limit_of_constraint(
     strict: bool = False,
     fractional: bool = False,
     weighted: bool = False,
+    ranges: Ranges | None = None,
 ) -> float | None:
     """The strictest bound on a constraint's left side that the same test would pass.
 
@@ -35,7 +37,7 @@ def limit_of_constraint(
     counted : CountedRates
     level : float
         Of the test: the limit lies on its side of the true value with confidence ``1 - level``.
-    strict, fractional, weighted : bool
+    strict, fractional, weighted, ranges : optional
         As in :func:`~setpoint.guarantees.p_values.p_value`.
 
     Returns
@@ -65,14 +67,21 @@ def limit_of_constraint(
         ends = exact_limits(x, counted, level, level)
         if ends is not None:
             return ends[0] if constraint.sign > 0 else ends[1]
-    bottom, top = counted.range(x)
+    ends = bounded_range(x, counted, ranges) if ranges and counted.is_measured(x) else None
+    bottom, top = counted.range(x) if ends is None else ends
     if not (math.isfinite(bottom) and math.isfinite(top)):
         return None
 
     def passes(bound: float) -> bool:
         moved = requirements_of(replace(constraint, level=bound))
         found = p_value(
-            moved, counted, level=level, strict=strict, fractional=fractional, weighted=weighted
+            moved,
+            counted,
+            level=level,
+            strict=strict,
+            fractional=fractional,
+            weighted=weighted,
+            ranges=ranges,
         )
         return found.p <= level
 

@@ -27,6 +27,7 @@ from typing import NamedTuple
 from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.drawing import drawn_p, number_of_draws
+from setpoint.guarantees.measured import Ranges, bounded_p
 from setpoint.guarantees.melding import melded_p
 from setpoint.guarantees.proved import betting_p, boxes_p
 from setpoint.guarantees.rates import Rates, rates_in
@@ -55,6 +56,7 @@ def p_value(
     strict: bool = False,
     fractional: bool = False,
     weighted: bool = False,
+    ranges: Ranges | None = None,
     seed: int = 0,
 ) -> PValue:
     """The p-value of a constraint from the counts of rows that did not choose the rule.
@@ -72,6 +74,8 @@ def p_value(
         Counts are sums of the probabilities of a rule that draws, and not of decisions.
     weighted : bool
         Rows have weights, also where all that were seen are equal: others may come.
+    ranges : mapping of column to (smallest, largest), optional
+        Of the columns of numbers by which rows count.
     seed : int
         Of the draws.
 
@@ -98,19 +102,26 @@ def p_value(
     """
     if not 0.0 < level < 1.0:
         raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
-    return _Testing(counted, strict, fractional, weighted, seed).test(part, level)
+    return _Testing(counted, strict, fractional, weighted, ranges, seed).test(part, level)
 
 
 class _Testing:
     """Finds p-values of statements on one set of counts."""
 
     def __init__(
-        self, counted: CountedRates, strict: bool, fractional: bool, weighted: bool, seed: int
+        self,
+        counted: CountedRates,
+        strict: bool,
+        fractional: bool,
+        weighted: bool,
+        ranges: Ranges | None,
+        seed: int,
     ) -> None:
         self.counted = counted
         self.weighted = weighted
         self.strict = strict
         self.fractional = fractional
+        self.ranges = ranges
         self.seed = seed
 
     def test(self, part: Part, level: float) -> PValue:
@@ -125,6 +136,9 @@ class _Testing:
         return PValue(min(1.0, m * min((f.p for f in found), default=1.0)), _weakest(found))
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
+        if self.counted.is_measured(x.function):
+            p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
+            return PValue(p, "betting" if self.strict else "gaffke")
         if not (self.fractional or self.weighted):
             trials = trials_of(x.function, self.counted, x.relation, x.level)
             if trials is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from setpoint.goals.requirements import requirements_of as requirements_in
 from setpoint.guarantees.guarantee import Shown
 from setpoint.guarantees.limits import limit_of_constraint
 from setpoint.guarantees.margins import margins_of, slack_and_error
+from setpoint.guarantees.measured import Ranges, require_bounded_sums
 from setpoint.guarantees.p_values import p_value
 from setpoint.guarantees.requirements import leaves, requirements_of
 from setpoint.guarantees.sequences import level_of_try
@@ -44,16 +46,25 @@ class Promise:
         Whether only tests that are proved are used.
     attempt : int
         How often rules were tried on the same rows, this time included.
+    ranges : mapping of column to (smallest, largest), optional
+        Of columns of numbers by which rows count: facts, and not what rows were seen to have.
     """
 
     linked: LinkedGoal
     confidences: tuple[float | None, ...]
     strict: bool = False
     attempt: int = 1
+    ranges: Ranges | None = None
 
     @classmethod
     def of(
-        cls, linked: LinkedGoal, level: float | None, *, strict: bool = False, attempt: int = 1
+        cls,
+        linked: LinkedGoal,
+        level: float | None,
+        *,
+        strict: bool = False,
+        attempt: int = 1,
+        ranges: Ranges | None = None,
     ) -> Promise:
         """A promise of all constraints, each at its own confidence or else at `level`.
 
@@ -62,16 +73,16 @@ class Promise:
         ValueError
             If there is nothing to promise.
         GoalError
-            If a constraint to be promised is over values of rows.
+            If a constraint to be promised is over values of rows whose range is not known.
         """
-        require_counts(linked.goal, level)
+        require_counts(linked.goal, level, ranges)
         own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
             raise InputError(
                 f"`confidence` promises constraints, and '{linked.goal}' has none: add one, such "
                 "as subject to precision >= 0.9"
             )
-        return cls(linked, own, strict, attempt)
+        return cls(linked, own, strict, attempt, ranges)
 
     @property
     def confidence(self) -> float:
@@ -96,44 +107,52 @@ class Promise:
         return RuleTests(self, marginals, weighted)
 
 
-def require_counts(goal: Goal, level: float | None) -> None:
-    """Refuse to promise a constraint over values of rows.
+def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None) -> None:
+    """Refuse to promise a constraint over values of rows whose range is not known.
 
     A mean of a column has a guarantee only where the largest value that a row could ever have is
-    known, and the largest one that was seen is not that. (Gaffke's bound would need it.)
+    known, and the largest one that was seen is not that.
 
     Parameters
     ----------
     goal : Goal
     level : float or None
         The confidence of constraints that have none of their own; None: they are not promised.
+    ranges : mapping of column to (smallest, largest), optional
+        What is known.
 
     Raises
     ------
     GoalError
-        If one that has a confidence counts rows by a column of numbers.
+        If one that has a confidence counts rows by a column of numbers without a range.
 
     Examples
     --------
     >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize recall subject to precision.weighted(amount) >= 0.5")
     >>> require_counts(goal, None)
+    >>> require_counts(goal, 0.95, {"amount": (0.0, 5000.0)})
     >>> require_counts(goal, 0.95)
     Traceback (most recent call last):
     ...
     setpoint.goals.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
-counts rows by 'amount', and how large a value may ever get is not known from those seen. Promise \
-the other constraints alone, by writing `with confidence` behind each of them and giving no \
+counts rows by 'amount', and how large a value may ever get is not known from those seen. \
+Give its range, if it has one (`ranges={'amount': (low, high)}` of Confidence), or promise the \
+other constraints alone, by writing `with confidence` behind each of them and giving no \
 `confidence`; this one is then met as well as the rows show
     """
     for c in goal.constraints:
         if (c.confidence or level) is None:
             continue
-        names = requirements_in((c.lhs, c.rhs)).measure_names
+        names = [
+            n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in (ranges or {})
+        ]
         if names:
+            asked = ", ".join(f"{name!r}: (low, high)" for name in names)
             raise GoalError(
                 f"{c} cannot be promised: it counts rows by {', '.join(map(repr, names))}, and how "
-                "large a value may ever get is not known from those seen. Promise the other "
+                "large a value may ever get is not known from those seen. Give its range, if it "
+                f"has one (`ranges={{{asked}}}` of Confidence), or promise the other "
                 "constraints alone, by writing `with confidence` behind each of them and giving no "
                 "`confidence`; this one is then met as well as the rows show"
             )
@@ -197,10 +216,29 @@ class RuleTests:
                 return False
         return True
 
-    def _how(self, fractional: bool) -> dict[str, bool]:
+    def _how(self, fractional: bool) -> dict[str, Any]:
         return {
             "strict": self.promise.strict, "fractional": fractional, "weighted": self.weighted,
+            "ranges": self.promise.ranges,
         }  # fmt: skip
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether tests need the values of rows, and not their counts alone."""
+        return bool(self.promise.ranges)
+
+    def require_tests(self, confusion: Confusion) -> None:
+        """Refuse constraints over values of rows that have no test, whatever is decided.
+
+        Raises
+        ------
+        GoalError
+            It says why.
+        """
+        counted = self.counted(confusion)
+        for c, part in zip(self.program.constraints, self.parts, strict=True):
+            if part is not None:
+                require_bounded_sums(part, counted, c.written, weighted=self.weighted)
 
     def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most.

@@ -13,7 +13,7 @@ from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.rates import Rate
 from setpoint.typing import Floats
 
-__all__ = ["effective_rows", "range_of", "sums_of"]
+__all__ = ["effective_rows", "fraction_in", "range_of", "sums_of"]
 
 _TINY = 1e-12
 
@@ -96,19 +96,40 @@ def _range_of_rate(moments: RowMoments, i: int, rate: Rate) -> tuple[float, floa
 
 def _above_and_below(x: RateFunction, moments: RowMoments) -> tuple[Floats, Floats] | None:
     """What one more in each table and profile adds above and below the line."""
+    return fraction_in(x, moments.index, moments.event, moments.given)
+
+
+def fraction_in(
+    x: RateFunction, index: Sequence[int], event: Floats, given: Floats
+) -> tuple[Floats, Floats] | None:
+    """What one more in each entry of some tables adds above and below the line.
+
+    Parameters
+    ----------
+    x : RateFunction
+    index : sequence of int
+        Some features, all of `x` among them.
+    event, given : array of shape (features, ...)
+        Their weights.
+
+    Returns
+    -------
+    tuple of arrays of shape (...), or None
+        None where the expression is not one fraction of linear functions of the counts.
+    """
     if not isinstance(x, (Affine, Ratio)) or not x.features:
         return None
-    place = [moments.index.index(j) for j in sorted(x.features)]
-    given = moments.given[place[0]]
-    if not (moments.given[place] == given).all():
+    place = [list(index).index(j) for j in sorted(x.features)]
+    same = given[place[0]]
+    if not (given[place] == same).all():
         return None
 
     def weights(e: Affine) -> Floats:
-        coefs = np.array([e.terms.get(j, 0.0) for j in moments.index])
-        return np.asarray(np.tensordot(coefs, moments.event, 1) + e.const * given)
+        coefs = np.array([e.terms.get(j, 0.0) for j in index])
+        return np.asarray(np.tensordot(coefs, event, 1) + e.const * same)
 
     if isinstance(x, Affine):
-        return weights(x), given
+        return weights(x), same
     below = weights(x.below)
     if (below < -_TINY).any():
         return None

@@ -21,6 +21,7 @@ from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.evidence.codebook import DEFERRED, Codebook
 from setpoint.evidence.columns import Column
+from setpoint.evidence.decided import DecidedRows
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError, nearest
 from setpoint.goals.goal import Goal
@@ -279,6 +280,10 @@ class CheckedData:
     def confusion(self, decisions: Mapping[str | None, NDArray[Any]]) -> Confusion:
         """What decisions (N,) of each data set, or their probabilities (N, n), do."""
         return self.rows.confusion(self._joined(decisions))
+
+    def decided(self, decisions: Mapping[str | None, NDArray[Any]]) -> DecidedRows:
+        """The rows that count, with decisions (N,) of each data set or their probabilities."""
+        return DecidedRows(self.rows, self._joined(decisions))
 
     def undecided(self, decided: Mapping[str | None, NDArray[np.float64]]) -> float:
         """The share of the weight of rows whose class is not certain, from probabilities (N, n)."""

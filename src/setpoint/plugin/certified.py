@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint.deciding.certifying import promise_of
+from setpoint.deciding.enough import require_tests, tests_on
+from setpoint.deciding.ranges import check_ranges
 from setpoint.deciding.refusal import refused
 from setpoint.deciding.scored import promised
 from setpoint.deciding.splitting import content_of, rows_key
@@ -20,7 +23,7 @@ from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.guarantees.guarantee import Guarantee
-from setpoint.guarantees.promise import Promise, RuleTests
+from setpoint.guarantees.promise import RuleTests
 from setpoint.guarantees.sequences import fixed_sequence, holm
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
@@ -226,8 +229,10 @@ def _as_they_are(
     given = {name: _given(d) for name, d in ({None: main} | sets).items()}
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
-    promise = Promise.of(linked, settings.level, strict=settings.strict)
-    tests = promise.tests(inputs.rows.marginals, weighted=inputs.rows.is_weighted)
+    check_ranges(settings, goal, inputs.tables)
+    promise = promise_of(linked, settings)
+    require_tests(promise, inputs.rows)
+    tests = tests_on(promise, inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
     key = rows_key(content_of(X), inputs.kinds(None))
@@ -287,8 +292,15 @@ def _counted(
             f"`X`: {100 * seen:.3g} % of these rows are among those that the model was fitted on; "
             "rows that certify take no part in anything else"
         )
+    if isinstance(candidate, GoalClassifier):
+        check_is_fitted(candidate)
+        candidate._check_deferring(inputs.goal)
     found = {name: _decided(candidate, given[name], classes, drawn) for name in inputs.tables}
-    return inputs.confusion(found), drawn
+    if drawn:  # a rule that decides every row, and a goal about rules that may defer
+        more = len(inputs.answers) - next(iter(found.values())).shape[1]
+        found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
+    decided = inputs.decided(found)
+    return replace(decided.rows.confusion(decided.decisions), decided=decided), drawn
 
 
 def _draws_anew(candidate: Any) -> bool:
@@ -315,7 +327,16 @@ def _decided(candidate: Any, rows: GivenRows, classes: ClassOrder, drawn: bool) 
     looks = {}
     if isinstance(candidate, GoalClassifier) and candidate.rule_.needs_segments:
         looks["sensitive_features"] = rows.sensitive_features
+    defers = isinstance(candidate, GoalClassifier) and candidate._defers
     if drawn:
-        columns = candidate.decision_distribution(rows.X, **looks)
-        return np.asarray(columns[:, classes.order])
-    return classes.codes(candidate.predict(rows.X, **looks), "predict", rows.n_rows)
+        shares = np.asarray(candidate.decision_distribution(rows.X, **looks))
+        order = np.append(classes.order, len(classes.order)) if defers else classes.order
+        return np.asarray(shares[:, order])
+    answers = np.asarray(candidate.predict(rows.X, **looks))
+    if not defers:
+        return classes.codes(answers, "predict", rows.n_rows)
+    out = np.full(rows.n_rows, len(classes.labels))
+    kept = answers != candidate._answers.defer_label
+    decided = np.array(answers[kept].tolist())  # of the classes' own type, without the third answer
+    out[kept] = classes.codes(decided, "predict", int(kept.sum()))
+    return out

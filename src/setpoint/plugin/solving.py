@@ -16,6 +16,7 @@ from setpoint.counting.opening import is_lazy
 from setpoint.deciding import (
     promised,
 )
+from setpoint.deciding.ranges import check_ranges
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -280,6 +281,9 @@ def solve(
         rows[name] = GivenRows(len(own), d.y, d.sample_weight, d.sensitive_features, d.baseline)
     inputs = CheckedData.check(goal, known, rows, decide_on)
     inputs.require_values()
+    promise = promised(goal, confidence)
+    if promise is not None:
+        check_ranges(promise, goal, inputs.tables)
     measured = None if metric is None else measured_on(metric, known, rows[None])
     decision = solve_evidence(
         goal,
@@ -289,7 +293,7 @@ def solve(
         notes=notes,
         metric=measured,
         neutral=0.5 if not posterior and _within_unit(first) else 0.0,
-        confidence=promised(goal, confidence),
+        confidence=promise,
         sees=inputs.sees,
     )
     return Solution(decision.rule, decision.report, decision.trace)

@@ -64,8 +64,9 @@ def solve_evidence(
     options = replace(options, started=time.perf_counter())
     linked = link(goal, evidence.codebook)
     if confidence is not None and certify is None:
+        whole = options.randomized is False and not sees
         evidence, certify, table = split_scored(
-            linked, evidence, table, confidence, whole=options.randomized is False, blocks=blocks
+            linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
     if options.solver == "post-shift":
@@ -78,19 +79,21 @@ def solve_evidence(
         if hidden and any(c.baseline is not None for c in evidence.strata):
             notes += (_BLIND,)
 
-        aware = None
+        aware, sight = None, None
         if sees and options.solver not in _OF_SCORES:
-            aware, why = _with_sight(evidence, sees, certify is not None or counted is not None)
+            aware, why = _with_sight(evidence, sees, counted is not None)
             notes += (why,) if why else ()
 
         def find(inwards: Floats | None = None) -> Found:
-            nonlocal options
+            nonlocal options, sight
             rows = evidence
             try:
                 if aware is None:
                     outcome = _outcome(linked, evidence, options, counted, inwards)
                 else:
-                    outcome, rows = _by_sight(linked, evidence, aware, options)
+                    outcome, rows, sight = _by_sight(
+                        linked, evidence, aware, options, inwards, sight
+                    )
             except InfeasibleError as error:
                 error.evidence = evidence
                 raise
@@ -111,14 +114,14 @@ def solve_evidence(
 
 
 def _with_sight(
-    evidence: Evidence, sees: tuple[str, ...], certified: bool
+    evidence: Evidence, sees: tuple[str, ...], joint: bool
 ) -> tuple[Evidence | None, str]:
     """The rows for rules that look at columns by which rows count; None, and why, if none may."""
     columns = " and ".join(sees)
-    if certified:
+    if joint:
         return None, (
-            f"The rule looks at the score alone and not at {columns}: rules that are certified, or "
-            "that go by posteriors of group and class, do not look at columns of values."
+            f"The rule looks at the score alone and not at {columns}: rules that go by posteriors "
+            "of group and class do not look at columns of values."
         )
     if evidence.n_scores is None and not evidence.may_be_posteriors:
         return None, (
@@ -129,22 +132,33 @@ def _with_sight(
 
 
 def _by_sight(
-    linked: LinkedGoal, evidence: Evidence, aware: Evidence, options: Options
-) -> tuple[Outcome, Evidence]:
-    """The best rule over the score, or over the columns by which rows count, too."""
-    sight: Sight = "soft"
-    why = "there are no labels"
-    if evidence.has_labels:
-        sight, why = choose_sight(linked.goal, aware, options)
+    linked: LinkedGoal,
+    evidence: Evidence,
+    aware: Evidence,
+    options: Options,
+    inwards: Floats | None = None,
+    sight: Sight | None = None,
+) -> tuple[Outcome, Evidence, Sight]:
+    """The best rule over the score, or over the columns by which rows count, too.
+
+    A `sight` was chosen before, and with bounds that lie further inwards it stays.
+    """
+    settled, why = sight is not None, ""
+    if sight is None:
+        sight, why = "soft", "there are no labels"
+        if evidence.has_labels:
+            sight, why = choose_sight(linked.goal, aware, options)
     if sight != "score":
         own = replace(options, evidence=sight)
         try:
-            outcome = search_rule(linked.goal, aware, own)
+            outcome = search_rule(linked.goal, aware, own, None, inwards)
         except InfeasibleError:
+            if settled:
+                raise
             why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
         else:
-            return _because(outcome, why), aware
-    return _because(_outcome(linked, evidence, options, None), why), evidence
+            return _because(outcome, why), aware, sight
+    return _because(_outcome(linked, evidence, options, None, inwards), why), evidence, "score"
 
 
 def _because(outcome: Outcome, why: str) -> Outcome:

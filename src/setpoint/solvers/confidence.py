@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from setpoint.errors import InputError
-from setpoint.parameters import Number
+from setpoint.parameters import Number, is_number
 from setpoint.solvers.settings import Settings
 
 __all__ = ["Confidence"]
@@ -44,6 +46,11 @@ class Confidence(Settings):
     attempt : int
         How often rules were tried on the same rows, this time included. Later tries are tested
         at a stricter level. A classifier counts its own.
+    ranges : dict of str to (float, float), optional
+        The smallest and the largest value that a column of numbers could have, for constraints
+        that count rows by it, as ``recall.weighted(amount) >= 0.6`` and ``profit(...) >= 2`` do:
+        ``{"amount": (0, 5000)}``. It is a fact about the column, such as the limit of a card, and
+        not the range of the rows there are. The wider it is, the more rows it takes.
 
     Examples
     --------
@@ -74,6 +81,12 @@ class Confidence(Settings):
     strict: bool = False
     for_next: int | None = None
     attempt: int = 1
+    ranges: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ranges is not None:
+            object.__setattr__(self, "ranges", _ranges_of(self.ranges))
 
     @classmethod
     def of(cls, given: Any) -> Self:
@@ -92,3 +105,33 @@ class Confidence(Settings):
                 f"{given!r}"
             )
         return cls(given)
+
+
+def _ranges_of(given: Any) -> dict[str, tuple[float, float]]:
+    """Ranges of columns by name, as floats.
+
+    Raises
+    ------
+    ValueError
+        If one is not a pair of numbers, the smaller one first.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "`ranges` maps columns to their smallest and largest value, such as "
+            f"{{'amount': (0, 5000)}}, got {given!r}"
+        )
+    out = {}
+    for name, pair in given.items():
+        ends = list(pair) if isinstance(pair, (tuple, list)) else []
+        if (
+            not isinstance(name, str)
+            or len(ends) != 2
+            or not all(is_number(x) and math.isfinite(x) for x in ends)
+            or not ends[0] < ends[1]
+        ):
+            raise InputError(
+                f"`ranges[{name!r}]` is the smallest and the largest value of that column, two "
+                f"finite numbers in this order, got {pair!r}"
+            )
+        out[name] = (float(ends[0]), float(ends[1]))
+    return out
