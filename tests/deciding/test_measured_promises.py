@@ -244,6 +244,8 @@ def test_columns_below_0_count_on_either_side():
     (shown,) = found.report.guarantee.constraints
     assert shown.kind == "gaffke"
     assert 5 <= shown.limit < shown.value < 10
+    assert found.report.guarantee.passed > 5  # a path from safe to bold
+    assert 4.0 < found.report.guarantee.path[0][0] < 9.0
 
 
 def test_bets_on_a_mean_with_a_worst_row_that_did_not_come():

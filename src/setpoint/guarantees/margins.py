@@ -102,7 +102,8 @@ def slack_and_error(
     """
     index = sorted(x.function.features)
     event, given = counted.event(index), counted.given(index)
-    seen = np.flatnonzero(given.any(axis=0))
+    # Of a mean of a column the sums lie in other tables than the rows it is a mean over.
+    seen = np.flatnonzero(given.any(axis=0) | event.any(axis=0))
     event, given, counts, times = event[:, seen], given[:, seen], counts[seen], times[seen]
     unit = counted.row_weights[seen]
     with np.errstate(all="ignore"):

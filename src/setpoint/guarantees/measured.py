@@ -91,7 +91,8 @@ def bounded_range(
         return None
     low, high = _ends(above, counted, ranges)
     inside = below[0] > 0.0
-    return float((low / below[0])[inside].min()), float((high / below[0])[inside].max())
+    rows = below[0][inside]
+    return float((low[inside] / rows).min()), float((high[inside] / rows).max())
 
 
 def _fraction(x: RateFunction, counted: CountedRates) -> tuple[Floats, Floats] | None:
