@@ -121,7 +121,7 @@ def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint
 
 def _have_weights(rows: Rows | Counted) -> bool:
     """Whether rows weigh something beside what columns of numbers say, where that is known."""
-    return rows.weight is not None if isinstance(rows, Rows) else rows.is_weighted
+    return rows.has_weights if isinstance(rows, Rows) else rows.is_weighted
 
 
 def _of_nobody(rows: Rows | Counted) -> Confusion:

@@ -187,6 +187,11 @@ class Rows:
         """Whether rows have weights, or count by measures too."""
         return self.weight is not None or self.measures is not None
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether rows have weights beside what they count by measures."""
+        return self.weight is not None
+
     @cached_property
     def segment(self) -> Codes:
         """The segment of each row (N,)."""

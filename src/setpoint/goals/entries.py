@@ -27,7 +27,8 @@ class Entry:
 
     A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
     `of_class`: it refers to one class. `low`, `high`: its range. `optional`: it goes without
-    its parameters; `any_of`: it takes some of them, each by its name.
+    its parameters; `any_of`: it takes some of them, each by its name. `misses_deferred`: a row of the
+    class that is not decided is missed, as recall has it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Entry:
     params: tuple[str, ...] = ()
     optional: bool = False
     any_of: bool = False
+    misses_deferred: bool = False
 
     @property
     def in_units(self) -> bool:

@@ -25,10 +25,21 @@ Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 
 Diagonal: TypeAlias = Literal["any", "on", "off"]
 
-_WORDS = ("actual", "predicted", "correct", "changed", "was_correct", "deferred", "labelled")
+_WORDS = (
+    "actual",
+    "predicted",
+    "correct",
+    "changed",
+    "was_correct",
+    "deferred",
+    "labelled",
+    "found",
+)
 _NEEDS_TRUTH = {"actual", "correct", "was_correct", "labelled"}
 _NEEDS_BASELINE = {"changed", "was_correct"}
-_OF_PREDICTION = {"predicted", "correct", "changed", "deferred"}
+_OF_PREDICTION = {"predicted", "found", "correct", "changed", "deferred"}
+_OF_DEFERRED = ("deferred", "found")
+"""Words that say what a row is that is not decided."""
 
 
 @cache
@@ -53,7 +64,8 @@ def _factors(
     true, pred = np.ones(n + 1), np.ones(n)
     diagonal: Diagonal = "any"
     index_t, index_p = np.arange(n + 1), np.arange(n)
-    if defers and not deployed and "deferred" not in words and _sees_prediction(words):
+    own = any(word in words for word in _OF_DEFERRED)
+    if defers and not deployed and not own and _sees_prediction(words):
         pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
     for word, wanted in _parts(words):
         if word == "actual":
@@ -63,9 +75,9 @@ def _factors(
         elif word == "deferred":
             # The deployed model decides every row.
             pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
-        elif word == "predicted" and deployed:
+        elif word in ("predicted", "found") and deployed:
             pred *= float((baseline == label) == wanted)
-        elif word == "predicted":
+        elif word in ("predicted", "found"):
             pred *= (index_p == label) == wanted
         elif word == "was_correct" or (word == "correct" and deployed):
             true *= (index_t == baseline) == wanted
@@ -101,7 +113,8 @@ class Event:
         in question; ``predicted``: the predicted one is; ``correct``: predicted = true;
         ``changed``: predicted differs from the deployed model's; ``was_correct``: the
         deployed model's is the true class; ``deferred``: nothing is predicted, so that the
-        row is neither right nor wrong, neither changed nor of any class; ``labelled``: the true
+        row is neither right nor wrong, neither changed nor of any class; ``found``: as
+        ``predicted``, and a deferred row is not; ``labelled``: the true
         class is known. No words: every row.
     costs : tuple of (true, predicted, cost)
         Instead of words: a number for pairs of classes.
@@ -120,7 +133,7 @@ class Event:
     @cached_property
     def names_class(self) -> bool:
         """Whether it refers to one class."""
-        return any(w in ("actual", "predicted") for w, _ in _parts(self.words))
+        return any(w in ("actual", "predicted", "found") for w, _ in _parts(self.words))
 
     @cached_property
     def needs_truth(self) -> bool:

@@ -71,11 +71,15 @@ def _formula(
     high: float = 1.0,
     params: tuple[str, ...] = (),
     optional: bool = False,
+    misses_deferred: bool = False,
 ) -> Metric:
     def build(**named: Any) -> Expression:
         return formula if isinstance(formula, Expression) else formula(**named)
 
-    entry = Entry(name, words, of_class, better, low, high, None, None, build, params, optional)
+    entry = Entry(
+        name, words, of_class, better, low, high, None, None, build, params, optional,
+        misses_deferred=misses_deferred,
+    )  # fmt: skip
     _add(entry)
     return Metric(name)
 
@@ -141,9 +145,9 @@ deferral_rate = _rate("deferral_rate", "deferred", "", "lower", "share of rows t
 # Formulas over them.
 precision = _formula("precision", tp / (tp + fp), "higher", "share of the accepted that are right", of_class=True)
 _formula("negative_predictive_value", tn / (tn + fn), "higher", "share of the rejected that are right", of_class=True)
-f1 = _formula("f1", 2 * tp / (2 * tp + fp + fn), "higher", "harmonic mean of precision and recall", of_class=True)
-jaccard = _formula("jaccard", tp / (tp + fp + fn), "higher", "intersection over union of the class", of_class=True)
-_formula("fbeta", _fbeta, "higher", "F-measure; recall counts beta times as much as precision", of_class=True, params=("beta",))
+f1 = _formula("f1", 2 * tp / (2 * tp + fp + fn), "higher", "harmonic mean of precision and recall", of_class=True, misses_deferred=True)
+jaccard = _formula("jaccard", tp / (tp + fp + fn), "higher", "intersection over union of the class", of_class=True, misses_deferred=True)
+_formula("fbeta", _fbeta, "higher", "F-measure; recall counts beta times as much as precision", of_class=True, params=("beta",), misses_deferred=True)
 _formula("balanced_accuracy", recall.mean(), "higher", "mean recall of the classes")
 _formula("g_mean", recall.geometric_mean(), "higher", "geometric mean of the classes' recalls")
 _formula("h_mean", recall.harmonic_mean(), "higher", "harmonic mean of the classes' recalls")
@@ -151,7 +155,7 @@ _formula("q_mean", 1 - false_negative_rate.quadratic_mean(), "higher", "one minu
 _formula("min_recall", recall.min(), "higher", "recall of the worst class")
 _formula("macro_precision", precision.mean(), "higher", "mean precision of the classes")
 _formula("macro_f1", f1.mean(), "higher", "mean F1 of the classes")
-_formula("micro_f1", _micro_f1, "higher", "F1 of all classes but the default one, pooled", params=("default",))
+_formula("micro_f1", _micro_f1, "higher", "F1 of all classes but the default one, pooled", params=("default",), misses_deferred=True)
 _formula("mcc", _mcc, "higher", "Matthews correlation coefficient", low=-1.0)
 _formula("win_loss_ratio", wins / losses, "higher", "wins over losses against the deployed model", high=INF)
 _formula("win_change_ratio", wins / churn, "higher", "share of changed predictions that are wins")

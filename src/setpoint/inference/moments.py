@@ -122,7 +122,9 @@ def moments_of(
     unit, unit_products = _typical(confusion.counts.reshape(tables, *shape), products, rows)
     seen = np.flatnonzero(((event != 0) | (given != 0)).any(axis=(0, 1)))
     both = np.concatenate([event, given])[:, :, seen].reshape(-1, len(seen))
-    _, first, place = np.unique(rounded(both), axis=1, return_index=True, return_inverse=True)
+    # Line by line: an amount of 1e10 beside a price of 5 does not make that nothing.
+    lines = np.stack([rounded(line) for line in both])
+    _, first, place = np.unique(lines, axis=1, return_index=True, return_inverse=True)
     place, m = place.ravel(), len(first)
 
     def summed(x: Floats) -> Floats:

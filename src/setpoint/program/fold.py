@@ -180,12 +180,15 @@ class Folder:
             )
         norm = rate.norm(self.marginals)
         if not norm > 0:
-            of = ""
+            rows, of = leaf.population.in_words, ""
             if rate.given.needs_truth and rate.label is not None:
                 of = f" with the true class {self.codebook.classes[rate.label]!r}"
-            raise EmptyPopulationError(
-                f"{metric} has no rows: {leaf.population.in_words} hold none{of}"
-            )
+            if leaf.population.measure is not None:
+                raise EmptyPopulationError(
+                    f"{metric} counts rows by {leaf.population.measure!r}, and that is 0 for all of "
+                    f"{rows}{of}"
+                )
+            raise EmptyPopulationError(f"{metric} has no rows: {rows} hold none{of}")
         bounds = [rate.bounds(self.codebook, self.marginals, norm)]
         bounds += [rate.bounds(self.codebook, c, rate.norm(c)) for c in self.corners]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)

@@ -77,9 +77,12 @@ class _Place:
     deployed: bool = False
     formula: bool = False
     decided: bool = False
+    misses_deferred: bool = False
 
 
 _ANYWHERE = _Place()
+_MISSED = {"actual !predicted": Event("actual !found")}
+"""What is missed where a row of the class that is not decided is missed, too."""
 
 
 class Linker:
@@ -140,7 +143,9 @@ class Linker:
                     f"{e.name}(label={self.codebook.classes[0]!r}), or reduce over the classes, "
                     f"as in {e.name}.mean() or {e.name}.min()"
                 )
-        place = _Place(label, population, at.deployed, True, at.decided or e.only_decided)
+        decided = at.decided or e.only_decided
+        misses = at.misses_deferred or entry.misses_deferred
+        place = _Place(label, population, at.deployed, True, decided, misses)
         if entry.formula is None:
             return self._rate(e, entry, place)
         for name, value in e.params:
@@ -155,6 +160,8 @@ class Linker:
             value: Term = self._value(e, at)
         else:
             event = entry.event
+            if at.misses_deferred and self._defers and not at.decided:
+                event = _MISSED.get(event.words, event)
             if at.decided and event.ignores_prediction:
                 event = Event(f"{event.words} !deferred".strip())
             value = self._leaf(e, event, given, at)

@@ -19,6 +19,8 @@ T = TypeVar("T")
 def plain(value: Any) -> Any:
     """Dicts, lists and scalars; infinite numbers and NaN become the text that float() reads.
 
+    A field whose metadata says ``optional`` is written where it holds something.
+
     Examples
     --------
     >>> plain({"a": (1, float("inf"))})
@@ -27,7 +29,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        held = ((f, getattr(value, f.name)) for f in fields(value))
+        return {f.name: plain(x) for f, x in held if x or not f.metadata.get("optional")}
     if isinstance(value, Mapping):
         return {k: plain(v) for k, v in value.items()}
     if isinstance(value, (tuple, list)):

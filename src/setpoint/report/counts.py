@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Counts:
     cells: tuple[tuple[int, int, float], ...] = ()
     labelled: float = 0.0
     seen: float = 0.0
-    deferred: tuple[float, ...] = ()
+    deferred: tuple[float, ...] = field(default=(), metadata={"optional": True})
 
     def __post_init__(self) -> None:
         if self.confusion:
