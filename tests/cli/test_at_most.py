@@ -31,7 +31,7 @@ def test_so_many_in_each_group(run, folder, model, accepted):
     assert by_sex(run(*common, "--at-most", "3")) == {"f": 3, "m": 3}
     done = run(*common, "--at-most", "f=3", "--at-most", "m=1")
     assert by_sex(done) == {"f": 3, "m": 1}
-    assert "and the 4 best in each group of sex keep that" in done.stderr
+    assert "and the 4 best, by group of sex, keep that" in done.stderr
     done = run(*common, "--at-most", "f=3", "--at-most", "m=300", "--at-most", "x=2")
     assert by_sex(done) == {"f": 3, "m": accepted["m"]}
 

@@ -202,3 +202,32 @@ class TestClassifier:
         assert clf.evaluate(X, y).constraints[0].value == pytest.approx(
             (clf.predict(X) == y).sum() / (clf.predict(X) != "defer").sum()
         )
+
+
+def test_f1_stays_the_harmonic_mean_of_precision_and_recall():
+    from setpoint import evaluate
+
+    y = np.array(["1"] * 5 + ["0"] * 5)
+    decided = np.array(["1", "1", "0", "defer", "defer", "1", "0", "0", "0", "defer"])
+
+    def value(metric):
+        goal = f"maximize {metric} subject to deferral_rate <= 0.9"
+        return evaluate(goal, y, decided, pos_label="1").objective.value
+
+    assert (value("precision"), value("recall")) == (pytest.approx(2 / 3), pytest.approx(0.4))
+    assert value("f1") == pytest.approx(0.5)
+    assert value("f1.decided") == pytest.approx(2 / 3)
+    assert value("jaccard") == pytest.approx(1 / 3)
+    assert value("fbeta(2)") == pytest.approx(5 * 2 / (5 * 2 + 1 + 4 * 3))
+
+
+def test_decisions_of_any_name_are_judged():
+    from setpoint import evaluate
+
+    y, answers = ["a", "b", "a", "b"], ["a", "b", "ask", "a"]
+    goal = "minimize deferral_rate subject to accuracy.decided >= 0.5"
+    with pytest.raises(ValueError, match="pass `defer_label`='ask'"):
+        evaluate(goal, y, answers)
+    report = evaluate(goal, y, answers, defer_label="ask")
+    assert report.objective.value == 0.25
+    assert report.constraints[0].value == pytest.approx(2 / 3)

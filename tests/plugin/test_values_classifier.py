@@ -200,3 +200,32 @@ class TestBadInput:
         X, _ = table
         with pytest.raises(ValueError, match="amount"):
             fitted.predict(X[["a", "b"]])
+
+    def test_amounts_of_no_weight_at_all(self, table):
+        X, y = table
+        with pytest.raises(GoalError, match="counts rows by 'amount', and that is 0 for all"):
+            classifier("maximize recall.weighted(amount)").fit(X.assign(amount=0.0), y)
+
+    def test_masked_values(self, table):
+        X, y = table
+        given = np.ma.array(X["amount"].to_numpy(), mask=np.arange(N) < 3)
+        with pytest.raises(ValueError, match="3 of its values are masked"):
+            classifier().fit(X[["a", "b"]], y, sensitive_features={"amount": given})
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6, 1e12])
+def test_units_do_not_matter(table, size):
+    X, y = table
+    p = 1 / (1 + np.exp(-(X["a"] + X["b"] - 1.5)))
+    goal = f"maximize profit(tp=amount - {5 * size!r}, fp=-{5 * size!r}) subject to recall >= 0.2"
+    found = solve(goal, p, y, pos_label="fraud", sensitive_features={"amount": X["amount"] * size})
+    plain = solve(
+        "maximize profit(tp=amount - 5, fp=-5) subject to recall >= 0.2",
+        p,
+        y,
+        pos_label="fraud",
+        sensitive_features={"amount": X["amount"]},
+    )
+    one, other = found.report.objective, plain.report.objective
+    for name in ("value", "low", "high"):
+        assert getattr(one, name) == pytest.approx(size * getattr(other, name), rel=1e-3)

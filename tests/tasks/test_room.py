@@ -73,7 +73,7 @@ def test_room_in_each_group(model, free):
             here = city == name
             most = 3 if at_most == 3 else different[name]
             assert kept[here].sum() == min(most, accepted[here].sum())
-        assert any("best in each group of city keep that" in note for note in decided.notes)
+        assert any("best, by group of city, keep that" in note for note in decided.notes)
     with pytest.raises(InputError, match=f"`at_most` has no number for .*{names[-1]}"):
         predict_table(model, NEW, at_most=dict.fromkeys(names[:-1], 1), by="city")
 

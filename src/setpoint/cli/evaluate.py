@@ -76,7 +76,7 @@ __all__ = ["evaluate"]
 @new_groups_option
 @as_json
 @trust_option
-@settings_option(*READING, "lower-is-better", "takes")
+@settings_option(*READING, "lower-is-better", "takes", "defer-label")
 def evaluate(
     model: str,
     data: str | None,
@@ -112,6 +112,8 @@ def evaluate(
     for option in ("positive", "sensitive", "weight"):
         if asked[option]:
             raise CommandError(f"--{option} goes with --prediction, a column of decisions")
+    if "defer_label" in settings:
+        raise CommandError("--set defer-label goes with --prediction: a model file knows its own")
     if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
     _evaluate_model(model, data, goal_text, files, settings, asked)
@@ -174,7 +176,7 @@ def _evaluate_tables(
     found, name = evaluate_tables(
         paths, goal, prediction=asked["prediction"], target=target, pos_label=asked["positive"],
         weight=asked["weight"], baseline=asked["baseline"], sensitive=asked["sensitive"],
-        datasets=files, reading=reading_of(settings), journal=current(),
+        datasets=files, reading=reading_of(settings), journal=current(), **settings,
     )  # fmt: skip
     if report is not None:
         lines = (f"{found.counts.n_rows:,} rows from {name}", *current().notes)

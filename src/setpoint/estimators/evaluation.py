@@ -16,6 +16,7 @@ from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.estimators.counted_evaluation import evaluate_lazy
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.populations import DEFER
 from setpoint.inputs.arrays import frame_of, one_column
 from setpoint.inputs.frames import columns_of
 from setpoint.inputs.inputs import GivenRows
@@ -44,6 +45,7 @@ def evaluate(
     classes: Any = None,
     pos_label: Any = None,
     level: float = LEVEL,
+    defer_label: Any = DEFER,
 ) -> GoalReport:
     """How far some decisions reach a goal, with intervals.
 
@@ -82,6 +84,8 @@ def evaluate(
         Confidence of each limit of an interval by itself, above 0.5 and below 1. A bound
         is shown to hold, or to fail, with this confidence, or with its own where the goal says
         one.
+    defer_label : label
+        What stands in `y_pred` for a row that is deferred, where the goal refers to such rows.
 
     Returns
     -------
@@ -151,6 +155,7 @@ def evaluate(
         datasets=datasets,
         classes=classes,
         pos_label=pos_label,
+        defer_label=defer_label,
     )
     first = inputs.tables[None]
     objective, both = None, None

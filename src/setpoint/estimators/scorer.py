@@ -20,6 +20,7 @@ from setpoint.evidence import Confusion
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.populations import DEFER
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import GivenRows
@@ -84,6 +85,7 @@ class GoalScorer:
             classes=getattr(estimator, "classes_", None),
             pos_label=self._positive(estimator),
             X=X,
+            defer_label=_defer_label(estimator),
         )
         linked = link(goal, inputs.rows.codebook)
         return _score(linked, inputs.confusion(decisions))
@@ -148,6 +150,11 @@ class GoalScorer:
 
     def __repr__(self) -> str:
         return f"goal_scorer({self.goal!r})"
+
+
+def _defer_label(estimator: Any) -> Any:
+    """What predict returns for a row that is deferred."""
+    return estimator._answers.defer_label if isinstance(estimator, GoalClassifier) else DEFER
 
 
 def _scores(estimator: Any, X: Any, classes: ClassOrder) -> NDArray[np.float64]:

@@ -27,8 +27,8 @@ class Entry:
 
     A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
     `of_class`: it refers to one class. `low`, `high`: its range. `optional`: it goes without
-    its parameters; `any_of`: it takes some of them, each by its name. `misses_deferred`: a row of the
-    class that is not decided is missed, as recall has it.
+    its parameters; `any_of`: it takes some of them, each by its name. `misses_deferred`: a row
+    of the class that is not decided is missed, as recall has it.
     """
 
     name: str

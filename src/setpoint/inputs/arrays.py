@@ -88,6 +88,11 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
     series = series_of(values)
     if series is not None:
         return series_values(series)
+    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
+        raise InputError(
+            f"{name} is a masked array, and {int(values.mask.sum())} of its values are masked: "
+            "fill them in, or leave these rows out"
+        )
     try:
         array = np.asarray(values)
         of_list = array.dtype.kind in TEXT and isinstance(values, (list, tuple))

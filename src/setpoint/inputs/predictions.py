@@ -34,6 +34,7 @@ def decided_inputs(
     classes: Any = None,
     pos_label: Any = None,
     X: Any = None,
+    defer_label: Any = DEFER,
 ) -> tuple[CheckedData, dict[str | None, Codes]]:
     """The rows, checked, and for each data set the class codes of the decisions.
 
@@ -46,15 +47,17 @@ def decided_inputs(
             f"found {type(datasets).__name__}"
         )
     sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
-    answers: dict[str | None, Answers] = {None: Answers.of(goal, y_pred, "y_pred")}
+    answers: dict[str | None, Answers] = {None: Answers.of(goal, y_pred, "y_pred", defer_label)}
     for name, d in sets.items():
-        answers[name] = Answers.of(goal, d.X, f"datasets[{name!r}]: y_pred")
+        answers[name] = Answers.of(goal, d.X, f"datasets[{name!r}]: y_pred", defer_label)
     if classes is None:
         given = [(y_true, "y_true"), *answers[None].given]
         for name, d in sets.items():
             given += [(d.y, f"datasets[{name!r}]: y_true"), *answers[name].given]
         labelled = [(y, name) for y, name in given if y is not None]
         classes = union_of(labelled)
+        if goal.defers:
+            _refuse_unknown(labelled, list(answers.values()))
         if not goal.defers and DEFER in classes:
             _refuse_deferred(goal, labelled, [a.name for a in answers.values()])
         if len(classes) < 2:
@@ -100,12 +103,12 @@ class Answers:
     deferred: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, goal: Goal, y_pred: Any, name: str) -> Answers:
+    def of(cls, goal: Goal, y_pred: Any, name: str, defer_label: Any = DEFER) -> Answers:
         """The rows that are decided apart from those that are not, where the goal knows any."""
         if not goal.defers:
             return cls(name, y_pred)
         values = one_column(y_pred, name)
-        deferred = np.asarray(values == DEFER) & np.ones(len(values), dtype=np.bool_)
+        deferred = np.asarray(values == defer_label) & np.ones(len(values), dtype=np.bool_)
         return cls(name, values[~deferred], deferred) if deferred.any() else cls(name, y_pred)
 
     @property
@@ -122,6 +125,22 @@ class Answers:
         if self.given:
             out[~self.deferred] = known.codes(self.decided, self.name)
         return out
+
+
+def _refuse_unknown(labelled: list[tuple[Any, str]], answers: list[Answers]) -> None:
+    """Refuse a decision that no true label is: it may be what stands for a deferred row."""
+    names = {a.name for a in answers}
+    true = [y for y, name in labelled if name not in names]
+    known = set().union(*(check_labels(y)[0].tolist() for y in true))
+    for y, name in labelled:
+        strange = [] if name not in names else check_labels(y)[0].tolist()
+        for label in strange:
+            if len(known) > 1 and label not in known:
+                raise InputError(
+                    f"{quoted(name)} holds {label!r}, which no true label is: where rows that are "
+                    f"deferred are called so, pass `defer_label`={label!r}; else name all "
+                    "`classes`"
+                )
 
 
 def _refuse_deferred(goal: Goal, labelled: list[tuple[Any, str]], names: list[str]) -> None:

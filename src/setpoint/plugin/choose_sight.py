@@ -98,6 +98,7 @@ def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, 
         ),
     }
     reached: dict[Sight, _Reached] = {}
+    failed = ""
     for sight, find in ways.items():
         if sight == "label" and (options.evidence == "soft" or _keeps(goal, aware, reached)):
             continue
@@ -105,16 +106,18 @@ def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, 
             reached[sight] = _held_out(goal, aware, find)
         except EmptyPopulationError:
             return "score", "the rows are too few for cross-validation: the score alone"
-        except _FAILURES:
-            continue
+        except _FAILURES as error:
+            if sight != "score":
+                failed = f"; by values: {str(error).splitlines()[0]}"
     if not reached:
-        return "score", "cross-validation failed: the score alone"
+        return "score", f"cross-validation failed: the score alone{failed}"
     best = _best(goal, aware, reached)
     sense = 1.0 if goal.sense == "maximize" else -1.0
     columns = " and ".join(aware.sees)
     values = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
     words = _WORDS[best].format(columns=columns)
-    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {values})"
+    failed = "" if {"soft", "label"} & reached.keys() else failed
+    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {values}{failed})"
 
 
 def _noise(goal: Goal, aware: Evidence) -> float:

@@ -34,6 +34,10 @@ _BLIND = (
 )
 
 
+_OVER_SETS = (
+    "The rule looks at the score alone, whatever a row is worth: where a goal refers to further "
+    "data sets, rules do not look at columns of values."
+)
 _OF_SCORES = ("exact", *BASELINES)
 """Solvers whose rules look at scores alone."""
 
@@ -80,6 +84,8 @@ def solve_evidence(
             notes += (_BLIND,)
 
         aware, sight = None, None
+        if goal.needs.measures and goal.needs.datasets:
+            notes += (_OVER_SETS,)
         if sees and options.solver not in _OF_SCORES:
             aware, why = _with_sight(evidence, sees, counted is not None)
             notes += (why,) if why else ()

@@ -185,8 +185,8 @@ class Folder:
                 of = f" with the true class {self.codebook.classes[rate.label]!r}"
             if leaf.population.measure is not None:
                 raise EmptyPopulationError(
-                    f"{metric} counts rows by {leaf.population.measure!r}, and that is 0 for all of "
-                    f"{rows}{of}"
+                    f"{metric} counts rows by {leaf.population.measure!r}, and that is 0 for all "
+                    f"of {rows}{of}"
                 )
             raise EmptyPopulationError(f"{metric} has no rows: {rows} hold none{of}")
         bounds = [rate.bounds(self.codebook, self.marginals, norm)]

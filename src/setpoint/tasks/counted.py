@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
+from setpoint.goals.populations import DEFER
 from setpoint.goals.requirements import require_plain
 from setpoint.packages import require_packages
 from setpoint.tasks.journal import Journal
@@ -320,6 +321,7 @@ def evaluate_tables(
     datasets: Mapping[str, str] | None = None,
     reading: Reading | None = None,
     journal: Journal | None = None,
+    defer_label: str = DEFER,
 ) -> tuple[GoalReport, str]:
     """Judge decisions that are a column of tables, counted where they are.
 
@@ -327,6 +329,8 @@ def evaluate_tables(
     ----------
     prediction : str
         The column with the decisions; the rest as of :func:`solve_tables`.
+    defer_label : str
+        What stands there for a row that is deferred, where the goal refers to such rows.
 
     Returns
     -------
@@ -346,6 +350,7 @@ def evaluate_tables(
         return _evaluate_rows(
             paths, goal, prediction=prediction, target=target, pos_label=pos_label, weight=weight,
             baseline=baseline, datasets=datasets, reading=reading, journal=journal,
+            defer_label=defer_label,
         )  # fmt: skip
     check_counted(goal)
     named = [name for name in (target, prediction, weight, baseline) if name is not None]

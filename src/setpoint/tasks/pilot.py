@@ -47,8 +47,12 @@ def pilot_of_table(
     datasets: Mapping[str, Any] | None = None,
     reading: Reading | None = None,
     journal: Journal | None = None,
+    defer_label: str = DEFER,
 ) -> dict[str, Any]:
-    """The rows of a table with labels and decisions, as the library takes them."""
+    """The rows of a table with labels and decisions, as the library takes them.
+
+    What stands for a row that is deferred in the table, `defer_label`, becomes "defer".
+    """
     import numpy as np
 
     from setpoint.inputs import Dataset
@@ -71,14 +75,14 @@ def pilot_of_table(
         note_reading(one, used, journal)
     part = rows_of(table, (), goal, target, None, baseline=baseline, journal=journal)
     assert part.y is not None
-    decided = _decisions(table, prediction, part.y, goal)
+    decided = _decisions(table, prediction, part.y, goal, defer_label)
     sets = {}
     for name, other in others.items():
         own = rows_of(
             other, (), goal, target, None, dataset=name, baseline=baseline, journal=journal
         )
         sets[name] = Dataset(
-            _decisions(other, prediction, part.y, goal),
+            _decisions(other, prediction, part.y, goal, defer_label),
             own.y,
             sensitive_features=own.groups,
             baseline=own.deployed,
@@ -94,18 +98,18 @@ def pilot_of_table(
     }  # fmt: skip
 
 
-def _decisions(table: Table, prediction: str, y: Any, goal: Goal) -> Any:
+def _decisions(table: Table, prediction: str, y: Any, goal: Goal, defer_label: str) -> Any:
     """The decisions in a column; beside rows that are deferred, labels of the type of `y`."""
     import numpy as np
 
     from setpoint.tables import labels_of
 
     found = labels_of(table, prediction)
-    if not goal.defers or found.dtype != object:
+    if not goal.defers or (found.dtype != object and defer_label == DEFER):
         return found
     labels = np.unique(y).tolist()
-    known = {DEFER: DEFER}
-    for text in set(map(str, found.tolist())) - {DEFER}:
+    known: dict[str, Any] = {defer_label: DEFER}
+    for text in set(map(str, found.tolist())) - {defer_label}:
         label = value_named(text, labels)
         known[text] = text if label is None else label
     return np.array([known[str(text)] for text in found.tolist()], dtype=object)

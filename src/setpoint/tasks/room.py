@@ -105,7 +105,7 @@ class Room:
         n, n_kept = int(accepted.sum()), int(kept.sum())
         if n == n_kept:
             return
-        where, least = f" in each group of {self.by}" if self.by is not None else "", ""
+        where, least = f", by group of {self.by}," if self.by is not None else "", ""
         one_score = clf.rule_.score_columns is None and not clf.rule_.needs_segments
         if self.by is None and one_score:
             least = f", with a score of at least {decided['score'].to_numpy()[kept].min():.6g}"
