@@ -194,7 +194,7 @@ class TestEquivalences:
         order = np.random.default_rng(0).permutation(60)
         assert self.reached(s, y, x)[1] == self.reached(s[order], y[order], x[order])[1]
 
-    def test_a_weight_of_zero_is_no_row(self):
+    def test_a_weight_of_zero_is_as_if_absent(self):
         s, y, x = self.sample()
         w = (np.arange(60) % 4 > 0) * 1.0
         kept = w > 0
@@ -214,7 +214,7 @@ class TestEquivalences:
         assert cents.report.objective.value == pytest.approx(100 * found.report.objective.value)
 
     @pytest.mark.parametrize("metric", ["recall", "f1", "precision", "accuracy", "g_mean"])
-    def test_equal_amounts_are_no_weights(self, metric):
+    def test_equal_amounts_do_not_weigh(self, metric):
         s, y, _ = self.sample()
         plain = solved(f"maximize {metric}", s, y)
         weighted = solved(

@@ -85,7 +85,7 @@ class TestColumns:
         assert isinstance(clf.rule_, Threshold)
         assert clf.gap_ == 0.0
 
-    def test_scores_that_are_no_probabilities_stand_alone(self, table):
+    def test_scores_beyond_probabilities_stand_alone(self, table):
         X, y = table
         from sklearn.svm import LinearSVC
 

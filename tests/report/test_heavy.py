@@ -37,7 +37,7 @@ def test_the_rows_are_named_the_largest_first():
     assert "rows 400, 7, " in text
 
 
-def test_weights_count_and_a_weight_of_zero_is_no_row():
+def test_weights_count_and_a_weight_of_zero_is_as_if_absent():
     amount = np.ones(500)
     amount[7] = 1e6
     weight = np.ones(500)

@@ -39,7 +39,7 @@ def report(text, decided=None, classes=TWO, n=600):
     return report_on(link(goal, rows.codebook), rows.confusion(d)), y, d, columns
 
 
-def test_money_is_no_share_and_rows_count_once():
+def test_money_is_not_a_share_and_rows_count_once():
     found, y, d, columns = report(MONEY)
     amount = columns["amount"].values
     assert found.counts.n_rows == len(y)

@@ -26,7 +26,7 @@ from setpoint.typing import Floats
 __all__ = ["gaffke_p", "rounded_down"]
 
 _MOST = 1_000
-"""Different values that are told apart."""
+"""Different values that are distinguished."""
 
 _HALVINGS = 80
 _LINE = np.arange(0.0, 36.0, 0.05)

@@ -195,7 +195,7 @@ class CountedRates:
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one.
 
-        None where rows count by columns of numbers, so that what is counted are no rows.
+        None where rows count by columns of numbers, so that counts are not of rows.
         """
         held = self._fractions.get(id(x))
         if held is None:
