@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from setpoint.errors import InputError
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
+from setpoint.evidence.calibration import surplus_of
 from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.count import count_distribution
 from setpoint.evidence.counted import Decider
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
@@ -295,23 +295,8 @@ class Evidence(Coded):
 
         By true and decided class, over the labelled rows; None if there are none.
         """
-        surplus, weight = self.surplus(rule)
+        surplus, weight = surplus_of(self, rule)
         return float(np.abs(surplus).max() / weight) if weight else None
-
-    def surplus(self, rule: Decider) -> tuple[Floats, float]:
-        """By how much posteriors exceed labels (n, n), by true and decided class; and the weight.
-
-        Sums over the labelled rows.
-        """
-        rows, n = self.rows, self.n_classes
-        labelled = rows.true < n
-        if not labelled.any():
-            return np.zeros((n, n)), 0.0
-        decided = self.distribution(rule)[labelled]
-        weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
-        posterior = self.credit.class_posteriors(rows, self.posteriors)[labelled]
-        by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
-        return (posterior * weight[:, None]).T @ decided - by_label, float(weight.sum())
 
     def distribution(self, rule: Decider) -> Floats:
         """The probability (N, n) with which a rule decides each class.

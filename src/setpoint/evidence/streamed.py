@@ -14,6 +14,7 @@ import numpy as np
 
 from setpoint.errors import InputError
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
+from setpoint.evidence.calibration import surplus_of
 from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.counted import Decider
@@ -316,7 +317,7 @@ class StreamedEvidence(Coded):
 
 def _about(rows: Evidence, rule: Decider) -> _OfRule:
     confusion = rows.confusion(rule)
-    surplus, labelled = rows.surplus(rule)
+    surplus, labelled = surplus_of(rows, rule)
     return _OfRule(
         confusion,
         rows.with_posteriors().marginals.weights[:, :-1],
