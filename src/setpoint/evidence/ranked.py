@@ -11,7 +11,7 @@ from setpoint.typing import Codes, Floats
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
-__all__ = ["RankedAnswers", "RankedCuts", "segments_of"]
+__all__ = ["RankedAnswers", "RankedCuts", "effects_of", "segments_of"]
 
 
 class RankedCuts:
@@ -59,8 +59,8 @@ class RankedAnswers:
     ----------
     evidence : Evidence
         With posteriors of classes.
-    tensors : array of shape (d, strata, n + 1, n)
-        The sums as linear functions of the counts.
+    effects : array of shape (n, N, d)
+        Of :func:`effects_of`.
     totals : list of array of shape (rows, n)
         What the argmax is taken of, by segment; they are changed.
 
@@ -77,23 +77,18 @@ class RankedAnswers:
     >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 1]))
     >>> accepted = np.zeros((1, 1, 3, 2))
     >>> accepted[..., 1] = 1.0
-    >>> ranked = RankedAnswers(rows, accepted, [rows.columns])
+    >>> ranked = RankedAnswers(rows, effects_of(rows, accepted), [rows.columns])
     >>> ranked.sums, ranked.cuts(0, 1)[0].sums[:, 0]
     (array([[1.]]), array([0., 1., 2.]))
     """
 
-    def __init__(self, evidence: Evidence, tensors: Floats, totals: list[Floats]) -> None:
+    def __init__(self, evidence: Evidence, effects: Floats, totals: list[Floats]) -> None:
         self.n = evidence.n_classes
         self._segments = segments_of(evidence)
-        self._effects = _effects(evidence, tensors)
+        self._effects = effects
         self._totals = totals
         self.shifts = np.zeros((len(totals), self.n))
         self.sums = np.array([self._sum(s) for s in range(len(totals))])
-
-    @staticmethod
-    def size(evidence: Evidence, d: int) -> int:
-        """How many numbers have to be kept."""
-        return evidence.n_rows * evidence.n_classes * d
 
     def cuts(self, segment: int, code: int) -> tuple[RankedCuts, Floats]:
         """The cuts of one answer, and what the segment's rows add (d,) where none gets it."""
@@ -125,8 +120,15 @@ def segments_of(evidence: Evidence) -> list[Codes | slice]:
     return [np.flatnonzero(evidence.rows.segment == s) for s in range(n)]
 
 
-def _effects(evidence: Evidence, tensors: Floats) -> Floats:
-    """What each answer adds to the sums (n, N, d) on each row."""
+def effects_of(evidence: Evidence, tensors: Floats) -> Floats:
+    """What each answer adds to some sums (n, N, d) on each row.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    tensors : array of shape (d, strata, n + 1, n)
+        The sums as linear functions of the counts.
+    """
     rows, n, plain = evidence.rows, evidence.n_classes, evidence.codebook.n_plain
     if evidence.credit.by_posteriors:
         credit = evidence.posteriors

@@ -7,14 +7,17 @@ are tried in one sort and one pass over prefix sums; then the next class has its
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.ranked import RankedAnswers, RankedCuts
+from setpoint.evidence.ranked import RankedAnswers, RankedCuts, effects_of
 from setpoint.plugin.atoms import Tensor, Weighted
 from setpoint.plugin.deterministic import best_of
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
+from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
 __all__ = ["cut_ranked"]
@@ -26,37 +29,43 @@ _BLOCK = 65_536
 _SWEEPS = 8
 
 
-def cut_ranked(space: Achievable, program: Program, start: int) -> int:
-    """The best rule near an atom, one cut after the other; taken in if it is new.
+def cut_ranked(
+    space: Achievable, program: Program, starts: Sequence[int], floor: float = np.inf
+) -> None:
+    """Find the best rules near some atoms, one cut after the other, and take them in.
 
     Parameters
     ----------
     space : Achievable
     program : Program
-    start : int
-        An atom.
-
-    Returns
-    -------
-    int
-        The number of the rule found; `start` where no other cut is better, or there is too much
-        to sum up.
+    starts : sequence of int
+        Atoms, the most promising first.
+    floor : float
+        A rule that meets the bounds with a score of at least this ends it.
     """
-    counted, atom = space.counted, space.atoms[start]
+    counted = space.counted
     if not isinstance(counted, Evidence) or not counted.credit.of_classes:
-        return start
-    if not isinstance(atom, (Tensor, Weighted)):
-        return start
-    if RankedAnswers.size(counted, space.d) > _MOST:
-        return start
-    totals = counted.totals_of(*((atom.W, atom.B) if isinstance(atom, Weighted) else (atom.G,)))
-    answers = RankedAnswers(counted, program.table.tensors, totals)
-    for _ in range(_SWEEPS):
-        segments, codes = range(len(totals)), range(counted.n_classes)
-        moved = [_moved(answers, program, s, code) for s in segments for code in codes]
-        if not any(moved) or space.limits.is_late:
-            break
-    return space.add(_shifted(atom, answers.shifts)) if answers.shifts.any() else start
+        return
+    if counted.n_rows * counted.n_classes * space.d > _MOST:
+        return
+    effects = effects_of(counted, program.table.tensors)
+    # Of two answers one leads by as much as the other trails: they share their cuts.
+    codes = [1] if counted.n_classes == 2 else list(range(counted.n_classes))
+    for start in starts:
+        atom = space.atoms[start]
+        if not isinstance(atom, (Tensor, Weighted)):
+            continue
+        totals = counted.totals_of(*((atom.W, atom.B) if isinstance(atom, Weighted) else (atom.G,)))
+        answers = RankedAnswers(counted, effects, totals)
+        for _ in range(_SWEEPS):
+            moved = [_moved(answers, program, s, c) for s in range(len(totals)) for c in codes]
+            if not any(moved) or space.limits.is_late:
+                break
+        v = answers.sums.sum(axis=0)
+        if answers.shifts.any():
+            space.add(_shifted(atom, answers.shifts))
+        if program.violation(v) <= SATISFIED and program.score_at(v) >= floor:
+            return
 
 
 def _moved(answers: RankedAnswers, program: Program, segment: int, code: int) -> bool:

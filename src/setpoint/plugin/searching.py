@@ -224,7 +224,9 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
         fixed = best_atom(space, program) if len(space.atoms) else _known(space, program)
         if not (fixed.is_feasible and fixed.value >= floor):
             fixed = _better(fixed, round_choice(space, program, mixed.choice))
-        if not (fixed.is_feasible and fixed.value >= floor) and _cut(space, program, mixed.choice):
+        if not (fixed.is_feasible and fixed.value >= floor) and _cut(
+            space, program, mixed.choice, floor
+        ):
             fixed = _better(fixed, best_atom(space, program))
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
@@ -276,17 +278,19 @@ def _add_plug_ins(space: Achievable) -> None:
             space.add(Tensor(counted.loss_tensor(gains)))
 
 
-def _cut(space: Explored, program: Program, choice: MixtureWeights) -> bool:
+def _cut(space: Explored, program: Program, choice: MixtureWeights, floor: float) -> bool:
     """Move the cuts of the rules of a mixture where rows have values or may be deferred.
 
     There one row weighs much, and a step of any size leaves much of a bound unused.
     """
     if not (isinstance(space, Achievable) and _is_cut(space)):
         return False
-    n = space.counted.n_classes
-    used = sorted({k for part in choice for k in part if k >= n})
-    for number in (*used, _best(space, program)):
-        cut_ranked(space, program, number)
+    shares: dict[int, float] = {}
+    for part in choice:
+        for k, p in part.items():
+            shares[k] = shares.get(k, 0.0) + p
+    used = sorted(shares, key=lambda k: -shares[k])
+    cut_ranked(space, program, list(dict.fromkeys([*used, _best(space, program)])), floor)
     return True
 
 
@@ -322,7 +326,7 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
             space.limits.stopped = best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls
     if _is_cut(space):
-        cut_ranked(space, program, _best(space, program))
+        cut_ranked(space, program, [_best(space, program)])
     polish(space, program, _best(space, program))
     mixed = best_mixture(space, program, gap)
     return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")
