@@ -24,7 +24,7 @@ Numbers = tuple[float, ...]
 MOST_POINTS = 256
 """A picture shows no more of a curve."""
 
-_MOST_CUTOFFS = 400
+_MOST_CUTOFFS = 200
 """Of more cut-offs so many are looked at, with those of the rule: each pair of them."""
 
 _FEWEST = 20
