@@ -28,6 +28,8 @@ class Case(NamedTuple):
     target: float | None
     soft: bool = False
     """Over posteriors, two columns, instead of one score."""
+    weighted: bool = False
+    """Beside a plain solve with the same numbers as `sample_weight`."""
     by_score: bool = False
     """Values by the score alone; else the columns are looked at, too."""
 
@@ -45,6 +47,14 @@ CASES = (
         "maximize recall subject to precision >= 0.6",
         "maximize recall.weighted(amount) subject to precision >= 0.6",
         VALUE,
+        by_score=True,
+    ),
+    Case(
+        "the same, beside a weighted solve",
+        "maximize recall subject to precision >= 0.6",
+        "maximize recall.weighted(amount) subject to precision >= 0.6",
+        VALUE,
+        weighted=True,
         by_score=True,
     ),
     Case(
@@ -108,6 +118,8 @@ def measured(case: Case, n: int, repeats: int) -> bool:
         named = {c: v for c, v in columns.items() if c in goal}
         given = {"sensitive_features": named} if named else {}
         own: dict[str, Any] = {"decide_on": None} if case.by_score else {}
+        if case.weighted and goal == case.plain:
+            own["sample_weight"] = columns["amount"]
         return lambda: solve(goal, scores, y, **given, **options, **own)
 
     with quiet():
