@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +9,14 @@ from typing import Literal
 
 from setpoint.evidence import Counted
 from setpoint.exact.branching import branch_and_bound
+from setpoint.exact.concluding import (
+    concluded,
+    drawn,
+    fixed_rule,
+    mixture_exists,
+    no_worse,
+    settled,
+)
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deferring import solve_deferring
 from setpoint.exact.deterministic import (
@@ -24,31 +31,24 @@ from setpoint.exact.deterministic import (
 )
 from setpoint.exact.nearest import nearest_thresholds
 from setpoint.goals.errors import ShapeError
-from setpoint.program.functions import Affine
 from setpoint.program.program import Program
-from setpoint.search.infeasibility import explain
-from setpoint.search.limits import Limits, StoppedError, StoppedWarning
+from setpoint.search.limits import Limits
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import blame_of, nearest_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import (
-    SAME,
     NoRuleError,
     Outcome,
     Randomized,
-    nearest_outcome,
-    outcome_of,
     warn_constant,
 )
 from setpoint.search.region import Region
-from setpoint.tolerances import SATISFIED
 
-__all__ = ["concluded", "find_rule", "solve_exact"]
+__all__ = ["concluded_by_cutoffs", "find_rule", "solve_exact"]
 
 INF = float("inf")
-_FEW_CALLS = 50
-"""Spent on what draws would gain."""
+_RIVALS = "threshold"
 
 
 def solve_exact(
@@ -98,7 +98,7 @@ def solve_exact(
             limits=limits,
         )
     cuts = CutoffSet(program.table, evidence)
-    return concluded(
+    return concluded_by_cutoffs(
         cuts,
         program,
         lambda: find_rule(cuts, program, randomized, tol, limits),
@@ -107,7 +107,7 @@ def solve_exact(
     )
 
 
-def concluded(
+def concluded_by_cutoffs(
     cuts: CutoffSet,
     program: Program,
     find: Callable[[], Optimum],
@@ -121,20 +121,16 @@ def concluded(
     find : callable
         As :func:`find_rule`.
     """
-    try:
-        found = find()
-    except NoRuleError as error:
-        near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
-        if on_infeasible == "raise":
-            raise explain(
-                cuts, program, near, error, lambda p, asked: find_rule(p, asked, randomized, 0.0)
-            ) from None
-        return near
-    if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
-        found = replace(found, mixed=_value_of_mixture(cuts, program))
-    outcome = outcome_of(cuts, program, found, proved=SAME * (1 + abs(found.value)))
-    warn_constant(cuts, program, outcome)
-    return outcome
+    return concluded(
+        cuts,
+        program,
+        find,
+        searched=lambda p, asked: find_rule(p, asked, randomized, 0.0),
+        nearest=lambda: _nearest(cuts, program, randomized),
+        warn=warn_constant,
+        randomized=randomized,
+        on_infeasible=on_infeasible,
+    )
 
 
 def find_rule(
@@ -157,69 +153,39 @@ def find_rule(
     if apart is not None:
         at_vertex = _at_vertex(cuts, program)
         if apart.is_feasible and (randomized is False or at_vertex):
-            return _fixed(apart, apart.value, among_all=at_vertex)
+            return fixed_rule(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
-            raise NoRuleError(True, _mixture_exists(cuts, program))
+            raise NoRuleError(True, mixture_exists(cuts, program))
     elif len(cuts.segments) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
         _require_mixable(cuts, program)
     elif randomized is False:
         fixed = enumerate_cutoffs(cuts, program)
         if not fixed.is_feasible:
-            raise NoRuleError(True, _mixture_exists(cuts, program))
-        return _fixed(fixed, fixed.value, among_all=False)
+            raise NoRuleError(True, mixture_exists(cuts, program))
+        return fixed_rule(fixed, fixed.value, among_all=False)
     try:
         mixed = best_mixture(cuts, program)
     except (InfeasibleMasterError, UnfinishedError) as error:
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
-            return _fixed(replace(apart, status="feasible"), INF)
+            return fixed_rule(replace(apart, status="feasible"), INF)
         if isinstance(error, UnfinishedError) and n_combinations(cuts) <= MOST_COMBINATIONS:
             fixed = enumerate_cutoffs(cuts, program)
             if fixed.is_feasible:
-                return _fixed(replace(fixed, status="feasible"), INF)
+                return fixed_rule(replace(fixed, status="feasible"), INF)
         raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
     except ShapeError:
         return _without_mixture(cuts, program, randomized, apart)
     if randomized is True:
-        return _drawn(_against_thresholds(cuts, program, mixed))
+        if mixed.status == "stationary":
+            apart = solve_separable(cuts, program)
+            mixed = no_worse(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
+        return drawn(mixed, _RIVALS)
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"
     if randomized is False and bounded and limits is not None:
         fixed = branch_and_bound(cuts, program, mixed, fixed, limits)
-    exact = fixed.is_feasible and fixed.status == "optimal"
-    if randomized is False:
-        if not fixed.is_feasible:
-            raise NoRuleError(fixed.status == "optimal", True)
-        fixed = replace(fixed, mixed=mixed.value)
-        bound = fixed.value if exact else min(fixed.bound, mixed.bound)
-        return _fixed(fixed, bound, among_all=bound >= mixed.bound)
-    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, SAME):
-        # Nothing certain is known of the mixtures: what is known of thresholds is said.
-        alone = exact and mixed.status == "stationary"
-        return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
-    return _drawn(mixed)
-
-
-def _value_of_mixture(cuts: CutoffSet, program: Program) -> float:
-    """What the best mixture reaches, where that is found in no more time than thresholds are."""
-    if not (program.score.shape.concave or program.score.shape.quasiconcave):
-        return -INF
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StoppedWarning)
-            return best_mixture(cuts.within(Limits(_FEW_CALLS)), program).value
-    except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
-        return -INF
-
-
-def _against_thresholds(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
-    """What ended at a stationary point, or the best thresholds where they are better."""
-    if mixed.status != "stationary":
-        return mixed
-    fixed = _without_draws(cuts, program, mixed, solve_separable(cuts, program), 0.0)
-    if not fixed.is_feasible or fixed.value <= mixed.value:
-        return mixed
-    return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
+    return settled(fixed, mixed, randomized, tol, _RIVALS)
 
 
 def _require_mixable(cuts: CutoffSet, program: Program) -> None:
@@ -239,15 +205,6 @@ def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
         return False
     parts = parts_of(cuts, program)
     return parts is not None and all(x.shape.quasiconvex for x in parts)
-
-
-def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
-    try:
-        v = Region(cuts, program).solve(Affine({}, 0.0)).v
-    except (InfeasibleMasterError, ShapeError, UnfinishedError):
-        return False
-    # Where weights lie far apart, a linear program takes for met what is not.
-    return float(program.violation(v)) <= SATISFIED
 
 
 def _without_mixture(
@@ -270,7 +227,7 @@ def _without_mixture(
         apart = enumerate_cutoffs(cuts, program)
     if not apart.is_feasible:
         raise NoRuleError(True)
-    return _fixed(apart, apart.value, among_all=False)
+    return fixed_rule(apart, apart.value, among_all=False)
 
 
 def _without_draws(
@@ -290,17 +247,6 @@ def _without_draws(
     if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
         return enumerate_cutoffs(cuts, program)
     return rounded
-
-
-def _fixed(fixed: Optimum, bound: float, *, among_all: bool = True) -> Optimum:
-    rivals = "rule" if among_all else "rule without draws"
-    draws = "no draws" + (" needed" if among_all else "")
-    return replace(fixed, bound=bound, draws=draws, rivals=rivals)
-
-
-def _drawn(mixed: Optimum) -> Optimum:
-    best = "a mixture: a draw does better than any threshold"
-    return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
 def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optimum:

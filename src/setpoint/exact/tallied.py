@@ -16,7 +16,7 @@ from setpoint.caller import warn_caller
 from setpoint.evidence.tally import Lines, Tally
 from setpoint.exact.again import COLLECTED, Ranges, asked_again, rows_in
 from setpoint.exact.inside_bins import TalliedSet, only_searched, worth_a_look
-from setpoint.exact.solver import concluded, find_rule
+from setpoint.exact.solver import concluded_by_cutoffs, find_rule
 from setpoint.program.program import LinkedGoal, Program
 from setpoint.search.limits import INTERRUPTED, Limits, StoppedWarning
 from setpoint.search.optimum import Optimum
@@ -166,4 +166,4 @@ def _concluded(
             return found
         return found.bounded(max(found.bound, found.value + gap))
 
-    return concluded(cuts, program, known, randomized, on_infeasible)
+    return concluded_by_cutoffs(cuts, program, known, randomized, on_infeasible)
