@@ -20,21 +20,12 @@ from scipy.special import stdtrit
 
 from setpoint.inference.moments import RowMoments
 from setpoint.inference.proportions import quantile
+from setpoint.inference.sides import LEFT, SMOOTHING, STEP, WORST, OneSide, Variation
 from setpoint.program.functions import INF, RateFunction
 from setpoint.typing import Bools, Floats
 
 __all__ = ["by_moments", "influence_by_table"]
 
-SMOOTHING = 0.1
-"""Typical rows added in all, in equal parts to each profile, before influences are taken."""
-
-WORST = 0.5
-"""Typical rows added to the profile that is worst for a limit, in each population."""
-
-_STEP = 0.1
-_MOST_SHIFT = 0.5
-_MOST_ALONE = 20
-_LEFT = 1e-9
 _MANY = 1e6
 _LEAST_DEGREES = 3.0
 
@@ -86,8 +77,10 @@ def influence_by_table(
     return float(x.value(at)), effect
 
 
-class _Side:
+class _Side(OneSide):
     """The value of an expression near some sums, for the limit on one side.
+
+    Rows that are added to smooth are typical ones.
 
     Parameters
     ----------
@@ -95,48 +88,30 @@ class _Side:
     moments : RowMoments
     v : array of shape (d,)
     side : float
-        -1 for the lower limit, 1 for the upper one.
     """
 
     def __init__(self, x: RateFunction, moments: RowMoments, v: Floats, side: float) -> None:
         self.x, self.moments, self.v, self.side = x, moments, v, side
+        self.seen, self.populations = moments.sums[0] > 0, moments.populations
         even = np.full(moments.sums.shape[1], SMOOTHING / moments.sums.shape[1])
         added = even + self._worst(self._effect(moments.sums + even * moments.unit)[1])
         self.even, self.base = even * moments.unit, moments.sums + added * moments.unit
         self.products = moments.products + added * moments.unit_products
         self.middle, self.effect = self._effect(self.base)
-        self.bias = self._bias(moments.products + even * moments.unit_products)
+        self.curved = self._bias(moments.products + even * moments.unit_products)
 
-    def limit(self, tail: float) -> float:
-        """The limit that lies on its wrong side with this chance; infinite without effects."""
-        seen = self.moments.sums[0] > 0
-        ways = [np.ones(len(seen), bool)]
-        if not seen.all():
-            few = self.moments.populations[:_MOST_ALONE]
-            ways += [seen, *(few if len(few) > 1 else [])]
-        found = [self._limit(tail, way) for way in ways]
-        return self.side * max(self.side * x for x in found)
+    def _along(self, way: Bools) -> Floats:
+        """The way of the largest effect (tables, profiles), times the standard error."""
+        return np.asarray(np.einsum("abm,bm->am", self.products * way, self.effect))
 
-    def _limit(self, tail: float, way: Bools) -> float:
-        """The limit where only the sums of some profiles vary."""
-        along = np.einsum("abm,bm->am", self.products * way, self.effect)
-        error = math.sqrt(max(float((along * self.effect).sum()), 0.0))
-        if not error < INF:
-            return self.side * INF
-        if error == 0.0:
-            return self.middle
-        along = along / error
+    def _error(self, way: Bools) -> float:
+        return math.sqrt(max(float((self._along(way) * self.effect).sum()), 0.0))
+
+    def _variation(self, way: Bools, error: float, tail: float) -> Variation:
         cubes, of_squares = (float(x[way].sum()) for x in self.moments.shape_of(self.effect))
-        skewness = cubes / (6.0 * error**3)
         z = _quantile(tail, 2.0 * error**4 / of_squares if of_squares > 0.0 else INF)
-        ends = [self._value(self.base + step * along) for step in (_STEP, -_STEP)]
-        bend = (sum(ends) - 2.0 * self.middle) / (2.0 * error * _STEP**2)
-        bias = float(self.bias[way].sum()) / (2.0 * error)
-        by = self.side * z + min(max(skewness + bend - bias, -_MOST_SHIFT), _MOST_SHIFT)
-        skewed = skewness * by
-        by *= 1.0 + 2.0 * skewed if skewed > 0.0 else 1.0 / (1.0 - skewed) ** 2
-        found = self._value(self.base - self.even + by * along)
-        return self.side * INF if math.isnan(found) else found
+        bias = float(self.curved[way].sum()) / (2.0 * error)
+        return Variation(self._along(way) / error, z, cubes / (6.0 * error**3), bias)
 
     def _worst(self, effect: Floats) -> Floats:
         """Typical rows (profiles,) for the profiles that lie furthest to the side."""
@@ -153,14 +128,14 @@ class _Side:
         sizes, ways = np.linalg.eigh(np.moveaxis(products, 2, 0))
         out = np.zeros(len(sizes))
         for k in range(sizes.shape[1]):
-            by = _STEP * np.sqrt(np.maximum(sizes[:, k], 0.0)) * ways[:, :, k].T
+            by = STEP * np.sqrt(np.maximum(sizes[:, k], 0.0)) * ways[:, :, k].T
             ends = self._moved(self.base, by) + self._moved(self.base, -by)
-            out += (ends - 2.0 * self.middle) / _STEP**2
+            out += (ends - 2.0 * self.middle) / STEP**2
         return np.where(np.isfinite(out), out, 0.0)
 
     def _value(self, sums: Floats) -> float:
         moments, at = self.moments, self.v.copy()
-        sums = np.maximum(sums, _LEFT * self.base)
+        sums = np.maximum(sums, LEFT * self.base)
         below = (moments.given * sums).sum(axis=(1, 2))
         at[moments.index] = (moments.event * sums).sum(axis=(1, 2)) / below
         return float(self.x.value(at))

@@ -29,28 +29,11 @@ from setpoint.inference.fraction import Fraction, value_at
 from setpoint.inference.moments import products_of
 from setpoint.inference.profiles import CountedRates, RowProfiles
 from setpoint.inference.proportions import clopper_pearson, quantile
-from setpoint.program.functions import INF, RateFunction
+from setpoint.inference.sides import LEFT, SMOOTHING, STEP, WORST, OneSide, Variation
+from setpoint.program.functions import RateFunction
 from setpoint.typing import Bools, Floats
 
 __all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
-
-SMOOTHING = 0.1
-"""Rows added in all, in equal parts to each profile, before influences are taken."""
-
-WORST = 0.5
-"""Rows added to the profile that is worst for a limit, in each population."""
-
-_STEP = 0.1
-"""Of second differences, in standard deviations."""
-
-_MOST_SHIFT = 0.5
-"""In standard errors: a larger one does not correct, it says that there are few rows."""
-
-_MOST_ALONE = 20
-"""Populations that are looked at by themselves."""
-
-_LEFT = 1e-9
-"""The share of its rows that every profile keeps, however far counts are moved."""
 
 _AT_ONCE = 2_000_000
 """Rates that are computed together."""
@@ -135,12 +118,12 @@ def by_influence(
     if profiles.counts.sum() <= 0 or not math.isfinite(value):
         bottom, top = counted.range(x)
         return min(bottom, value), max(top, value)
-    first = _Side(x, profiles, counted.v, -1.0).limit(quantile(low))
-    last = _Side(x, profiles, counted.v, 1.0).limit(quantile(high))
+    first = _Side(x, profiles, counted.v, -1.0).limit(low)
+    last = _Side(x, profiles, counted.v, 1.0).limit(high)
     return min(first, value), max(last, value)
 
 
-class _Side:
+class _Side(OneSide):
     """The value of an expression near some counts, for the limit on one side.
 
     Parameters
@@ -151,53 +134,31 @@ class _Side:
     v : array of shape (d,)
         All features.
     side : float
-        -1 for the lower limit, 1 for the upper one.
     """
 
     def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats, side: float) -> None:
         self.x, self.profiles, self.v, self.side = x, profiles, v, side
+        self.seen = profiles.counts > 0
         self.populations = np.unique(profiles.given != 0, axis=0)
         even = SMOOTHING / len(profiles.counts) * profiles.units
         added = even + self._worst(self._effect(profiles.counts + even)[1])
         self.even, self.base = even, profiles.counts + added
         self.squares = profiles.squares + added * profiles.units
         self.middle, self.effect = self._effect(self.base)
-        by = np.minimum(_STEP * np.sqrt(profiles.squares + even), 0.5 * self.base)
+        by = np.minimum(STEP * np.sqrt(profiles.squares + even), 0.5 * self.base)
         ends = self._moved(self.base, by) + self._moved(self.base, -by)
         self.curvature = (ends - 2.0 * self.middle) / by**2
 
-    def limit(self, z: float) -> float:
-        """The limit z > 0 standard errors away; infinite where the value has no effects."""
-        seen = self.profiles.counts > 0
-        ways = [np.ones(len(seen), bool)]
-        if not seen.all():
-            # A way that few rows or none have begun may end soon, where a share is 0 or 1;
-            # then those count that are counted, and each population by itself.
-            few = self.populations[:_MOST_ALONE]
-            ways += [seen, *(few if len(few) > 1 else [])]
-        found = [self._limit(z, way) for way in ways]
-        return self.side * max(self.side * x for x in found)
-
-    def _limit(self, z: float, way: Bools) -> float:
-        """The limit where only the counts of some profiles vary."""
+    def _error(self, way: Bools) -> float:
         squares = np.where(way, self.squares, 0.0)
-        error = math.sqrt(float(squares @ self.effect**2))
-        if not error < INF:
-            return self.side * INF
-        if error == 0.0:
-            return self.middle
-        along = squares * self.effect / error
+        return math.sqrt(float(squares @ self.effect**2))
+
+    def _variation(self, way: Bools, error: float, tail: float) -> Variation:
+        squares = np.where(way, self.squares, 0.0)
         skewness = float(squares**2 / self.base @ self.effect**3) / (6.0 * error**3)
-        ends = [self._value(self.base + step * along) for step in (_STEP, -_STEP)]
-        bend = (sum(ends) - 2.0 * self.middle) / (2.0 * error * _STEP**2)
         counted = np.where(way, self.profiles.squares, 0.0)
         bias = float(counted @ self.curvature) / (2.0 * error)
-        by = self.side * z + min(max(skewness + bend - bias, -_MOST_SHIFT), _MOST_SHIFT)
-        skewed = skewness * by
-        # The same to second order; the first cannot jump, the second not turn round.
-        by *= 1.0 + 2.0 * skewed if skewed > 0.0 else 1.0 / (1.0 - skewed) ** 2
-        found = self._value(self.base - self.even + by * along)
-        return self.side * INF if math.isnan(found) else found
+        return Variation(squares * self.effect / error, quantile(tail), skewness, bias)
 
     def _worst(self, effect: Floats) -> Floats:
         """Weight (profiles,) for the profiles that lie furthest to the side."""
@@ -210,7 +171,7 @@ class _Side:
 
     def _value(self, counts: Floats) -> float:
         profiles, at = self.profiles, self.v.copy()
-        counts = np.maximum(counts, _LEFT * self.base)
+        counts = np.maximum(counts, LEFT * self.base)
         at[profiles.index] = (profiles.event @ counts) / (profiles.given @ counts)
         return float(self.x.value(at))
 
