@@ -14,7 +14,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setpoint import PlugInClassifier, frontier, goal_scorer, load_model, save_model, solve
+from setpoint import (
+    PlugInClassifier,
+    StoppedWarning,
+    frontier,
+    goal_scorer,
+    load_model,
+    save_model,
+    solve,
+)
 from setpoint.goals.errors import GoalError
 from setpoint.rules import Threshold, ValueAware
 
@@ -229,3 +237,16 @@ def test_units_do_not_matter(table, size):
     one, other = found.report.objective, plain.report.objective
     for name in ("value", "low", "high"):
         assert getattr(one, name) == pytest.approx(size * getattr(other, name), rel=1e-3)
+
+
+def test_ctrl_c_while_it_is_chosen_keeps_the_best_threshold(table, monkeypatch):
+    X, y = table
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("setpoint.plugin.choose_sight.search_rule", interrupted)
+    with pytest.warns(StoppedWarning, match="interrupted"):
+        clf = classifier().fit(X, y)
+    assert clf.rule_ == classifier(decide_on=None).fit(X, y).rule_
+    assert "as none was chosen by then" in clf.goal_report_.search.why

@@ -5,20 +5,29 @@ from __future__ import annotations
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from setpoint.caller import warn_caller
 from setpoint.evidence import Evidence
-from setpoint.evidence.canonical import in_order, merged
-from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.folds import N_FOLDS, folds_of
-from setpoint.goals.errors import EmptyPopulationError, GoalError
+from setpoint.evidence.folds import N_FOLDS
+from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.goal import Goal
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.searching import REMEDIES, search_rule
+from setpoint.plugin.trying_out import (
+    FAILURES,
+    OF_A_BOUND,
+    Reached,
+    bounds_of,
+    held_out,
+    quick,
+    some_rows,
+)
 from setpoint.program.link import link
+from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import INTERRUPTED, StoppedError, StoppedWarning
 from setpoint.search.outcome import Outcome
@@ -29,10 +38,6 @@ __all__ = ["MissedBoundsWarning", "choose_evidence", "search_by_either"]
 _ENOUGH = 50_000
 """Up to so many rows are used to choose."""
 _CALLS = 100
-_SHARE = 0.05
-"""Of the time that there is, for each of the six quick searches."""
-_FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
-_OF_A_BOUND = 0.1
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
 
@@ -51,28 +56,17 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     """
     if not evidence.has_labels:
         return "soft", "there are no labels"
-    evidence = merged(in_order(evidence))
-    if evidence.n_rows > _ENOUGH:
-        some = np.random.default_rng(1).permutation(evidence.n_rows)[:_ENOUGH]
-        evidence = evidence.take(np.sort(some))
-    reached: dict[Kind, tuple[float, float]] = {}
-    limits = options.limits
-    seconds = None if limits.seconds is None else _SHARE * limits.seconds
-    calls = min(limits.calls or _CALLS, _CALLS)
-    quick = replace(
-        options,
-        on_infeasible="nearest",
-        limits=replace(limits, seconds=seconds, calls=calls),
-        progress=None,
-        started=None,
-    )
+    evidence = some_rows(evidence, _ENOUGH)
+    reached: dict[Kind, Reached] = {}
+    own = quick(options, _CALLS)
     kinds: tuple[Kind, Kind] = ("soft", "label")
     for kind in kinds:
         try:
-            reached[kind] = _held_out(goal, evidence, replace(quick, evidence=kind))
+            asked = replace(own, evidence=kind)
+            reached[kind] = held_out(goal, evidence, partial(_rule, goal, options=asked))
         except EmptyPopulationError:
             return "soft", "the rows are too few to choose by cross-validation"
-        except _FAILURES as error:
+        except FAILURES as error:
             first = str(error).splitlines()[0]
             return "soft", f"soft evidence, as cross-validation failed ({first})"
     (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
@@ -82,8 +76,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
     # A bound of .01 that is missed by .005 is missed by half.
     program = link(goal, evidence.codebook).at(evidence.marginals)
-    bounds = [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
-    noise = min([noise, *(_OF_A_BOUND * b for b in bounds)])
+    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(program))])
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
         better = label > soft + _HALF_A_POINT
@@ -158,26 +151,5 @@ def _missed(goal: Goal, outcome: Outcome) -> float:
     return float(program.violation(program.rates_of(counted.counts)))
 
 
-def _held_out(goal: Goal, evidence: Evidence, options: Options) -> tuple[float, float]:
-    """Violation and score on held-out rows, pooled.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C: what a quick search keeps was not found on all rows.
-    """
-    pooled: Confusion | None = None
-    for most, rest in folds_of(evidence):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            rule = search_rule(goal, most, options).rule
-        if any(
-            w.category is StoppedWarning and str(w.message).startswith(INTERRUPTED) for w in caught
-        ):
-            raise KeyboardInterrupt
-        counted = rest.confusion(rule)
-        pooled = counted if pooled is None else pooled + counted
-    assert pooled is not None
-    program = link(goal, pooled.codebook).at(pooled.marginals)
-    v = program.rates_of(pooled.counts)
-    return float(program.violation(v)), program.sense * float(program.value(v))
+def _rule(goal: Goal, evidence: Evidence, options: Options) -> Rule:
+    return search_rule(goal, evidence, options).rule

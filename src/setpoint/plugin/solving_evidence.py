@@ -20,6 +20,7 @@ from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report.measured import measured_entry
 from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.limits import INTERRUPTED
 from setpoint.search.moved_bounds import worked_with
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
@@ -153,7 +154,12 @@ def _by_sight(
     if sight is None:
         sight, why = "soft", "there are no labels"
         if evidence.has_labels:
-            sight, why = choose_sight(linked.goal, aware, options)
+            try:
+                sight, why = choose_sight(linked.goal, aware, options)
+            except KeyboardInterrupt as error:
+                sight, why = "score", "a rule over the score alone, as none was chosen by then"
+                options.watch().stop(error)  # which warns
+                options = replace(options, stopped=INTERRUPTED)
     if sight != "score":
         own = replace(options, evidence=sight)
         try:
