@@ -25,7 +25,6 @@ from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.measures import Measure
 from setpoint.evidence.pooling import at_mean_measures, pooled, shares_of
-from setpoint.evidence.ranked import segments_of
 from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.evidence.score_columns import ScoreColumns, beside
 from setpoint.evidence.segment_layout import SegmentLayout
@@ -200,7 +199,8 @@ class Evidence(Coded):
     @property
     def n_columns(self) -> int | None:
         """How many columns the totals of an argmax are linear in; None: one score a row."""
-        return None if self.scores.ndim == 1 else self.columns.shape[1]
+        by_class = self.scores.ndim > 1 and self.credit.of_classes
+        return self.score_columns.n_columns if by_class else self.n_scores
 
     def with_values(self, sees: tuple[str, ...]) -> Evidence:
         """The same rows for rules that look at columns by which rows count, too.
@@ -417,7 +417,7 @@ class Evidence(Coded):
     def totals_of(self, *response: Floats) -> list[Floats]:
         """What the argmax of a best response, (W, B) or (G,), is taken of: (rows, n) by segment."""
         out = []
-        for segment, own in enumerate(segments_of(self)):
+        for segment, own in enumerate(self.by_segment.rows):
             columns, first = self.columns[own], response[0][segment]
             if len(response) == 2:
                 out.append(columns[:, : len(first)] * first - response[1][segment])

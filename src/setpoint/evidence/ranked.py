@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setpoint.typing import Codes, Floats
+from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
-__all__ = ["RankedAnswers", "RankedCuts", "effects_of", "segments_of"]
+__all__ = ["RankedAnswers", "RankedCuts", "effects_of"]
 
 
 class RankedCuts:
@@ -84,7 +84,7 @@ class RankedAnswers:
 
     def __init__(self, evidence: Evidence, effects: Floats, totals: list[Floats]) -> None:
         self.n = evidence.n_classes
-        self._segments = segments_of(evidence)
+        self._segments = evidence.by_segment.rows
         self._effects = effects
         self._totals = totals
         self.shifts = np.zeros((len(totals), self.n))
@@ -110,14 +110,6 @@ class RankedAnswers:
         decided = self._totals[segment].argmax(axis=1)
         effects = self._effects[:, self._segments[segment]]
         return np.asarray(effects[decided, np.arange(len(decided))].sum(axis=0))
-
-
-def segments_of(evidence: Evidence) -> list[Codes | slice]:
-    """The rows of each segment."""
-    n = len(evidence.segments)
-    if n == 1:
-        return [slice(None)]
-    return [np.flatnonzero(evidence.rows.segment == s) for s in range(n)]
 
 
 def effects_of(evidence: Evidence, tensors: Floats) -> Floats:

@@ -28,6 +28,8 @@ class SegmentLayout:
     true : int array of shape (N,)
     weight : array of shape (N,) or None
     codes : BlockCodes
+    rows : list of int array or slice
+        The rows of each segment.
     """
 
     def __init__(self, rows: Rows, scores: Floats) -> None:
@@ -40,6 +42,10 @@ class SegmentLayout:
         self.order = order
         held = np.bincount(rows.segment, minlength=n_segments)
         self.starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
+        self.rows: list[Codes | slice] = [slice(None)]
+        if order is not None:
+            ends = zip(self.starts[:-1], self.starts[1:], strict=True)
+            self.rows = [order[first:last] for first, last in ends]
         self.scores = _class_major(scores, order)
         self.true = rows.true if order is None else rows.true[order]
         weight = rows.weight

@@ -190,17 +190,3 @@ class Event:
             eye = np.eye(n + 1, n)
             out *= eye if diagonal == "on" else 1.0 - eye
         return out
-
-    def count(
-        self, counts: Floats, label: int | None, baseline: int | None, deployed: bool
-    ) -> float:
-        """Sum of the event over the counts (n + 1, n) of one stratum."""
-        n = counts.shape[1]
-        if self.costs is not None:
-            return float((self.matrix(n, label, baseline, deployed) * counts).sum())
-        true, pred, diagonal = self.factors(n, label, baseline, deployed)
-        hit = float(np.sum(true[:n] * pred * np.diagonal(counts)))
-        if diagonal == "on":
-            return hit
-        everything = float(true @ counts @ pred)
-        return everything - hit if diagonal == "off" else everything
