@@ -135,7 +135,6 @@ export class Bounds {
       offer.byGroup
         ? element("label", { class: "by-group" }, this.byGroup, " a cut-off for each group")
         : null,
-      this.reset,
     );
   }
 

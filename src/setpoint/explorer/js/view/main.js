@@ -88,8 +88,8 @@ class Page {
   draw() {
     for (const side of this.sides) side.decide();
     const [first, second] = this.sides;
-    first.draw(second ? second.point : null);
-    if (second) second.draw(first.point);
+    first.draw(second ? second.where : null);
+    if (second) second.draw(first.where);
   }
 
   rest() {

@@ -101,17 +101,18 @@ export class Outcome {
       const { relation, unit, words } = constraint;
       way.level = loosened(constraint, value);
       const end = relation === ">=" ? "most" : "least";
-      put(way.text, `The ${end} that ${words} is, with the other bounds kept, is ${inUnit(value, unit)}.`);
+      put(way.text, `${asSentence(words)}: ${inUnit(value, unit)} is the ${end} that the other bounds leave.`);
       put(way.button, `Ask for ${askedFor(relation, way.level, unit)}`);
     });
   }
 }
 
-/** A bound that a value meets, on the grid of its slider where that is fine enough. */
+/** A bound that a value meets, in steps of its slider. */
 export const loosened = ({ relation, step, range }, value) => {
   const steps = value / step;
   const down = relation === ">=";
-  const rounded = Number(((down ? Math.floor(steps + 1e-9) : Math.ceil(steps - 1e-9)) * step).toPrecision(12));
+  const whole = down ? Math.floor(steps + 1e-9) : Math.ceil(steps - 1e-9);
+  const rounded = Number((whole * step).toPrecision(12));
   const kept = Math.min(Math.max(rounded, range[0]), range[1]);
   return (down ? kept <= value : kept >= value) ? kept : value;
 };

@@ -29,7 +29,7 @@ export class Side {
    * @param {{changed, settle, keep, beside, program}} page what the page does
    */
   constructor(data, asked, page) {
-    Object.assign(this, { data, asked, page, point: null, rival: null });
+    Object.assign(this, { data, asked, page, point: null, other: null });
     this.board = data.programs[asked.program];
     this.build();
   }
@@ -37,7 +37,7 @@ export class Side {
   build() {
     const { data, board, page } = this;
     const { per } = data.payload;
-    const positive = namedClass(data.payload.positive);
+    const positive = `class ${data.payload.positiveWords}`;
     const program = data.payload.programs[this.asked.program];
     const markers = data.markers.map(({ name, words, on }) => ({ name, words, state: on[this.asked.program] }));
     this.bounds = new Bounds(
@@ -57,7 +57,7 @@ export class Side {
     this.curve = new Curve(board, {
       positive, per, markers,
       moved: (cut) => this.ask({ levels: board.follow(cut), where: cut, byGroup: false }),
-      again: () => this.draw(this.rival),
+      again: () => this.draw(this.other),
     });
     this.against = new Against(board, markers, per);
     this.groups = new Groups(board.groupsAt(board.start.cut));
@@ -68,7 +68,7 @@ export class Side {
     const way = board.sense > 0 ? "as high as possible" : "as low as possible";
     this.aim = element("p", { class: "aim" }, element("b", {}, asSentence(board.objective.words)), ` ${way}`);
     const ask = element("div", { class: "ask" }, this.head, this.which(), this.aim, this.bounds.node,
-      element("p", { class: "tools" }, this.keep, this.beside));
+      element("p", { class: "tools" }, this.keep, this.beside, this.bounds.reset));
     const results = element("div", { class: "results" }, this.outcome.node, this.pieces.node, this.money,
       this.parts.node, this.curve.node, this.against.node, this.groups.node, this.texts.node);
     this.node = element("article", { class: "side" }, ask, results);
@@ -101,11 +101,12 @@ export class Side {
     this.point = board.at(this.where);
   }
 
-  /** @param {object|null} rival the point of the other side */
-  draw(rival) {
+  /** @param {number|number[]|null} other the point of the other side */
+  draw(other) {
     const { board, asked, point } = this;
     const { levels, sure } = asked;
-    this.rival = rival;
+    this.other = other;
+    const rival = other === null ? null : board.at(other);
     const most = board.constraints.map((_, i) => board.most(i, levels, sure));
     const met = board.met(point, levels);
     const allowed = board.allowed(levels, sure);
@@ -148,5 +149,3 @@ export class Side {
   }
 }
 
-/** A class in a sentence. */
-const namedClass = (label) => `class ${typeof label === "string" ? `'${label}'` : label}`;
