@@ -94,7 +94,7 @@ class Page {
 
   rest() {
     const two = this.sides.length === 2;
-    this.sides.forEach((side, i) => side.rest(this.kept.length >= MOST_KEPT, two, i === 1));
+    this.sides.forEach((side, i) => side.rest(this.kept.length, this.kept.length >= MOST_KEPT, two, i === 1));
     this.shortlist.update(this.kept, this.looks.count);
     const words = this.sides.map((side) => side.inWords()).join(" ");
     if (!this.silent) put(this.live, words);

@@ -60,26 +60,26 @@ export class Shortlist {
     const check = !this.data.check
       ? "-"
       : point.looked
-        ? reachedList(board, board.checkAt(point.where), point.levels)
+        ? reachedList(board, board.checkAt(point.where), point.levels, true)
         : button("Check on held-out rows", this.calls.check);
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, String(i + 1)),
       element("td", {}, element("code", {}, point.goal), element("small", {}, state.rule)),
-      element("td", {}, reachedList(board, state, point.levels)),
+      element("td", {}, reachedList(board, state, point.levels, false)),
       element("td", {}, people(state.per.tp + state.per.fp)),
       element("td", {}, check),
-      element("td", { class: "tools" }, button("Go back", this.calls.back), button("Remove", this.calls.remove)),
+      element("td", {}, element("p", { class: "tools" }, button("Go back", this.calls.back), button("Remove", this.calls.remove))),
     );
   }
 }
 
-/** Objective and constraints of a point, a line each, with what is not met. */
-const reachedList = (board, state, levels) => {
+/** Objective and constraints of a point, a line each, with what is not met; `limited` or not. */
+const reachedList = (board, state, levels, limited) => {
   const met = board.met(state, levels);
   const line = ({ words, unit }, { value, low, high }, note) => {
-    const known = low !== null && high !== null && Number.isFinite(low + high);
+    const known = limited && low !== null && high !== null && Number.isFinite(low + high);
     const node = element("li", {});
     const limits = known ? ` (${inUnit(low, unit)} to ${inUnit(high, unit)})` : "";
     put(node, `${asSentence(words)} ${inUnit(value, unit)}${limits}${note}`);

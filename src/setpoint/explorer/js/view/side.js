@@ -64,11 +64,12 @@ export class Side {
     this.texts = new Texts(page.settle);
     this.keep = element("button", { type: "button", class: "main", onclick: page.keep }, "Keep this point");
     this.beside = element("button", { type: "button", onclick: page.beside });
+    this.count = element("span", { class: "said" });
     this.head = element("h2", {}, "What you ask for");
     const way = board.sense > 0 ? "as high as possible" : "as low as possible";
     this.aim = element("p", { class: "aim" }, element("b", {}, asSentence(board.objective.words)), ` ${way}`);
     const ask = element("div", { class: "ask" }, this.head, this.which(), this.aim, this.bounds.node,
-      element("p", { class: "tools" }, this.keep, this.beside, this.bounds.reset));
+      element("p", { class: "tools" }, this.keep, this.count, this.beside, this.bounds.reset));
     const results = element("div", { class: "results" }, this.outcome.node, this.pieces.node, this.money,
       this.parts.node, this.curve.node, this.against.node, this.groups.node, this.texts.node);
     this.node = element("article", { class: "side" }, ask, results);
@@ -123,10 +124,10 @@ export class Side {
   }
 
   /** What is slow, or read only at rest. */
-  rest(full, two, second) {
+  rest(kept, full, two, second) {
     this.texts.update(take(this.board, { levels: this.asked.levels, where: this.where }));
     this.keep.disabled = full;
-    put(this.keep, full ? "Five points are kept" : "Keep this point");
+    put(this.count, kept ? `${kept} kept, below` : "");
     put(this.beside, two ? "Take the second goal away" : "Put a second goal beside");
     showIf(this.beside, !two || second);
     put(this.head, two ? (second ? "The second goal" : "The first goal") : "What you ask for");
