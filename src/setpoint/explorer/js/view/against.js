@@ -53,9 +53,9 @@ export class Against {
           element("tbody", {}, ...this.rows.map(({ node }) => node)),
         ),
       ),
-      ...markers.map(({ name, words }) =>
-        element("p", { class: "hint" }, `${asSentence(name)}: ${words}`.replace(/\.?$/, ".")),
-      ),
+      ...markers
+        .filter(({ words }) => words)
+        .map(({ name, words }) => element("p", { class: "hint" }, `${asSentence(name)}: ${words}.`)),
       element("p", { class: "hint" }, "The small number says how far this point lies from that column."),
     );
   }

@@ -9,7 +9,7 @@ import { boundInUnit } from "./figures.js";
 import { nearestAlong, picturesOf, stretches, thinned } from "./pictures.js";
 
 const ROOM = { left: 54, right: 26, top: 30, bottom: 44 };
-const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 50, PageDown: -50 };
+const KEY_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 50, PageDown: -50 };
 let pictures = 0;
 
 /** The picture, its switch between three views, and its legend. */
@@ -32,7 +32,7 @@ export class Curve {
     this.shade = drawing("path", { class: "allowed" });
     this.line = drawing("path", { class: "line" });
     this.limits = [0, 1].map(() => drawing("line", { class: "bound", visibility: "hidden" }));
-    this.rings = this.page.markers.map((marker, i) => markOf(i));
+    this.rings = this.page.markers.map((marker, i) => ringOf(i));
     this.other = drawing("circle", { class: "ring second", r: 6, visibility: "hidden" });
     this.dot = drawing(
       "g",
@@ -58,13 +58,14 @@ export class Curve {
     );
     this.onLine = element("li", {}, legendSign("dot"), element("span", {}, "the chosen point"));
     this.second = element("li", { hidden: true }, legendSign("ring second"), "the other goal");
+    this.shaded = element("span", {}, "allowed");
     const legend = element(
       "ul",
       { class: "legend" },
       this.onLine,
       ...this.page.markers.map((marker, i) => element("li", {}, legendMark(i), marker.name)),
       this.second,
-      element("li", {}, element("i", { class: "swatch" }), "allowed"),
+      element("li", {}, element("i", { class: "swatch" }), this.shaded),
     );
     this.node = element(
       "section",
@@ -106,7 +107,7 @@ export class Curve {
     const last = this.board.n - 1;
     if (key === "Home") return 0;
     if (key === "End") return last;
-    const step = STEPS[key];
+    const step = KEY_STEPS[key];
     if (step === undefined) return null;
     const now = this.state.cut ?? this.board.cutAtShare(this.share());
     const next = this.board.cutAtShare(this.board.curve.share[now] + step / this.page.per);
@@ -187,14 +188,16 @@ export class Curve {
    * @param {number[]} levels the bounds
    * @param {Uint8Array} allowed of each cut-off whether it is allowed
    * @param {object|null} rival the state of the other goal beside this one
+   * @param {boolean} byGroup whether the point is a cut-off for each group
    */
-  update(state, levels, allowed, rival) {
+  update(state, levels, allowed, rival, byGroup) {
     Object.assign(this, { state, levels });
     if (this.width === 0) return;
     const picture = this.pictures[this.shown];
     this.place(this.dot, picture.of(state));
     this.rings.forEach((ring, i) => this.place(ring, picture.of(this.page.markers[i].state)));
     showIf(this.second, rival !== null);
+    put(this.shaded, byGroup ? "allowed, with one cut-off for all" : "allowed");
     this.place(this.other, rival === null ? [NaN, NaN] : picture.of(rival));
     this.bound(this.limits[0], picture.bounds[0], 0);
     this.bound(this.limits[1], picture.bounds[1], 1);
@@ -237,12 +240,12 @@ export class Curve {
 
 const SHAPES = ["M-6 0L0-6L6 0L0 6Z", "M-6 5L0-6L6 5Z", "M-5-5H5V5H-5Z"];
 
-const markOf = (i) => drawing("path", { class: "ring", d: SHAPES[i % SHAPES.length] });
+const ringOf = (i) => drawing("path", { class: "ring", d: SHAPES[i % SHAPES.length] });
 
 const small = (child) =>
   drawing("svg", { class: "key", viewBox: "-9 -9 18 18", "aria-hidden": "true" }, child);
 
 /** A marker's shape beside its name. */
-export const legendMark = (i) => small(markOf(i));
+export const legendMark = (i) => small(ringOf(i));
 
 const legendSign = (kind) => small(drawing("circle", { class: kind, r: 6 }));

@@ -1,15 +1,13 @@
 /** The page: one goal or two beside each other, the points kept, and the state in the address. */
 
 import { load } from "../board.js";
-import { Looks, decodeState, encodeState, keep } from "../state.js";
-import { goalText } from "../take.js";
+import { FIVE, Looks, decodeState, encodeState, keep } from "../state.js";
 import { element, put } from "./elements.js";
 import { countOf } from "./figures.js";
 import { Frames } from "./frames.js";
 import { Shortlist } from "./shortlist.js";
 import { Side, askedAtFirst } from "./side.js";
 
-const MOST_KEPT = 5;
 
 class Page {
   constructor(data, root) {
@@ -32,9 +30,10 @@ class Page {
   restore() {
     const { data } = this;
     const found = location.hash.length > 1 ? decodeState(location.hash, data) : null;
-    const { second = null, kept = [], looks = 0, ...first } = found ?? askedAtFirst(data.programs[0], 0);
+    const { second = null, kept = [], looks = [], ...first } = found ?? askedAtFirst(data.programs[0], 0);
     this.kept = kept;
-    this.looks.count = Math.max(this.looks.count, looks);
+    // Going back does not undo a look.
+    this.looks = new Looks([...new Set([...this.looks.seen, ...looks])]);
     this.seat([first, ...(second ? [second] : [])]);
     this.silent = true;
     this.frames.ask();
@@ -94,7 +93,7 @@ class Page {
 
   rest() {
     const two = this.sides.length === 2;
-    this.sides.forEach((side, i) => side.rest(this.kept.length, this.kept.length >= MOST_KEPT, two, i === 1));
+    this.sides.forEach((side, i) => side.rest(this.kept.length, this.kept.length >= FIVE, two, i === 1));
     this.shortlist.update(this.kept, this.looks.count);
     const words = this.sides.map((side) => side.inWords()).join(" ");
     if (!this.silent) put(this.live, words);
@@ -105,16 +104,16 @@ class Page {
   /** Writes the state into the address; with `replaced` no step to go back to is made. */
   address(replaced) {
     const [first, second] = this.sides.map(({ asked }) => asked);
-    const state = { ...first, second: second ?? null, kept: this.kept, looks: this.looks.count };
-    const fragment = encodeState(state);
+    const state = { ...first, second: second ?? null, kept: this.kept, looks: this.looks.seen };
+    const fragment = encodeState(state, this.data);
     if (fragment === location.hash) return;
     history[replaced ? "replaceState" : "pushState"](null, "", fragment);
   }
 
   keepPoint(side) {
     this.frames.settle();
-    const { asked, where, board } = side;
-    const point = { ...asked, where, goal: goalText(board, asked.levels), looked: false };
+    const { asked, where } = side;
+    const point = { ...asked, where, looked: false };
     this.keepAll(keep(this.kept, point));
   }
 

@@ -34,6 +34,9 @@ export const reachedInWords = ({ words, unit }, { value, low, high }) => {
   return `${asSentence(words)} is ${inUnit(value, unit)}${limits}`;
 };
 
+/** The rule as a sentence; of several lines each begins with the name of its group. */
+export const ruleInWords = (rule) => (rule.includes("\n") ? rule : `${asSentence(rule)}.`);
+
 /** The box. */
 export class Outcome {
   /**
@@ -82,7 +85,7 @@ export class Outcome {
     setOn(this.node, "class", `box ${tone}`);
     toneOn(this.sign, tone);
     put(this.word, word);
-    put(this.rule, `${asSentence(point.rule)}.`);
+    put(this.rule, ruleInWords(point.rule));
     put(this.reached, `${reachedInWords(this.board.objective, point.objective)}.`);
     const impossible = choice !== null && !choice.feasible;
     showIf(this.nearest, impossible);
@@ -119,8 +122,13 @@ export const loosened = ({ relation, step, range }, value) => {
 
 const gapInWords = (choice, unit) => {
   if (choice === null) return "This point was chosen by hand; the bounds follow it.";
-  if (choice.lattice) return "The exact rule by groups for the nearest bounds that were solved.";
-  if (!(choice.gap > 0)) return "Of all cut-offs that are allowed none reaches more.";
+  const more = choice.gap > 1e-9;
   const gap = unit === "share" ? `${(100 * choice.gap).toPrecision(2)} points` : inUnit(choice.gap, unit);
+  if (choice.lattice) {
+    const known = choice.gap === null ? "" : more ? `; no rule by group gains more than ${gap}` : "; no rule by group reaches more";
+    return `Of the rules by group that were solved the best that meets these bounds${known}.`;
+  }
+  if (choice.gap === null) return "Of all cut-offs that are shown to meet the bounds none here reaches more.";
+  if (!more) return "Of all cut-offs that are allowed none reaches more.";
   return `Neighbouring scores were joined: a cut-off between two of those shown could gain ${gap} at most.`;
 };

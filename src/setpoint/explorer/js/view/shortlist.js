@@ -3,6 +3,7 @@
  * out. Who looks at these rows, and chooses once more, has chosen by them too: looks are counted.
  */
 
+import { goalText } from "../take.js";
 import { element, put, showIf } from "./elements.js";
 import { asSentence, inUnit, ordinal, people } from "./figures.js";
 
@@ -60,13 +61,13 @@ export class Shortlist {
     const check = !this.data.check
       ? "-"
       : point.looked
-        ? reachedList(board, board.checkAt(point.where), point.levels, true)
+        ? checked(board, point)
         : button("Check on held-out rows", this.calls.check);
     return element(
       "tr",
       {},
       element("th", { scope: "row" }, String(i + 1)),
-      element("td", {}, element("code", {}, point.goal), element("small", {}, state.rule)),
+      element("td", {}, element("code", {}, goalText(board, point.levels)), element("small", {}, state.rule)),
       element("td", {}, reachedList(board, state, point.levels, false)),
       element("td", {}, people(state.per.tp + state.per.fp)),
       element("td", {}, check),
@@ -74,6 +75,12 @@ export class Shortlist {
     );
   }
 }
+
+/** What a point reaches on rows held out; or why that cannot be counted. */
+const checked = (board, point) => {
+  const found = board.checkAt(point.where);
+  return found.why ?? reachedList(board, found, point.levels, true);
+};
 
 /** Objective and constraints of a point, a line each, with what is not met; `limited` or not. */
 const reachedList = (board, state, levels, limited) => {

@@ -7,7 +7,7 @@ import { Curve } from "./curve.js";
 import { element, put, showIf } from "./elements.js";
 import { asSentence, inUnit, people } from "./figures.js";
 import { Groups } from "./groups.js";
-import { Outcome, reachedInWords, standing } from "./outcome.js";
+import { Outcome, reachedInWords, ruleInWords, standing } from "./outcome.js";
 import { Parts } from "./parts.js";
 import { Pieces } from "./pieces.js";
 import { Texts } from "./texts.js";
@@ -42,7 +42,7 @@ export class Side {
     const markers = data.markers.map(({ name, words, on }) => ({ name, words, state: on[this.asked.program] }));
     this.bounds = new Bounds(
       board,
-      { why: program.sure ? program.sure.why : "This goal has no limits that hold for all cut-offs at once.", byGroup: Boolean(program.solved) },
+      { why: program.sure ? program.sure.why : "This goal has no limits that hold for all cut-offs at once.", byGroup: board.lattice.length > 0 },
       {
         level: (i, x) => this.ask({ levels: this.asked.levels.with(i, x), where: null }),
         sure: (sure) => this.ask({ sure, where: null }),
@@ -98,7 +98,8 @@ export class Side {
     const { board, asked } = this;
     const { levels, sure } = asked;
     this.choice = asked.where === null ? board.choose(levels, sure, asked.byGroup) : null;
-    this.where = asked.where ?? this.choice.cuts ?? this.choice.cut;
+    // Where no rule by group is solved, the nearest is one for all.
+    this.where = asked.where ?? this.choice.cuts ?? this.choice.cut ?? board.choose(levels).cut;
     this.point = board.at(this.where);
   }
 
@@ -108,7 +109,7 @@ export class Side {
     const { levels, sure } = asked;
     this.other = other;
     const rival = other === null ? null : board.at(other);
-    const most = board.constraints.map((_, i) => board.most(i, levels, sure));
+    const most = board.constraints.map((_, i) => board.most(i, levels, sure, asked.byGroup));
     const met = board.met(point, levels);
     const allowed = board.allowed(levels, sure);
     const certain = sure !== null && Boolean(allowed[this.where]);
@@ -118,7 +119,7 @@ export class Side {
     this.pieces.update(point.per);
     put(this.money, this.moneyInWords());
     this.parts.update(point, levels, met, certain);
-    this.curve.update(point, levels, allowed, rival);
+    this.curve.update(point, levels, allowed, rival, Array.isArray(this.where));
     this.against.update(point, rival);
     this.groups.update(board.groupsAt(this.where));
   }
@@ -136,7 +137,7 @@ export class Side {
   /** The point in a sentence, to be read out. */
   inWords() {
     const { objective } = this.board;
-    return `${this.stands[1]}. ${reachedInWords(objective, this.point.objective)}. ${asSentence(this.point.rule)}.`;
+    return `${this.stands[1]}. ${reachedInWords(objective, this.point.objective)}. ${ruleInWords(this.point.rule)}`;
   }
 
   moneyInWords() {

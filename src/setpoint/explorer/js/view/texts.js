@@ -2,7 +2,7 @@
 
 import { element, put, putExact, showIf } from "./elements.js";
 
-const KINDS = [
+const TEXT_KINDS = [
   ["goal", "The goal"],
   ["python", "In Python"],
   ["shell", "At a shell"],
@@ -51,7 +51,7 @@ class Copied {
 export class Texts {
   /** @param {() => void} settle brings the texts up to date before one is copied */
   constructor(settle) {
-    this.all = KINDS.map(([key, words]) => [key, new Copied(words, settle)]);
+    this.all = TEXT_KINDS.map(([key, words]) => [key, new Copied(words, settle)]);
     this.node = element(
       "section",
       { class: "taken" },
