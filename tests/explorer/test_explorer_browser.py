@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from browser import MEASURE, Tab, in_a_browser
-from setpoint import explore, solve
+from setpoint import Goal, explore, solve
 
 pytestmark = in_a_browser
 
@@ -58,17 +58,9 @@ def rows(n=3000, seed=0):
 def page(goal, **more):
     scores, y, sex, region = rows()
     baseline = np.where(scores >= 0.7, "yes", "no")
+    groups = {"sensitive_features": {"sex": sex}} if "sex" in goal else {}
     return explore(
-        goal,
-        scores,
-        y,
-        pos_label="yes",
-        baseline=baseline,
-        by={"region": region},
-        check=0.3,
-        sensitive_features={"sex": sex} if "sex" in goal else None,
-        decide_on=None,
-        **more,
+        goal, scores, y, pos_label="yes", baseline=baseline, by={"region": region}, **groups, **more
     )
 
 
@@ -78,8 +70,8 @@ def addresses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     made = {
         "plain": page(GOAL),
-        "fair": page(FAIR, other_goal="maximize f1"),
-        "priced": page(PRICED),
+        "fair": page(FAIR, other_goal="maximize f1", check=0.3),
+        "priced": page(PRICED, check=0.3),
         "infeasible": page("maximize recall subject to precision >= 0.99 and recall >= 0.9"),
         "unbounded": page("maximize f1"),
     }
@@ -112,10 +104,6 @@ def opened(tab, addresses):
 
     yield go
     assert tab.console == []
-
-
-def chosen_on(explorer_rows=0.3):
-    """The rows that choosing happens on, as the page says how many they are."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -152,3 +140,172 @@ OVERLAPPING = """
   return bad.map(([name]) => name);
 })()
 """
+
+
+def test_a_bound_that_is_dragged_moves_all_numbers_as_python_has_them(opened):
+    tab = opened("plain")
+    before = tab.do("view()")
+    x, y = tab.do(
+        "(() => { const b = one('.bound input').getBoundingClientRect();"
+        "return [b.left + 9 + (b.width - 18) * 0.6, b.top + b.height / 2]; })()"
+    )
+    tab.drag((x, y), (x + 40, y))
+    tab.do("pause()")
+    after = tab.do("view()")
+    assert after["bounds"][0] > before["bounds"][0] + 10
+    assert after["bounds"][1] == before["bounds"][1]
+    for found in (before, after):
+        agrees_with_python(found)
+    assert len(after["people"]) > 20 < len(after["rule"])
+
+
+def agrees_with_python(found):
+    """The rule and the counts of a page are those that the solver finds for the page's goal."""
+    scores, y, _, _ = rows()
+    precision, share = (x / 100 for x in found["bounds"])
+    goal = f"maximize recall subject to precision >= {precision!r} and predicted_rate <= {share!r}"
+    assert found["goal"] == str(Goal.parse(found["goal"])) == str(Goal.parse(goal))
+    solved = solve(goal, scores, y, pos_label="yes")
+    accepted = np.asarray(solved.rule.predict(scores)) == 1
+    threshold = float(found["rule"].split()[-1].rstrip("."))
+    np.testing.assert_array_equal(accepted, scores >= threshold)
+    right = y == "yes"
+    n = [(accepted & right).sum(), (accepted & ~right).sum(), (~accepted & right).sum()]
+    per = [f"{round(1000 * x / len(y)):,}" for x in n]
+    assert found["counts"][:3] == per
+    assert found["values"][0].startswith(f"{100 * n[0] / (n[0] + n[2]):.1f}")
+    assert found["dot"] == round(1000 * accepted.mean())
+
+
+def test_the_point_can_be_dragged_and_the_bounds_follow(opened):
+    tab = opened("plain")
+    start = tab.do("view()")
+    x, y, width = tab.do(
+        "(() => { one('.handle').scrollIntoView({block: 'center'});"
+        "const b = one('.handle .dot').getBoundingClientRect();"
+        "return [b.left + b.width / 2, b.top + b.height / 2, one('svg.curve').clientWidth]; })()"
+    )
+    tab.drag((x, y), (x - width / 4, y))
+    tab.do("pause()")
+    found = tab.do("view()")
+    assert found["dot"] < start["dot"] - 20
+    assert found["bounds"][0] > start["bounds"][0]
+    assert "not met" not in " ".join(found["verdicts"]).lower()
+    tab.press("ArrowRight")
+    tab.do("pause()")
+    assert found["dot"] < tab.do("view()")["dot"] <= found["dot"] + 2
+    tab.press("Home")
+    tab.do("pause()")
+    assert tab.do("view()")["counts"][0] == "0"
+
+
+def test_a_link_shows_the_same_view_and_back_goes_back(opened):
+    tab = opened("fair")
+    first = tab.do("view()")
+    tab.do("one('.by-group input').click(); pause()")
+    tab.do("give(all('.bound input[type=range]')[0], 70); pause()")
+    tab.do("button('Keep this point').click(); button('Put a second goal beside').click(); pause()")
+    tab.do("give(all('.side')[0].querySelector('.sure select'), '0.9'); pause()")
+    there = tab.do("view()")
+    assert there["hash"] != first["hash"]
+    assert there["kept"] == 1
+    assert there["bounds"][0] == 70
+    again = opened("fair", there["hash"]).do("view()")
+    assert again == there
+    assert tab.do("all('.side').length") == 2
+    tab.do("give(all('.bound input[type=range]')[0], 50); pause()")
+    assert tab.do("view()")["bounds"][0] == 50
+    tab.do("history.back(); pause()")
+    assert tab.do("view()") == there
+
+
+def test_five_points_are_kept_and_looks_at_rows_held_out_are_counted(opened):
+    tab = opened("fair")
+    for level in (60, 62, 64, 66, 68, 70):
+        tab.do(f"give(all('.bound input[type=range]')[0], {level}); pause()")
+        tab.do("button('Keep this point')?.click(); pause()")
+    found = tab.do("view()")
+    assert found["kept"] == 5
+    assert tab.do("button('Five points are kept').disabled")
+    assert found["looks"].startswith("Nobody has looked")
+    tab.do("button('Check on held-out rows').click(); pause()")
+    assert tab.do("view()")["looks"].startswith("First look")
+    tab.do("button('Check on held-out rows').click(); pause()")
+    looks = tab.do("view()")["looks"]
+    assert looks.startswith("Second look")
+    assert "no longer untouched" in looks
+    tab.do("button('Remove').click(); pause()")
+    assert tab.do("view()")["kept"] == 4
+    assert tab.do("view()")["looks"] == looks
+
+
+def test_where_nothing_is_allowed_bounds_that_are_can_be_asked_for(opened):
+    tab = opened("infeasible")
+    assert tab.do("view()")["word"] == "No cut-off does that"
+    offers = tab.do("all('.nearest button').map((b) => plain(b.textContent))")
+    assert len(offers) == 2
+    assert all(x.startswith("Ask for at least") for x in offers)
+    tab.do("one('.nearest button').click(); pause()")
+    found = tab.do("view()")
+    assert found["word"] == "Met on these rows"
+    assert offers[0] == f"Ask for at least {found['bounds'][0]:g} %"
+
+
+def test_keys_alone_reach_every_control_and_show_where_they_are(opened):
+    tab = opened("fair")
+    tab.do("button('Keep this point').click(); pause()")
+    wanted = tab.do(
+        "all('button, input:not([type=radio]), select, [role=slider], pre')"
+        ".filter((x) => !x.disabled && x.checkVisibility()).length"
+    )
+    tab.do("window.reached = new Set(); window.dull = []; document.activeElement.blur()")
+    for _ in range(wanted + 20):
+        tab.press("Tab")
+        tab.do(SEEN)
+    assert tab.do("reached.size") == wanted
+    assert tab.do("dull") == []
+
+
+SEEN = """
+(() => {
+  const x = document.activeElement;
+  if (x === document.body) return;
+  const shown = x.matches(".handle") ? one(".touch", x) : x.matches("[type=radio]") ? x.nextSibling : x;
+  const style = getComputedStyle(shown);
+  const ring = style.outlineStyle !== "none" || (x.matches(".handle") && style.stroke !== "none");
+  if (!ring) dull.push(x.outerHTML.slice(0, 80));
+  if (x.matches("button, input:not([type=radio]), select, [role=slider], pre")) reached.add(x);
+})()
+"""
+
+
+def test_the_sentence_that_is_read_out_waits_until_the_drag_rests(opened):
+    tab = opened("plain")
+    spoken = "one('[aria-live]').textContent"
+    assert tab.do(spoken) == ""
+    tab.do("give(one('.bound input'), 65); new Promise(requestAnimationFrame)")
+    assert tab.do(spoken) == ""
+    tab.do("pause()")
+    assert "Met on these rows. Recall is" in tab.do(spoken).replace("\u00a0", " ")
+
+
+def test_a_text_is_copied_or_selected_where_the_clipboard_is_closed(opened):
+    tab = opened("plain")
+    tab.do("navigator.clipboard.writeText = () => Promise.reject(new Error('closed'))")
+    tab.do("button('Copy').click(); pause(50)")
+    assert tab.do("getSelection().toString()") == tab.do("view()")["goal"]
+    assert tab.do("said('.copied .said')").startswith("Selected")
+
+
+def test_a_price_is_summed_up_for_a_thousand_rows(opened):
+    tab = opened("priced")
+    assert "for 1,000 rows" in tab.do("said('.money')")
+    assert "accepting nobody" in tab.do("said('.money')")
+
+
+def test_print_has_the_state_without_controls(opened):
+    tab = opened("plain")
+    tab.prefer("light", media="print")
+    assert not tab.do("all('button, input').some((x) => x.checkVisibility())")
+    assert tab.do("one('.parts').checkVisibility()")
+    assert tab.printed().startswith(b"%PDF")

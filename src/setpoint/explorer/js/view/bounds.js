@@ -66,8 +66,9 @@ class BoundControl {
    * @param {number} level the bound
    * @param {number} value the left side at the chosen point
    * @param {number|null} most what the left side reaches at best, with the other bounds kept
+   * @param {number|null} sure how sure that must be
    */
-  update(level, value, most) {
+  update(level, value, most, sure) {
     const { unit, relation, range } = this.constraint;
     const up = relation === ">=";
     this.level = level;
@@ -85,7 +86,7 @@ class BoundControl {
       this.hint,
       most === null
         ? `Reached: ${inUnit(value, unit)}. The other bounds cannot be kept.`
-        : `Reached: ${inUnit(value, unit)}. The ${word} that the other bounds leave: ${inUnit(most, unit)}.`,
+        : `Reached: ${inUnit(value, unit)}. The ${word} that ${sure ? "can be shown" : "the other bounds leave"}: ${inUnit(most, unit)}.`,
     );
   }
 
@@ -141,7 +142,7 @@ export class Bounds {
   /** @param {{levels, sure, byGroup}} asked @param {object} point @param {object[]} most */
   update(asked, point, most) {
     this.controls.forEach((control, i) => {
-      if (control) control.update(asked.levels[i], point.constraints[i].value, most[i].value);
+      if (control) control.update(asked.levels[i], point.constraints[i].value, most[i].value, asked.sure);
     });
     const sure = asked.sure === null ? "" : String(asked.sure);
     if (this.sure.value !== sure) this.sure.value = sure;

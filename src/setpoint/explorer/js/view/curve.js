@@ -188,9 +188,10 @@ export class Curve {
    * @param {number[]} levels the bounds
    * @param {Uint8Array} allowed of each cut-off whether it is allowed
    * @param {object|null} rival the state of the other goal beside this one
-   * @param {boolean} byGroup whether the point is a cut-off for each group
+   * @param {{byGroup: boolean, sure: number|null}} how whether the point is a cut-off for each
+   *     group, and how sure the bounds must be
    */
-  update(state, levels, allowed, rival, byGroup) {
+  update(state, levels, allowed, rival, { byGroup, sure }) {
     Object.assign(this, { state, levels });
     if (this.width === 0) return;
     const picture = this.pictures[this.shown];
@@ -201,7 +202,7 @@ export class Curve {
     this.place(this.other, rival === null ? [NaN, NaN] : picture.of(rival));
     this.bound(this.limits[0], picture.bounds[0], 0);
     this.bound(this.limits[1], picture.bounds[1], 1);
-    setOn(this.shade, "d", this.shading(picture.x, allowed));
+    setOn(this.shade, "d", this.shading(picture.x, allowed, sure === null ? null : this.board.program.sure.places));
     const accepted = Math.round(this.page.per * this.share());
     setOn(this.dot, "aria-valuenow", accepted);
     setOn(this.dot, "aria-valuetext", `${accepted}; ${state.rule}`);
@@ -227,9 +228,9 @@ export class Curve {
     ["x1", "y1", "x2", "y2"].forEach((name, k) => setOn(node, name, ends[k]));
   }
 
-  shading(x, allowed) {
+  shading(x, allowed, places) {
     const foot = ROOM.top + this.up;
-    return stretches(x, allowed, 1 / this.across)
+    return stretches(x, allowed, 1 / this.across, places)
       .map(([from, to]) => {
         const left = this.x(from) - 0.5;
         return `M${left.toFixed(1)} ${foot}V${ROOM.top}H${(this.x(to) + 0.5).toFixed(1)}V${foot}Z`;

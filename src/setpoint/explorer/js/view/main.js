@@ -103,6 +103,8 @@ class Page {
 
   /** Writes the state into the address; with `replaced` no step to go back to is made. */
   address(replaced) {
+    // In a notebook's frame the page has no address of its own.
+    if (location.protocol === "about:") return;
     const [first, second] = this.sides.map(({ asked }) => asked);
     const state = { ...first, second: second ?? null, kept: this.kept, looks: this.looks.seen };
     const fragment = encodeState(state, this.data);

@@ -57,11 +57,12 @@ export class Outcome {
       way.node = element("li", {}, way.text, way.button);
       return way;
     });
+    this.below = element("p", { class: "hint" });
     this.nearest = element(
       "div",
       { class: "nearest" },
       element("ul", { class: "advice" }, ...this.ways.map(({ node }) => node)),
-      element("p", { class: "hint" }, "Below is the cut-off that comes nearest."),
+      this.below,
     );
     this.node = element(
       "section",
@@ -80,8 +81,9 @@ export class Outcome {
    * @param {object} point
    * @param {object|null} choice how it was chosen; null where it was chosen by hand
    * @param {object[]} most what each constraint reaches with the others kept
+   * @param {number|null} sure how sure that must be
    */
-  update([tone, word], point, choice, most) {
+  update([tone, word], point, choice, most, sure) {
     setOn(this.node, "class", `box ${tone}`);
     toneOn(this.sign, tone);
     put(this.word, word);
@@ -89,12 +91,18 @@ export class Outcome {
     put(this.reached, `${reachedInWords(this.board.objective, point.objective)}.`);
     const impossible = choice !== null && !choice.feasible;
     showIf(this.nearest, impossible);
-    if (impossible) this.offer(most);
+    if (impossible) this.offer(most, sure);
     put(this.means, impossible ? "" : MEANS[tone] ?? "");
     put(this.gap, impossible ? "" : gapInWords(choice, this.board.objective.unit));
   }
 
-  offer(most) {
+  offer(most, sure) {
+    put(
+      this.below,
+      sure === null
+        ? "Below is the cut-off that comes nearest."
+        : "Below is what these rows alone would choose; on new rows the bounds are not shown.",
+    );
     this.ways.forEach((way, i) => {
       const constraint = this.board.constraints[i];
       const { value } = most[i];
@@ -104,7 +112,8 @@ export class Outcome {
       const { relation, unit, words } = constraint;
       way.level = loosened(constraint, value);
       const end = relation === ">=" ? "most" : "least";
-      put(way.text, `${asSentence(words)}: ${inUnit(value, unit)} is the ${end} that the other bounds leave.`);
+      const shown = sure === null ? "" : `, shown at ${boundInUnit(sure, "share")}`;
+      put(way.text, `${asSentence(words)}: ${inUnit(value, unit)} is the ${end} that the other bounds leave${shown}.`);
       put(way.button, `Ask for ${askedFor(relation, way.level, unit)}`);
     });
   }

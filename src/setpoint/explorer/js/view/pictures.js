@@ -101,20 +101,24 @@ export const nearestAlong = (x, wanted) => {
 
 /**
  * The stretches along the horizontal axis where a cut-off is allowed, as pairs of places; those
- * closer to one another than a pixel are one.
+ * closer to one another than a pixel are one. With `places` only these cut-offs are considered.
  */
-export const stretches = (x, allowed, pixel) => {
+export const stretches = (x, allowed, pixel, places = null) => {
   const found = [];
-  let start = null;
-  let end = null;
-  for (let i = 0; i < allowed.length; i += 1) {
-    if (!allowed[i]) continue;
-    if (start !== null && x[i] - end <= pixel) end = x[i];
-    else if (start !== null && allowed[i - 1]) end = x[i];
+  const count = places === null ? allowed.length : places.length;
+  let [start, end, joined] = [null, null, false];
+  for (let k = 0; k < count; k += 1) {
+    const i = places === null ? k : places[k];
+    if (!allowed[i]) {
+      joined = false;
+      continue;
+    }
+    if (start !== null && (joined || x[i] - end <= pixel)) end = x[i];
     else {
       if (start !== null) found.push([start, end]);
       [start, end] = [x[i], x[i]];
     }
+    joined = true;
   }
   if (start !== null) found.push([start, end]);
   return found;

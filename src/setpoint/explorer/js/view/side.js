@@ -98,8 +98,11 @@ export class Side {
     const { board, asked } = this;
     const { levels, sure } = asked;
     this.choice = asked.where === null ? board.choose(levels, sure, asked.byGroup) : null;
-    // Where no rule by group is solved, the nearest is one for all.
-    this.where = asked.where ?? this.choice.cuts ?? this.choice.cut ?? board.choose(levels).cut;
+    this.where = asked.where ?? this.choice.cuts ?? this.choice.cut;
+    // Where no rule by group is solved, or none is sure, these rows alone choose a cut-off for all.
+    if (this.where === null || (sure !== null && this.choice && !this.choice.feasible)) {
+      this.where = board.choose(levels).cut;
+    }
     this.point = board.at(this.where);
   }
 
@@ -115,11 +118,11 @@ export class Side {
     const certain = sure !== null && Boolean(allowed[this.where]);
     this.stands = standing(asked, met, certain, this.choice === null || this.choice.feasible);
     this.bounds.update(asked, point, most);
-    this.outcome.update(this.stands, point, this.choice, most);
+    this.outcome.update(this.stands, point, this.choice, most, sure);
     this.pieces.update(point.per);
     put(this.money, this.moneyInWords());
     this.parts.update(point, levels, met, certain);
-    this.curve.update(point, levels, allowed, rival, Array.isArray(this.where));
+    this.curve.update(point, levels, allowed, rival, { byGroup: Array.isArray(this.where), sure });
     this.against.update(point, rival);
     this.groups.update(board.groupsAt(this.where));
   }
