@@ -27,6 +27,7 @@ def page_of(payload: dict[str, Any]) -> str:
             "script": bundled(),
             "payload": in_script(payload),
         },
+        _read("page.css"),
     )
 
 
@@ -42,8 +43,15 @@ def in_script(payload: dict[str, Any]) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def template_of(name: str, values: dict[str, Any]) -> str:
-    """A template of this folder with its values; `style`, `script`, `payload` are not escaped.
+def template_of(name: str, values: dict[str, Any], style: str) -> str:
+    """A template of this folder with its values.
+
+    Parameters
+    ----------
+    name : str
+    values : dict
+        Texts are escaped, but for `script` and `payload`, and what passes the filter `drawn`.
+    style : str
 
     Raises
     ------
@@ -60,9 +68,10 @@ def template_of(name: str, values: dict[str, Any]) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    raw = {k: Markup(v) for k, v in values.items() if k in ("script", "payload", "figures")}
+    environment.filters["drawn"] = Markup
+    raw = {k: Markup(v) for k, v in values.items() if k in ("script", "payload")}
     text = environment.from_string(_read(name)).render(
-        **{**values, **raw, "style": Markup(_read("page.css"))}
+        **{**values, **raw, "style": Markup(style)}
     )
     return f"{text.rstrip()}\n"
 
