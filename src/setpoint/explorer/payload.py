@@ -129,7 +129,7 @@ def payload_of(
         "strata": [
             {
                 "key": {c: str(v) for c, v in s.key},
-                "plain": s.measure is None,
+                "plain": s.measure is None and s.dataset is None,
                 "segment": int(evidence.codebook.stratum_segment[i]),
             }
             for i, s in enumerate(evidence.strata)
