@@ -2,7 +2,7 @@
  * Changes are drawn once a frame, however many events a drag sends; what is slow, or would
  * disturb, waits until nothing has changed for a moment.
  */
-const PAUSE = 300;
+const PAUSE = 200;
 
 export class Frames {
   /**

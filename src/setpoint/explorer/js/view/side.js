@@ -131,6 +131,7 @@ export class Side {
   rest(kept, full, two, second) {
     this.texts.update(take(this.board, { levels: this.asked.levels, where: this.where }));
     this.keep.disabled = full;
+    put(this.keep, full ? "Five points are kept" : "Keep this point");
     put(this.count, kept ? `${kept} kept, below` : "");
     put(this.beside, two ? "Take the second goal away" : "Put a second goal beside");
     showIf(this.beside, !two || second);
