@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         weights_for_prior,
     )
     from setpoint.evidence import Confusion, Evidence
+    from setpoint.explorer import Explorer
     from setpoint.goals import (
         Goal,
         GoalError,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         PlugInClassifier,
         Solution,
         certify,
+        explore,
         frontier,
         solve,
     )
@@ -86,6 +88,7 @@ __all__ = [
     "Evidence",
     "ExactPenaltyClassifier",
     "ExpiredWarning",
+    "Explorer",
     "FewRowsWarning",
     "Frontier",
     "Goal",
@@ -120,6 +123,7 @@ __all__ = [
     "certify",
     "describe_model",
     "evaluate",
+    "explore",
     "frontier",
     "goal_scorer",
     "load_model",
@@ -164,6 +168,7 @@ _HOME = {
     "describe_model": "estimators",
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",
+    "explore": "plugin",
     "RowsNeeded": "estimators",
     "Alarm": "estimators",
     "Monitor": "estimators",
@@ -178,6 +183,7 @@ _HOME = {
     "save_model": "estimators",
     "weights_for_prior": "estimators",
     "ExpiredWarning": "online",
+    "Explorer": "explorer",
     "OnlineFClassifier": "online",
     "ExactPenaltyClassifier": "penalty",
     "MissingPairWarning": "plugin",

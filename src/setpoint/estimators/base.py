@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
@@ -20,10 +21,12 @@ from setpoint.deciding.opening import FitData, given_rows
 from setpoint.errors import InputError
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
+from setpoint.estimators.exploring import explored
 from setpoint.estimators.fingerprint import fingerprint
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
+from setpoint.explorer.interactive import Explorer
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names
@@ -221,6 +224,62 @@ class GoalClassifier(DecidesByRule):
         )
         against = against_deployed(goal, labels, table, decided[None])
         return with_deployed(report, against)
+
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        by: str | Sequence[str] | None = None,
+        goal: Goal | Expression | str | None = None,
+        other_goal: Goal | Expression | str | None = None,
+    ) -> Explorer:
+        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
+
+        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
+        the scores of then; X and y are rows for the check. Copies and model files do not
+        hold those rows: then X and y are the rows to choose on, and 30 % of them, drawn at random,
+        are held out for the check.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page; None: nowhere, and it is shown in a notebook.
+        X, y, sample_weight, sensitive_features, baseline
+            As in ``fit``.
+        by : str or sequence of str, optional
+            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
+            names are known.
+        goal : Goal, str or metric, optional
+            None: that of the fit.
+        other_goal : Goal, str or metric, optional
+            A second goal, beside the first.
+
+        Returns
+        -------
+        Explorer
+
+        Raises
+        ------
+        GoalError
+            A goal names what the rows do not have.
+        ValueError, TypeError
+            If an argument is wrong; the message names it.
+        """
+        check_is_fitted(self)
+        given = {
+            "sample_weight": sample_weight,
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+        }
+        page = explored(self, X, y, by, goal, other_goal, given)
+        if path is not None:
+            page.to_html(path)
+        return page
 
     @property
     def _fingerprint(self) -> str:

@@ -1,0 +1,88 @@
+"""The page of a goal's operating points, as a value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from setpoint.errors import InputTypeError
+from setpoint.explorer.fallback import fallback_page
+from setpoint.explorer.page import page_of
+from setpoint.inputs.files import atomic_write
+
+__all__ = ["Explorer"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explorer:
+    """A page on which the bounds of a goal are dragged.
+
+    :func:`setpoint.explore` and ``clf.explore`` make it.
+
+    Parameters
+    ----------
+    payload : dict
+        What the page computes from, as plain data: the tally of counts along the curve, the
+        formulas of the goal, limits, and rules by group. Of a goal without a curve it holds
+        "why", and what each bound costs.
+
+    Examples
+    --------
+    >>> from setpoint import explore
+    >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4, 0.2], [1, 0, 1, 0])
+    >>> page
+    Explorer('maximize recall subject to precision >= 0.6', 4 rows)
+    >>> page.payload["rows"]["distinct"]
+    4
+    """
+
+    payload: dict[str, Any]
+
+    def __repr__(self) -> str:
+        rows = self.payload["rows"]["n"]
+        return f"Explorer({self.payload['programs'][0]['goal']!r}, {rows:,} rows)"
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether there is a curve to drag along; else the page is without a script."""
+        return "why" not in self.payload
+
+    @property
+    def html(self) -> str:
+        """The page as text: one file, which asks for nothing from outside.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed; for a page without a curve matplotlib too.
+        """
+        return page_of(self.payload) if self.has_curve else fallback_page(self.payload)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; an old file stays until the new one is whole.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ImportError
+            As :attr:`html`.
+        OSError
+            If the file cannot be written.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputTypeError(f"`path` names a file, found {type(path).__name__}")
+        atomic_write(Path(path), self.html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame of its own."""
+        return (
+            '<iframe sandbox="allow-scripts" title="setpoint explorer" '
+            'style="width:100%;height:900px;border:0" '
+            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+        )
