@@ -55,8 +55,8 @@ def rows(n=3000, seed=0):
     return 1.0 / (1.0 + np.exp(-logit)), y, sex, region
 
 
-def page(goal, **more):
-    scores, y, sex, region = rows()
+def page(goal, n=3000, **more):
+    scores, y, sex, region = rows(n)
     baseline = np.where(scores >= 0.7, "yes", "no")
     columns = {"region": region} | ({"sex": sex} if "sex" in goal else {})
     return explore(
@@ -77,7 +77,7 @@ def addresses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     made = {
         "plain": page(GOAL),
-        "fair": page(FAIR, other_goal="maximize f1", check=0.3),
+        "fair": page(FAIR, 900, other_goal="maximize f1", check=0.3),
         "priced": page(PRICED, check=0.3),
         "infeasible": page("maximize recall subject to precision >= 0.99 and recall >= 0.9"),
         "unbounded": page("maximize f1"),

@@ -3,8 +3,12 @@
  * amounts, the rest in four decimals.
  */
 
-const grouped = (x, digits) =>
-  x.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const formats = [0, 1].map(
+  (digits) =>
+    new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+);
+
+const grouped = (x, digits) => formats[digits].format(x);
 
 /** At most so many significant digits, without zeros at the end. */
 export const significant = (x, digits) =>
