@@ -17,7 +17,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from browser import BROWSER, Tab  # noqa: E402
+from browser import BROWSER, Tab
 
 ROWS = 200_000
 GOAL = (
