@@ -135,7 +135,7 @@ const gapInWords = (choice, unit) => {
   const gap = unit === "share" ? `${(100 * choice.gap).toPrecision(2)} points` : inUnit(choice.gap, unit);
   if (choice.lattice) {
     const known = choice.gap === null ? "" : more ? `; no rule by group gains more than ${gap}` : "; no rule by group reaches more";
-    return `Of the rules by group that were solved the best that meets these bounds${known}.`;
+    return `Of the rules by group that were solved the best that meets these bounds${known}. What holds on new rows is shown for one cut-off for all.`;
   }
   if (choice.gap === null) return "Of all cut-offs that are shown to meet the bounds none here reaches more.";
   if (!more) return "Of all cut-offs that are allowed none reaches more.";
