@@ -32,12 +32,12 @@ def page_of(payload: dict[str, Any]) -> str:
 
 
 def in_script(payload: dict[str, Any]) -> str:
-    """JSON that a script element can hold whatever its texts say.
+    r"""JSON that a script element can hold whatever its texts say.
 
     Examples
     --------
     >>> print(in_script({"goal": "</script><!--"}))
-    {"goal":"\\u003c/script>\\u003c!--"}
+    {"goal":"\u003c/script>\u003c!--"}
     """
     text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
@@ -70,9 +70,7 @@ def template_of(name: str, values: dict[str, Any], style: str) -> str:
     )
     environment.filters["drawn"] = Markup
     raw = {k: Markup(v) for k, v in values.items() if k in ("script", "payload")}
-    text = environment.from_string(_read(name)).render(
-        **{**values, **raw, "style": Markup(style)}
-    )
+    text = environment.from_string(_read(name)).render(**{**values, **raw, "style": Markup(style)})
     return f"{text.rstrip()}\n"
 
 
