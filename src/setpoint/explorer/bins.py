@@ -69,9 +69,7 @@ def short_thresholds(curve: Curve, cuts: Codes) -> Floats:
         fine = left & (place >= -22) & (place <= 22)
         with np.errstate(all="ignore"):
             up = 10.0 ** np.abs(place).astype(float)
-            rounded = np.where(
-                place >= 0, np.rint(middle * up) / up, np.rint(middle / up) * up
-            )
+            rounded = np.where(place >= 0, np.rint(middle * up) / up, np.rint(middle / up) * up)
         good = fine & (lower < rounded) & (rounded <= upper)
         out[inside[good]] = rounded[good]
         left &= ~good
@@ -155,11 +153,13 @@ class Bins:
         index = slice(None) if among is None else np.flatnonzero(among)
         bin_of = self.of(rows.evidence.scores[index])
         true = rows.evidence.rows.true[index].astype(np.int64)
-        weight, out = rows.weight[index], []
+        weight = rows.weight[index]
+        out: list[Floats] = []
         for group in rows.groups:
             code = (group.codes[index] * 3 + true) * self.m + bin_of
             size = 3 * len(group.values)
-            out.append(np.bincount(code, weight, size * self.m).reshape(size, self.m))
+            sums: Floats = np.bincount(code, weight, size * self.m).astype(np.float64)
+            out.append(sums.reshape(size, self.m))
         return out
 
     def payload(self, columns: list[Floats], counts: Floats | None = None) -> dict[str, Any]:

@@ -94,17 +94,13 @@ def solved_lattice(
     return out
 
 
-def _lattice(
-    bound: BoundGoal, sides: Floats, asked: tuple[float, ...]
-) -> list[tuple[float, ...]]:
+def _lattice(bound: BoundGoal, sides: Floats, asked: tuple[float, ...]) -> list[tuple[float, ...]]:
     """The bounds to solve for, the most wanted first."""
     out = [asked]
-    movable = [
-        i for i, c in enumerate(bound.goal.constraints) if isinstance(c.rhs, Const)
-    ]
+    movable = [i for i, c in enumerate(bound.goal.constraints) if isinstance(c.rhs, Const)]
     for i in movable:
-        for level in _levels(sides[i], asked[i], _ALONG):
-            out.append((*asked[:i], level, *asked[i + 1 :]))
+        along = _levels(sides[i], asked[i], _ALONG)
+        out += [(*asked[:i], level, *asked[i + 1 :]) for level in along]
     if len(movable) > 1:
         count = _GRID.get(len(movable), 2)
         choices = [

@@ -166,7 +166,7 @@ def _cuts_accepting(rows: ScoredRows, accepted: Codes) -> Codes:
     """The cut-offs that accept at least so many rows, by the scores alone."""
     ranked = np.sort(rows.evidence.scores)[::-1]
     lowest = ranked[np.minimum(accepted, len(ranked)) - 1]
-    return np.searchsorted(-rows.curve.values, -lowest, side="right")
+    return np.asarray(np.searchsorted(-rows.curve.values, -lowest, side="right"))
 
 
 def _cut_of(curve: Curve) -> Any:

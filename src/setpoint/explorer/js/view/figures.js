@@ -10,9 +10,13 @@ const formats = [0, 1].map(
 
 const grouped = (x, digits) => formats[digits].format(x);
 
-/** At most so many significant digits, without zeros at the end. */
-export const significant = (x, digits) =>
-  Number.isFinite(x) ? String(Number(x.toPrecision(digits))) : String(x);
+/** At most so many significant digits, without zeros at the end; very small or large as 4e-05. */
+export const significant = (x, digits) => {
+  if (!Number.isFinite(x)) return String(x);
+  const [front, power] = x.toExponential(digits - 1).split("e");
+  if (Number(power) >= -4 && Number(power) < digits) return String(Number(x.toPrecision(digits)));
+  return `${Number(front)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+};
 
 /** A share in per cent with one digit; with more where it would read as nothing or all. */
 export const percent = (share) => {
