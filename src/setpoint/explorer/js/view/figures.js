@@ -38,6 +38,7 @@ const numberOf = (x) => {
   if (x === 0) return "0";
   if (Math.abs(x) < 5e-4) return significant(x, 3);
   if (Math.abs(x) < 1000) return x.toFixed(4);
+  if (Math.abs(x) >= 1e6) return grouped(x, 0);
   return Number(x.toPrecision(6)).toLocaleString("en-US", { maximumFractionDigits: 2 });
 };
 
