@@ -192,6 +192,9 @@ export class Curve {
    */
   update(state, levels, allowed, { byGroup, sure }) {
     Object.assign(this, { state, levels });
+    const accepted = Math.round(this.page.per * this.share());
+    setOn(this.dot, "aria-valuenow", accepted);
+    setOn(this.dot, "aria-valuetext", `${accepted}; ${state.rule}`);
     if (this.width === 0) return;
     const picture = this.pictures[this.shown];
     this.place(this.dot, picture.of(state));
@@ -200,9 +203,6 @@ export class Curve {
     this.bound(this.limits[0], picture.bounds[0], 0);
     this.bound(this.limits[1], picture.bounds[1], 1);
     setOn(this.shade, "d", this.shading(picture.x, allowed, sure === null ? null : this.board.program.sure.places));
-    const accepted = Math.round(this.page.per * this.share());
-    setOn(this.dot, "aria-valuenow", accepted);
-    setOn(this.dot, "aria-valuetext", `${accepted}; ${state.rule}`);
   }
 
   /** @param {object|null} rival the point of the other goal beside this one */

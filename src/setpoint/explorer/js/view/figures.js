@@ -48,6 +48,12 @@ export const inUnit = (x, unit) => {
   return unit === "share" ? percent(x) : unit === "amount" ? amountOf(x) : numberOf(x);
 };
 
+/** "60.1 % to 64.5 %"; "" where the limits are not known. */
+export const limitsInWords = ({ low, high }, unit) =>
+  low !== null && high !== null && Number.isFinite(low + high)
+    ? `${inUnit(low, unit)} to ${inUnit(high, unit)}`
+    : "";
+
 /** A bound as short as it was written. */
 export const boundInUnit = (x, unit) =>
   unit === "share" ? `${significant(100 * x, 6)} %` : significant(x, 6);
