@@ -63,7 +63,6 @@ def payload_of(
     warnings: Sequence[str] = (),
     by_group: bool = True,
     seconds: float = SECONDS,
-    most_bins: int = MOST_BINS,
 ) -> dict[str, Any]:
     """Everything that the page of one goal, or of two, computes from.
 
@@ -81,7 +80,6 @@ def payload_of(
         Whether rules by group are solved, where the rule may look at columns.
     seconds : float
         At most about so long for each goal's rules by group.
-    most_bins : int
     """
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
@@ -90,7 +88,7 @@ def payload_of(
     sure_at = _cuts_accepting(rows, accepted)
     own = {g.start for g in bound} | {m for m in map(_cut_of(curve), markers) if m is not None}
     room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
-    bins, written = _thinned(rows, {*own, *sure_at.tolist()}, most_bins, room)
+    bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
     programs, solved = [], []
     for goal in bound:
         part = goal.payload(bins, classes[1])
