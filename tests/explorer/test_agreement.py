@@ -1,15 +1,12 @@
 """The page computes what the library computes: on 500 random goals, to 1e-12."""
 
-import json
-import shutil
-import subprocess
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from explorer.drawn import case, moved
+from explorer.in_node import in_node, needs_node
 from setpoint import GoalError, explore, solve
 from setpoint.explorer import payload as assembling
 from setpoint.goals.expressions import Const
@@ -17,24 +14,8 @@ from setpoint.inputs.classes import classes_of, one_score
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.program.link import link
 
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
+pytestmark = needs_node
 GOALS = 500
-
-
-def in_node(script, given):
-    """What a script of this folder makes of JSON."""
-    path = Path(__file__).with_name(script)
-    done = subprocess.run(
-        [NODE, str(path)],
-        check=False,
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
 
 
 def exactly(goal, given, thresholds):

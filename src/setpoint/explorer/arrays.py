@@ -18,7 +18,7 @@ _KINDS: dict[str, np.dtype[Any]] = {
     "u16": np.dtype("<u2"),
     "i32": np.dtype("<i4"),
 }
-_LEVEL = 9
+_LEVEL = 6
 
 
 def packed(values: NDArray[Any]) -> dict[str, Any]:

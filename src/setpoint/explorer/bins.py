@@ -36,7 +36,7 @@ def chosen_cuts(m: int, most: int, always: Iterable[int] = ()) -> Codes:
     >>> chosen_cuts(4, 8).tolist()
     [0, 1, 2, 3, 4]
     >>> chosen_cuts(1000, 8, [500]).tolist()
-    [0, 1, 54, 152, 280, 430, 500, 601, 790, 1000]
+    [0, 1, 69, 193, 354, 500, 545, 761, 1000]
     """
     if m <= most:
         return np.arange(m + 1)
@@ -162,13 +162,18 @@ class Bins:
             out.append(sums.reshape(size, self.m))
         return out
 
-    def payload(self, columns: list[Floats], counts: Floats | None = None) -> dict[str, Any]:
+    def payload(self, columns: list[Floats]) -> dict[str, Any]:
         """What the page reads."""
-        increments = np.diff(self.counts, axis=1) if counts is None else counts
+        return {
+            "thresholds": packed(self.thresholds),
+            "open": packed(self.is_open) if self.is_open.any() else None,
+            **self.tally(np.diff(self.counts, axis=1), columns),
+        }
+
+    def tally(self, counts: Floats, columns: list[Floats]) -> dict[str, Any]:
+        """What is counted in the bins: of other rows nothing else is written."""
         return {
             "m": self.m,
-            "thresholds": packed(self.thresholds),
-            "counts": packed(increments),
-            "open": packed(self.is_open) if self.is_open.any() else None,
+            "counts": packed(counts),
             "columns": [packed(c) for c in columns],
         }
