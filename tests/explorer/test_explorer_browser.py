@@ -22,7 +22,11 @@ const one = (what, from = document) => from.querySelector(what);
 const button = (words) => all("button").find((b) => b.textContent.includes(words));
 const plain = (text) => text.replaceAll("\\u00a0", " ");
 const said = (what) => plain(one(what)?.textContent ?? "");
-const pause = (ms = 260) => new Promise((done) => setTimeout(done, ms));
+const pause = async (ms = 240) => {
+  await new Promise(requestAnimationFrame);
+  await new Promise((done) => setTimeout(done, ms));
+  await new Promise(requestAnimationFrame);
+};
 const give = (control, value) => {
   control.value = value;
   control.dispatchEvent(new Event("input", {bubbles: true}));
@@ -55,8 +59,8 @@ def rows(n=3000, seed=0):
     return 1.0 / (1.0 + np.exp(-logit)), y, sex, region
 
 
-def page(goal, **more):
-    scores, y, sex, region = rows()
+def page(goal, n=3000, **more):
+    scores, y, sex, region = rows(n)
     baseline = np.where(scores >= 0.7, "yes", "no")
     columns = {"region": region} | ({"sex": sex} if "sex" in goal else {})
     return explore(
@@ -77,7 +81,7 @@ def addresses(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     made = {
         "plain": page(GOAL),
-        "fair": page(FAIR, other_goal="maximize f1", check=0.3),
+        "fair": page(FAIR, 900, other_goal="maximize f1", check=0.3),
         "priced": page(PRICED, check=0.3),
         "infeasible": page("maximize recall subject to precision >= 0.99 and recall >= 0.9"),
         "unbounded": page("maximize f1"),
@@ -228,6 +232,7 @@ def test_a_link_shows_the_same_view_and_back_goes_back(opened):
 
 def test_five_points_are_kept_and_looks_at_rows_held_out_are_counted(opened):
     tab = opened("fair")
+    tab.do("one('.by-group input').click(); pause()")
     for level in (60, 62, 64, 66, 68, 70):
         tab.do(f"give(all('.bound input[type=range]')[0], {level}); pause()")
         tab.do("button('Keep this point')?.click(); pause()")
@@ -237,6 +242,8 @@ def test_five_points_are_kept_and_looks_at_rows_held_out_are_counted(opened):
     assert found["looks"].startswith("Nobody has looked")
     tab.do("button('Check on held-out rows').click(); pause()")
     assert tab.do("view()")["looks"].startswith("First look")
+    verdicts = ("shown", "too close to call", "shown to fail")
+    assert tab.do("said('.shortlist td:nth-of-type(4) li:last-child')").split(": ")[1] in verdicts
     tab.do("button('Check on held-out rows').click(); pause()")
     looks = tab.do("view()")["looks"]
     assert looks.startswith("Second look")

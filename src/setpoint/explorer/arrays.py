@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 __all__ = ["packed", "plain", "unpacked"]
 
-_KINDS = {
+_KINDS: dict[str, np.dtype[Any]] = {
     "f64": np.dtype("<f8"),
     "u8": np.dtype("u1"),
     "u16": np.dtype("<u2"),
     "i32": np.dtype("<i4"),
 }
-_LEVEL = 9
+_LEVEL = 6
 
 
 def packed(values: NDArray[Any]) -> dict[str, Any]:
@@ -45,7 +45,8 @@ def packed(values: NDArray[Any]) -> dict[str, Any]:
 def unpacked(text: dict[str, Any]) -> NDArray[Any]:
     """The array that :func:`packed` wrote."""
     data = zlib.decompress(base64.b64decode(text["z"]))
-    return np.frombuffer(data, _KINDS[text["t"]])
+    found: NDArray[Any] = np.frombuffer(data, _KINDS[text["t"]])
+    return found
 
 
 def _kind(flat: NDArray[Any]) -> str:

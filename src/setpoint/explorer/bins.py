@@ -36,7 +36,7 @@ def chosen_cuts(m: int, most: int, always: Iterable[int] = ()) -> Codes:
     >>> chosen_cuts(4, 8).tolist()
     [0, 1, 2, 3, 4]
     >>> chosen_cuts(1000, 8, [500]).tolist()
-    [0, 1, 54, 152, 280, 430, 500, 601, 790, 1000]
+    [0, 1, 69, 193, 354, 500, 545, 761, 1000]
     """
     if m <= most:
         return np.arange(m + 1)
@@ -69,9 +69,7 @@ def short_thresholds(curve: Curve, cuts: Codes) -> Floats:
         fine = left & (place >= -22) & (place <= 22)
         with np.errstate(all="ignore"):
             up = 10.0 ** np.abs(place).astype(float)
-            rounded = np.where(
-                place >= 0, np.rint(middle * up) / up, np.rint(middle / up) * up
-            )
+            rounded = np.where(place >= 0, np.rint(middle * up) / up, np.rint(middle / up) * up)
         good = fine & (lower < rounded) & (rounded <= upper)
         out[inside[good]] = rounded[good]
         left &= ~good
@@ -155,20 +153,27 @@ class Bins:
         index = slice(None) if among is None else np.flatnonzero(among)
         bin_of = self.of(rows.evidence.scores[index])
         true = rows.evidence.rows.true[index].astype(np.int64)
-        weight, out = rows.weight[index], []
+        weight = rows.weight[index]
+        out: list[Floats] = []
         for group in rows.groups:
             code = (group.codes[index] * 3 + true) * self.m + bin_of
             size = 3 * len(group.values)
-            out.append(np.bincount(code, weight, size * self.m).reshape(size, self.m))
+            sums: Floats = np.bincount(code, weight, size * self.m).astype(np.float64)
+            out.append(sums.reshape(size, self.m))
         return out
 
-    def payload(self, columns: list[Floats], counts: Floats | None = None) -> dict[str, Any]:
+    def payload(self, columns: list[Floats]) -> dict[str, Any]:
         """What the page reads."""
-        increments = np.diff(self.counts, axis=1) if counts is None else counts
+        return {
+            "thresholds": packed(self.thresholds),
+            "open": packed(self.is_open) if self.is_open.any() else None,
+            **self.tally(np.diff(self.counts, axis=1), columns),
+        }
+
+    def tally(self, counts: Floats, columns: list[Floats]) -> dict[str, Any]:
+        """What is counted in the bins: of other rows nothing else is written."""
         return {
             "m": self.m,
-            "thresholds": packed(self.thresholds),
-            "counts": packed(increments),
-            "open": packed(self.is_open) if self.is_open.any() else None,
+            "counts": packed(counts),
             "columns": [packed(c) for c in columns],
         }

@@ -89,8 +89,7 @@ class BoundGoal:
             "rest": a.rest.tolist(),
             "objective": self._side(self.goal.objective, self.program.objective),
             "constraints": [
-                self._side(c.side, c.function)
-                | {"relation": c.written.relation, "level": c.level}
+                self._side(c.side, c.function) | {"relation": c.written.relation, "level": c.level}
                 for c in self.program.constraints
             ],
         }
@@ -100,7 +99,7 @@ class BoundGoal:
         out = self.formulas()
         sides = self.sides_at(bins.counts)
         for c, own, side in zip(self.program.constraints, out["constraints"], sides, strict=True):
-            own |= _slider(c, side) | {"text": str(c.written)}
+            own.update(_slider(c, side), text=str(c.written))
         return {
             "goal": str(self.goal),
             "words": goal_in_words(self.goal, positive),

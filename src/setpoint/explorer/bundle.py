@@ -6,6 +6,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from setpoint.errors import InputError
+
 __all__ = ["bundled"]
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"([^"]+)";?[ \t]*\n', re.MULTILINE)
@@ -37,10 +39,10 @@ def bundled(entry: str = ENTRY) -> str:
     for name in order:
         text = _LIST.sub("", _EXPORT.sub("", _IMPORT.sub("", _read(name))))
         if re.search(r"^(import|export)\b", text, re.MULTILINE):
-            raise ValueError(f"{name}: only named imports and exports of declarations are bundled")
+            raise InputError(f"{name}: only named imports and exports of declarations are bundled")
         for top in _NAME.findall(text):
             if top in owner:
-                raise ValueError(f"{name} and {owner[top]} both have {top} at their top")
+                raise InputError(f"{name} and {owner[top]} both have {top} at their top")
             owner[top] = name
         parts.append(f"// {name}\n{_INDENT.sub('', _COMMENT.sub('', text)).strip()}")
     return "\n".join(parts)
@@ -48,7 +50,7 @@ def bundled(entry: str = ENTRY) -> str:
 
 def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
     if name in above:
-        raise ValueError(f"{name} imports itself by way of {above[-1]}")
+        raise InputError(f"{name} imports itself by way of {above[-1]}")
     if name in order:
         return
     for path in _IMPORT.findall(_read(name)):

@@ -1,4 +1,4 @@
-"""The page of a goal without a curve: why there is none, what bounds cost, what becomes of classes."""
+"""The page of a goal without a curve: why there is none, what bounds cost, class by class."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def why_no_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> str:
     Examples
     --------
     >>> why_no_curve(Goal.parse("maximize macro_f1"), 3)
-    'There are 3 classes, so no one threshold says what a rule does: there is nothing to drag along.'
+    'There are 3 classes, so no one threshold says what a rule does: there is nothing to drag \
+along.'
     >>> why_no_curve(Goal.parse("maximize recall"), 2)
     ''
     """

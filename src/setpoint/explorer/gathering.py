@@ -13,7 +13,6 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.evidence.rows import counted_rows
 from setpoint.explorer.scored import GroupColumn, ScoredRows, columns_of_strata
-from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import value_in_words
 from setpoint.inputs.columns import as_columns
@@ -21,7 +20,15 @@ from setpoint.inputs.inputs import CheckedData
 from setpoint.report.numbers import percent
 from setpoint.typing import Codes, Floats
 
-__all__ = ["by_columns", "group_columns", "joined", "names_of", "scored_rows", "share_of", "split_rows"]
+__all__ = [
+    "by_columns",
+    "group_columns",
+    "joined",
+    "names_of",
+    "scored_rows",
+    "share_of",
+    "split_rows",
+]
 
 _SEED = 24
 

@@ -21,6 +21,8 @@ __all__ = ["Solved", "solved_lattice"]
 
 SECONDS = 10.0
 MOST = 60
+_SLOW = 0.2
+"""Seconds of the first search beyond which the others are content with a bound."""
 _ALONG = 12
 _GRID = {2: 5, 3: 3}
 """Bounds of each constraint in the grid, by the number of constraints that move."""
@@ -63,7 +65,7 @@ def solved_lattice(
         No further bounds are begun after it.
     most : int
     """
-    out, began = Solved(), time.monotonic()
+    out, began, first = Solved(), time.monotonic(), 0.0
     cuts = CutoffSet(bound.program.table, bound.rows.evidence, most=0)
     asked = tuple(c.level for c in bound.program.constraints)
     wanted = _lattice(bound, sides, asked)[:most]
@@ -76,9 +78,11 @@ def solved_lattice(
         program = bound.program
         for i, level in enumerate(levels):
             program = program.at_level(i, level)
+        # Beyond the bounds asked the best thresholds are searched for where that is quick.
+        limits = Limits(max_seconds=seconds / 4.0) if not k or first < _SLOW else None
         point: dict[str, Any] = {"levels": list(levels), "cuts": None, "value": None}
         try:
-            found = find_rule(cuts, program, False, 0.0, Limits(max_seconds=seconds / 4.0))
+            found = find_rule(cuts, program, False, 0.0, limits)
         except NoRuleError as error:
             best = -np.inf if error.certain else np.inf
             status = "infeasible" if error.certain else "unknown"
@@ -87,6 +91,9 @@ def solved_lattice(
         except ShapeError as error:
             out.note = str(error)
             break
+        finally:
+            if not k:
+                first = time.monotonic() - began
         point["cuts"] = [int(next(iter(one))) for one in found.choice]
         point |= {"value": program.sense * found.value, "bound": program.sense * found.bound}
         status = "optimal" if found.bound <= found.value + 1e-9 else "feasible"
@@ -94,17 +101,13 @@ def solved_lattice(
     return out
 
 
-def _lattice(
-    bound: BoundGoal, sides: Floats, asked: tuple[float, ...]
-) -> list[tuple[float, ...]]:
+def _lattice(bound: BoundGoal, sides: Floats, asked: tuple[float, ...]) -> list[tuple[float, ...]]:
     """The bounds to solve for, the most wanted first."""
     out = [asked]
-    movable = [
-        i for i, c in enumerate(bound.goal.constraints) if isinstance(c.rhs, Const)
-    ]
+    movable = [i for i, c in enumerate(bound.goal.constraints) if isinstance(c.rhs, Const)]
     for i in movable:
-        for level in _levels(sides[i], asked[i], _ALONG):
-            out.append((*asked[:i], level, *asked[i + 1 :]))
+        along = _levels(sides[i], asked[i], _ALONG)
+        out += [(*asked[:i], level, *asked[i + 1 :]) for level in along]
     if len(movable) > 1:
         count = _GRID.get(len(movable), 2)
         choices = [

@@ -32,7 +32,7 @@ LEVEL = 0.95
 LEVELS = (0.8, 0.9, 0.95, 0.99)
 """How sure one may ask to be."""
 
-_PLACES = 256
+_PLACES = 128
 _SURE_PLACES = 64
 _FEWEST_ROWS = 20
 """The strictest place accepts about so many rows."""

@@ -31,7 +31,7 @@ def page_of(payload: dict[str, Any]) -> str:
 
 
 def in_script(payload: dict[str, Any]) -> str:
-    """JSON that a script element can hold whatever its texts say.
+    r"""JSON that a script element can hold whatever its texts say.
 
     Examples
     --------

@@ -28,8 +28,10 @@ __all__ = ["Marker", "payload_of"]
 
 MOST_BINS = 2**16
 SEGMENT_BINS = 2**11
-MOST_CHARACTERS = 1_450_000
+MOST_CHARACTERS = 1_400_000
 """Of the curve: with it the page stays below 2 MB."""
+_OF_TWO = 0.65
+"""Of them for the rows to choose on, where others are held out."""
 PER = 1000
 
 
@@ -61,7 +63,6 @@ def payload_of(
     warnings: Sequence[str] = (),
     by_group: bool = True,
     seconds: float = SECONDS,
-    most_bins: int = MOST_BINS,
 ) -> dict[str, Any]:
     """Everything that the page of one goal, or of two, computes from.
 
@@ -79,7 +80,6 @@ def payload_of(
         Whether rules by group are solved, where the rule may look at columns.
     seconds : float
         At most about so long for each goal's rules by group.
-    most_bins : int
     """
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
@@ -87,7 +87,8 @@ def payload_of(
     accepted = sure_places(evidence.scores, rows.weight)
     sure_at = _cuts_accepting(rows, accepted)
     own = {g.start for g in bound} | {m for m in map(_cut_of(curve), markers) if m is not None}
-    bins, written = _thinned(rows, {*own, *sure_at.tolist()}, most_bins)
+    room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
+    bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
     programs, solved = [], []
     for goal in bound:
         part = goal.payload(bins, classes[1])
@@ -150,14 +151,16 @@ def payload_of(
     return dict(plain(out))
 
 
-def _thinned(rows: ScoredRows, always: set[int], most: int) -> tuple[Bins, dict[str, Any]]:
+def _thinned(
+    rows: ScoredRows, always: set[int], most: int, room: float
+) -> tuple[Bins, dict[str, Any]]:
     """As many bins as the page can hold."""
     while True:
         cuts = chosen_cuts(len(rows.curve.values), most, sorted(always))
         bins = Bins(rows.curve, cuts, rows.kinds)
         written = bins.payload(bins.columns(rows))
         arrays = [written["thresholds"], written["counts"], *written["columns"]]
-        if sum(len(a["z"]) for a in arrays) <= MOST_CHARACTERS or bins.m <= 2**8:
+        if sum(len(a["z"]) for a in arrays) <= room or bins.m <= 2**8:
             return bins, written
         most = min(most, bins.m) // 2
 
@@ -166,7 +169,7 @@ def _cuts_accepting(rows: ScoredRows, accepted: Codes) -> Codes:
     """The cut-offs that accept at least so many rows, by the scores alone."""
     ranked = np.sort(rows.evidence.scores)[::-1]
     lowest = ranked[np.minimum(accepted, len(ranked)) - 1]
-    return np.searchsorted(-rows.curve.values, -lowest, side="right")
+    return np.asarray(np.searchsorted(-rows.curve.values, -lowest, side="right"))
 
 
 def _cut_of(curve: Curve) -> Any:
@@ -267,7 +270,7 @@ def _checked(
         part = Bins(check.curve, np.array([0, len(check.curve.values)]), check.kinds)
         part.thresholds, part.cuts = own_bins.thresholds, own_bins.cuts
         counts = part.counted(check, among)
-        curves.append(part.payload(part.columns(check, among), counts))
+        curves.append(part.tally(counts, part.columns(check, among)))
     evidence = check.evidence
     return {
         "where": check.where,
@@ -275,7 +278,7 @@ def _checked(
         "labelled": int((evidence.rows.true < evidence.n_classes).sum()),
         "weight": float(check.weight.sum()),
         "kinds": [list(k) for k in held.kinds],
-        "curve": held.payload(held.columns(check), per_bin),
+        "curve": held.tally(per_bin, held.columns(check)),
         "segments": curves,
         "programs": parts,
     }

@@ -68,9 +68,7 @@ class ScoredRows:
         """Some of the rows, by index or mask."""
         deployed = None if self.deployed is None else self.deployed[index]
         groups = tuple(g.take(index) for g in self.groups)
-        return replace(
-            self, evidence=self.evidence.take(index), groups=groups, deployed=deployed
-        )
+        return replace(self, evidence=self.evidence.take(index), groups=groups, deployed=deployed)
 
     @cached_property
     def pooled(self) -> Evidence:

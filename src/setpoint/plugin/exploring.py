@@ -118,7 +118,7 @@ def explore(
     >>> page = explore("maximize recall subject to precision >= 0.7", scores, y)
     >>> start = page.payload["programs"][0]["start"]
     >>> start["cut"], start["feasible"]
-    (4, True)
+    (2, True)
     """
     goal = as_goal(goal)
     other = None if other_goal is None else as_goal(other_goal)

@@ -24,6 +24,8 @@ export async function load(payload) {
     ? new Tally(data, data.check.kinds, data.check.curve, data.check.segments, true)
     : null;
   const programs = data.programs.map((p, i) => new Board(data, p, shared, check, i));
+  // What is asked at every drag is computed before the first one.
+  programs.forEach((board) => board.ofBins());
   const markers = data.markers.map((m) => ({
     name: m.name,
     words: m.words,
@@ -204,7 +206,8 @@ export class Board {
     const most = Math.max(this.scores[cut], bestInside(this.ofBins(), this.constraints, levels));
     const value = this.values[cut];
     const gap = sure === null ? Math.max(0, most - this.scores[cut]) || 0 : null;
-    return { cut, feasible: true, value, violation: 0, gap, bound: this.sense * most, sure };
+    const bound = sure === null ? this.sense * most : null;
+    return { cut, feasible: true, value, violation: 0, gap, bound, sure };
   }
 
   /** Of the rules by group that are solved the best that meets the bounds. */

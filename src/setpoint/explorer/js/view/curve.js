@@ -187,25 +187,29 @@ export class Curve {
    * @param {object} state the chosen point
    * @param {number[]} levels the bounds
    * @param {Uint8Array} allowed of each cut-off whether it is allowed
-   * @param {object|null} rival the state of the other goal beside this one
    * @param {{byGroup: boolean, sure: number|null}} how whether the point is a cut-off for each
    *     group, and how sure the bounds must be
    */
-  update(state, levels, allowed, rival, { byGroup, sure }) {
+  update(state, levels, allowed, { byGroup, sure }) {
     Object.assign(this, { state, levels });
+    const accepted = Math.round(this.page.per * this.share());
+    setOn(this.dot, "aria-valuenow", accepted);
+    setOn(this.dot, "aria-valuetext", `${accepted}; ${state.rule}`);
     if (this.width === 0) return;
     const picture = this.pictures[this.shown];
     this.place(this.dot, picture.of(state));
     this.rings.forEach((ring, i) => this.place(ring, picture.of(this.page.markers[i].state)));
-    showIf(this.second, rival !== null);
     put(this.shaded, byGroup ? "allowed, with one cut-off for all" : "allowed");
-    this.place(this.other, rival === null ? [NaN, NaN] : picture.of(rival));
     this.bound(this.limits[0], picture.bounds[0], 0);
     this.bound(this.limits[1], picture.bounds[1], 1);
     setOn(this.shade, "d", this.shading(picture.x, allowed, sure === null ? null : this.board.program.sure.places));
-    const accepted = Math.round(this.page.per * this.share());
-    setOn(this.dot, "aria-valuenow", accepted);
-    setOn(this.dot, "aria-valuetext", `${accepted}; ${state.rule}`);
+  }
+
+  /** @param {object|null} rival the point of the other goal beside this one */
+  updateRival(rival) {
+    showIf(this.second, rival !== null);
+    if (this.width === 0) return;
+    this.place(this.other, rival === null ? [NaN, NaN] : this.pictures[this.shown].of(rival));
   }
 
   place(node, [x, y]) {

@@ -3,12 +3,20 @@
  * amounts, the rest in four decimals.
  */
 
-const grouped = (x, digits) =>
-  x.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const formats = [0, 1].map(
+  (digits) =>
+    new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+);
 
-/** At most so many significant digits, without zeros at the end. */
-export const significant = (x, digits) =>
-  Number.isFinite(x) ? String(Number(x.toPrecision(digits))) : String(x);
+const grouped = (x, digits) => formats[digits].format(x);
+
+/** At most so many significant digits, without zeros at the end; very small or large as 4e-05. */
+export const significant = (x, digits) => {
+  if (!Number.isFinite(x)) return String(x);
+  const [front, power] = x.toExponential(digits - 1).split("e");
+  if (Number(power) >= -4 && Number(power) < digits) return String(Number(x.toPrecision(digits)));
+  return `${Number(front)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+};
 
 /** A share in per cent with one digit; with more where it would read as nothing or all. */
 export const percent = (share) => {
@@ -30,6 +38,7 @@ const numberOf = (x) => {
   if (x === 0) return "0";
   if (Math.abs(x) < 5e-4) return significant(x, 3);
   if (Math.abs(x) < 1000) return x.toFixed(4);
+  if (Math.abs(x) >= 1e6) return grouped(x, 0);
   return Number(x.toPrecision(6)).toLocaleString("en-US", { maximumFractionDigits: 2 });
 };
 
@@ -38,6 +47,12 @@ export const inUnit = (x, unit) => {
   if (x === null || !Number.isFinite(x)) return "-";
   return unit === "share" ? percent(x) : unit === "amount" ? amountOf(x) : numberOf(x);
 };
+
+/** "60.1 % to 64.5 %"; "" where the limits are not known. */
+export const limitsInWords = ({ low, high }, unit) =>
+  low !== null && high !== null && Number.isFinite(low + high)
+    ? `${inUnit(low, unit)} to ${inUnit(high, unit)}`
+    : "";
 
 /** A bound as short as it was written. */
 export const boundInUnit = (x, unit) =>

@@ -18,7 +18,7 @@ export class Groups {
     this.tables = groups.map(({ column, values }) => this.table(column, values));
     this.node = element(
       "section",
-      { hidden: groups.length === 0 },
+      { class: "grouped", hidden: groups.length === 0 },
       element("h2", {}, "Groups"),
       ...this.tables.map(({ node }) => node),
       element(

@@ -146,7 +146,7 @@ class Page {
 /** The line above the title: which rows these are. */
 const about = ({ payload }) => {
   const { rows, version } = payload;
-  const parts = [`${countOf(rows.n)} rows`, rows.where, `${countOf(rows.distinct)} distinct scores`, `setpoint ${version}`];
+  const parts = [`${countOf(rows.n)} rows`, rows.where.replace(/\.$/, ""), `${countOf(rows.distinct)} distinct scores`, `setpoint ${version}`];
   return parts.join(" · ");
 };
 

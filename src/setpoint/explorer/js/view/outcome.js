@@ -1,7 +1,7 @@
 /** What the chosen point means, in a box: whether the bounds are met, and the rule in words. */
 
 import { element, put, setOn, showIf, sign, toneOn } from "./elements.js";
-import { askedFor, asSentence, boundInUnit, inUnit } from "./figures.js";
+import { askedFor, asSentence, boundInUnit, inUnit, limitsInWords } from "./figures.js";
 
 /**
  * How the bounds stand.
@@ -28,10 +28,10 @@ const MEANS = {
 };
 
 /** "Recall is 62.3 % (on new rows 60.1 % to 64.5 %)". */
-export const reachedInWords = ({ words, unit }, { value, low, high }) => {
-  const known = low !== null && high !== null && Number.isFinite(low + high);
-  const limits = known ? ` (on new rows ${inUnit(low, unit)} to ${inUnit(high, unit)})` : "";
-  return `${asSentence(words)} is ${inUnit(value, unit)}${limits}`;
+export const reachedInWords = ({ words, unit }, found) => {
+  const limits = limitsInWords(found, unit);
+  const known = limits ? ` (on new rows ${limits})` : "";
+  return `${asSentence(words)} is ${inUnit(found.value, unit)}${known}`;
 };
 
 /** The rule as a sentence; of several lines each begins with the name of its group. */
@@ -135,7 +135,7 @@ const gapInWords = (choice, unit) => {
   const gap = unit === "share" ? `${(100 * choice.gap).toPrecision(2)} points` : inUnit(choice.gap, unit);
   if (choice.lattice) {
     const known = choice.gap === null ? "" : more ? `; no rule by group gains more than ${gap}` : "; no rule by group reaches more";
-    return `Of the rules by group that were solved the best that meets these bounds${known}.`;
+    return `Of the rules by group that were solved the best that meets these bounds${known}. What holds on new rows is shown for one cut-off for all.`;
   }
   if (choice.gap === null) return "Of all cut-offs that are shown to meet the bounds none here reaches more.";
   if (!more) return "Of all cut-offs that are allowed none reaches more.";

@@ -3,7 +3,7 @@
 import { axisFor, extent } from "./axes.js";
 import { PlotBar } from "./bar.js";
 import { element, put, setOn, sign, toneOn } from "./elements.js";
-import { askedFor, asSentence, inUnit } from "./figures.js";
+import { askedFor, asSentence, inUnit, limitsInWords } from "./figures.js";
 
 const HEAD = ["Part of the goal", "Value", "Asked", "On new rows", "Verdict"];
 
@@ -103,13 +103,13 @@ class PartRow {
     return element("span", { class: axis.shared ? "ends" : "ends own", "aria-hidden": "true" }, ...own);
   }
 
-  update({ value, low, high }, level, asked, [tone, word]) {
+  update(found, level, asked, [tone, word]) {
+    const { value, low, high } = found;
     const { side, axis, others } = this;
     this.bar.update(axis, { value, low, high, level, relation: side.relation, others });
     put(this.value, inUnit(value, side.unit));
     put(this.asked, asked);
-    const known = low !== null && high !== null && Number.isFinite(low + high);
-    put(this.limits, known ? `${inUnit(low, side.unit)} to ${inUnit(high, side.unit)}` : "-");
+    put(this.limits, limitsInWords(found, side.unit) || "-");
     setOn(this.verdict, "class", `verdict ${tone}`);
     toneOn(this.sign, tone);
     put(this.word, word);

@@ -5,7 +5,7 @@
 
 import { goalText } from "../take.js";
 import { element, put, showIf } from "./elements.js";
-import { asSentence, inUnit, ordinal, people } from "./figures.js";
+import { asSentence, inUnit, limitsInWords, ordinal, people } from "./figures.js";
 
 /** What the number of looks means. */
 export const looksInWords = (count) => {
@@ -68,7 +68,7 @@ export class Shortlist {
       {},
       element("th", { scope: "row" }, String(i + 1)),
       element("td", {}, element("code", {}, goalText(board, point.levels)), element("small", {}, state.rule)),
-      element("td", {}, reachedList(board, state, point.levels, false)),
+      element("td", {}, reachedList(board, withoutLimits(state), (i) => metInWords(board, state, point.levels, i))),
       element("td", {}, people(state.per.tp + state.per.fp)),
       element("td", {}, check),
       element("td", {}, element("p", { class: "tools" }, button("Go back", this.calls.back), button("Remove", this.calls.remove))),
@@ -76,28 +76,42 @@ export class Shortlist {
   }
 }
 
-/** What a point reaches on rows held out; or why that cannot be counted. */
-const checked = (board, point) => {
-  const found = board.checkAt(point.where);
-  return found.why ?? reachedList(board, found, point.levels, true);
+/** What a point reaches on rows held out, with a verdict; or why that cannot be counted. */
+const checked = (board, { where, levels }) => {
+  const found = board.checkAt(where);
+  return found.why ?? reachedList(board, found, (i) => verdictOf(board, found, levels, i));
 };
 
-/** Objective and constraints of a point, a line each, with what is not met; `limited` or not. */
-const reachedList = (board, state, levels, limited) => {
-  const met = board.met(state, levels);
-  const line = ({ words, unit }, { value, low, high }, note) => {
-    const known = limited && low !== null && high !== null && Number.isFinite(low + high);
-    const node = element("li", {});
-    const limits = known ? ` (${inUnit(low, unit)} to ${inUnit(high, unit)})` : "";
-    put(node, `${asSentence(words)} ${inUnit(value, unit)}${limits}${note}`);
+/** What limits say of a bound: each end is wrong in at most 5 % of samples. */
+const verdictOf = (board, found, levels, i) => {
+  const { low, high } = found.constraints[i];
+  if (!limitsInWords({ low, high }, "number")) return metInWords(board, found, levels, i);
+  const up = board.constraints[i].relation === ">=";
+  const holds = [low, high].filter((x) => (up ? x >= levels[i] : x <= levels[i])).length;
+  return [": shown to fail", ": too close to call", ": shown"][holds];
+};
+
+/** What was counted, for limits do not hold for a point that was chosen by it. */
+const withoutLimits = ({ objective, constraints }) => ({
+  objective: { value: objective.value, low: null, high: null },
+  constraints: constraints.map(({ value }) => ({ value, low: null, high: null })),
+});
+
+const metInWords = (board, found, levels, i) => (board.met(found, levels)[i] ? "" : ": not met");
+
+/** Objective and constraints of a point, a line each, and what is said of each constraint. */
+const reachedList = (board, state, say) => {
+  const line = ({ words, unit }, found, note) => {
+    const node = element("li");
+    const limits = limitsInWords(found, unit);
+    const between = limits ? ` (${limits})` : "";
+    put(node, `${asSentence(words)} ${inUnit(found.value, unit)}${between}${note}`);
     return node;
   };
   return element(
     "ul",
     { class: "values" },
     line(board.objective, state.objective, ""),
-    ...board.constraints.map((side, i) =>
-      line(side, state.constraints[i], met[i] ? "" : ": not met"),
-    ),
+    ...board.constraints.map((side, i) => line(side, state.constraints[i], say(i))),
   );
 };

@@ -57,7 +57,7 @@ export class Side {
     this.curve = new Curve(board, {
       positive, per, markers,
       moved: (cut) => this.ask({ levels: board.follow(cut), where: cut, byGroup: false }),
-      again: () => this.draw(this.other),
+      again: () => this.redraw(),
     });
     this.against = new Against(board, markers, per);
     this.groups = new Groups(board.groupsAt(board.start.cut));
@@ -96,6 +96,8 @@ export class Side {
   /** What follows from what is asked. */
   decide() {
     const { board, asked } = this;
+    if (this.decided === asked) return;
+    this.decided = asked;
     const { levels, sure } = asked;
     this.choice = asked.where === null ? board.choose(levels, sure, asked.byGroup) : null;
     this.where = asked.where ?? this.choice.cuts ?? this.choice.cut;
@@ -112,6 +114,11 @@ export class Side {
     const { levels, sure } = asked;
     this.other = other;
     const rival = other === null ? null : board.at(other);
+    this.against.update(point, rival);
+    this.curve.updateRival(rival);
+    // Of two sides only the one that is dragged is drawn anew.
+    if (this.drawn === asked) return;
+    this.drawn = asked;
     const most = board.constraints.map((_, i) => board.most(i, levels, sure, asked.byGroup));
     const met = board.met(point, levels);
     const allowed = board.allowed(levels, sure);
@@ -122,9 +129,14 @@ export class Side {
     this.pieces.update(point.per);
     put(this.money, this.moneyInWords());
     this.parts.update(point, levels, met, certain);
-    this.curve.update(point, levels, allowed, rival, { byGroup: Array.isArray(this.where), sure });
-    this.against.update(point, rival);
+    this.curve.update(point, levels, allowed, { byGroup: Array.isArray(this.where), sure });
     this.groups.update(board.groupsAt(this.where));
+  }
+
+  /** Draws all anew, after a change of the picture. */
+  redraw() {
+    this.drawn = null;
+    this.draw(this.other);
   }
 
   /** What is slow, or read only at rest. */
