@@ -102,7 +102,7 @@ def explore(
         what["notes"] = current().notes
         print_json(what, {"model": model, "data": data, "check": check, "page": output})
         return
-    click.echo("\n".join([*found.explorer.lines(), f"Wrote the page to {output}."]))
+    click.echo(f"{found.explorer}\nWrote the page to {output}.")
 
 
 def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None:
@@ -119,11 +119,9 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
     session = current()
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
-        explorer.to_html(
-            path,
-            shell=" ".join([*take, "--line={threshold}", *new]),
-            shell_by_group=" ".join([*take, "{bounds}", *new]),
-        )
+        explorer.for_shell(
+            " ".join([*take, "--line={threshold}", *new]), " ".join([*take, "{bounds}", *new])
+        ).to_html(path)
 
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
@@ -141,11 +139,11 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
     if error.evidence is None:
         session.note(f"{path} was not written: the rows that no rule suits were not kept")
         return
-    from setpoint.explorer import explorer_on
+    from setpoint.estimators.exploring import explorer_on
 
     with session.warnings_as_notes(), session.step("counting what every cut-off does"):
         explorer = explorer_on(goal, error.evidence)
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
-        explorer.to_html(path, shell=page.command, shell_by_group=page.command)
+        explorer.for_shell(page.command).to_html(path)
     session.note(f"bounds are moved by hand on {path}")

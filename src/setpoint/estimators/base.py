@@ -237,13 +237,14 @@ class GoalClassifier(DecidesByRule):
         by: str | Sequence[str] | None = None,
         goal: Goal | Expression | str | None = None,
         other_goal: Goal | Expression | str | None = None,
+        check: float | Mapping[str, Any] | None = None,
     ) -> Explorer:
         """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
 
         Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
         the scores of then; X and y are rows for the check. Copies and model files do not
-        hold those rows: then X and y are the rows to choose on, and 30 % of them, drawn at random,
-        are held out for the check.
+        hold those rows: then X and y are the rows to choose on, and `check` says which are held
+        out.
 
         Parameters
         ----------
@@ -258,6 +259,9 @@ class GoalClassifier(DecidesByRule):
             None: that of the fit.
         other_goal : Goal, str or metric, optional
             A second goal, beside the first.
+        check : float or dict, optional
+            Rows for the check, where X and y are those to choose on: a share of them, drawn at
+            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
 
         Returns
         -------
@@ -276,7 +280,7 @@ class GoalClassifier(DecidesByRule):
             "sensitive_features": sensitive_features,
             "baseline": baseline,
         }
-        page = explored(self, X, y, by, goal, other_goal, given)
+        page = explored(self, X, y, by, goal, other_goal, given, check)
         if path is not None:
             page.to_html(path)
         return page

@@ -147,8 +147,9 @@ def _template(goal: Goal) -> dict[str, Any]:
         pieces += _in_pieces(c, i)
     return {
         "goal": pieces,
+        "bounds": [_in_pieces(c, i) for i, c in enumerate(goal.constraints)],
         "python": ["solve(", ", scores, y)"],
-        "shell": ["setpoint solve scores.csv --goal ", ""],
+        "shell": dict.fromkeys(("one", "segments"), "setpoint solve scores.csv --goal {goal}"),
     }
 
 

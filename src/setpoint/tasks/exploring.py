@@ -130,7 +130,7 @@ def explore_table(
         )  # fmt: skip
 
     loaded = loaded_from(whole)
-    apart = (check or None) if share else _rows(loaded_from(check))
+    apart = check if share else _rows(loaded_from(check))
     with journal.warnings_as_notes(), journal.step(_COUNTING):
         explorer = loaded.model.classifier.explore(
             **_rows(loaded), check=apart, by=list(by) or None, goal=loaded.goal, other_goal=other

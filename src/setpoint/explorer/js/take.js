@@ -8,11 +8,22 @@ export function numberText(x) {
   return String(x);
 }
 
-/** The goal with other bounds, as text. */
-export function goalText(board, levels) {
-  return board.program.template.goal
+/** A threshold where none can be infinite: beyond the largest number there is no score. */
+function finiteText(t) {
+  if (Number.isFinite(t)) return numberText(t);
+  return t > 0 ? LARGEST : `-${LARGEST}`;
+}
+
+/** Pieces of text, with bounds in the places that are numbers. */
+function withBounds(pieces, levels) {
+  return pieces
     .map((piece) => (typeof piece === "number" ? numberText(levels[piece]) : piece))
     .join("");
+}
+
+/** The goal with other bounds, as text. */
+export function goalText(board, levels) {
+  return withBounds(board.program.template.goal, levels);
 }
 
 /** The rule of one threshold, or of one for each segment, in words. */
@@ -33,7 +44,15 @@ export function take(board, { levels, where }) {
   const goal = goalText(board, levels);
   const state = board.at(where);
   const { data } = board;
-  const rule = Array.isArray(where) ? data.take.segments : data.take.one;
+  const several = Array.isArray(where);
+  const rule = several ? data.take.segments : data.take.one;
+  const shell = {
+    goal: shellText(goal),
+    bounds: template.bounds
+      .map((pieces) => `--bound ${shellText(withBounds(pieces, levels))}`)
+      .join(" "),
+    threshold: finiteText(state.thresholds[0]),
+  };
   const filled = (pieces, end) =>
     pieces
       .map((piece) => {
@@ -45,9 +64,12 @@ export function take(board, { levels, where }) {
   return {
     goal,
     python: `${template.python[0]}${pythonText(goal)}${template.python[1]}`,
-    shell: `${template.shell[0]}${shellText(goal)}${template.shell[1]}`,
+    shell: template.shell[several ? "segments" : "one"].replace(
+      /\{(goal|bounds|threshold)\}/g,
+      (_, name) => shell[name],
+    ),
     json: filled(rule.json, (t) => (t > 0 ? '"inf"' : '"-inf"')),
-    sql: filled(rule.sql, (t) => (t > 0 ? LARGEST : `-${LARGEST}`)),
+    sql: filled(rule.sql, finiteText),
     rule: state.rule,
   };
 }
