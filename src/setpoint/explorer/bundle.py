@@ -13,6 +13,8 @@ __all__ = ["bundled"]
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"([^"]+)";?[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async )?(function|class|const|let)\b)", re.MULTILINE)
 _LIST = re.compile(r"^export\s*\{[^}]*\};?[ \t]*\n", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*?[\s\S]*?\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
+_INDENT = re.compile(r"^[ \t]+|\n(?=\n)", re.MULTILINE)
 _NAME = re.compile(r"^(?:async )?(?:function\*?|class|const|let)\s+(\w+)", re.MULTILINE)
 
 ENTRY = "view/main.js"
@@ -23,7 +25,7 @@ def bundled(entry: str = ENTRY) -> str:
     """A module and all that it imports, each once, those below first.
 
     Imports and exports are left out: all modules share one scope, so no two may have the same
-    name at their top.
+    name at their top. So are comments and indentation, for the page's size.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def bundled(entry: str = ENTRY) -> str:
             if top in owner:
                 raise InputError(f"{name} and {owner[top]} both have {top} at their top")
             owner[top] = name
-        parts.append(f"// {name}\n{text.strip()}\n")
+        parts.append(f"// {name}\n{_INDENT.sub('', _COMMENT.sub('', text)).strip()}")
     return "\n".join(parts)
 
 

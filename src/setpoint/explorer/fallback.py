@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from setpoint.evidence import Confusion
 from setpoint.explorer.arrays import plain
-from setpoint.explorer.page import template_of
+from setpoint.explorer.page import ROOM
 from setpoint.goals.goal import Goal
 from setpoint.goals.words import goal_in_words
 from setpoint.report.numbers import percent
 from setpoint.report.page.pictures import figure_of
+from setpoint.report.page.rendering import rendered
 from setpoint.report.sections.frontiers import pictures_of
 from setpoint.search.frontier import Frontier
 
@@ -145,7 +145,7 @@ def fallback_page(payload: dict[str, Any]) -> str:
     ]
     program = payload["programs"][0]
     values = {
-        "title": program["goal"],
+        "headline": program["goal"],
         "goal": program["goal"],
         "words": program["words"],
         "why": payload["why"],
@@ -157,8 +157,7 @@ def fallback_page(payload: dict[str, Any]) -> str:
         "notes": payload["notes"],
         "version": payload["version"],
     }
-    style = files("setpoint.report.page").joinpath("page.css").read_text("utf-8")
-    return template_of("fallback.html.j2", values, style)
+    return rendered("fallback.html.j2", values, room=ROOM)
 
 
 def _share(x: Any) -> str:

@@ -17,10 +17,9 @@ function markOf(data) {
 
 /** The state of a page as a fragment of its address. */
 export function encodeState(state, data) {
-  const { program = 0, levels, where = null, sure = null, byGroup = false } = state;
-  const { second = false, kept = [], looks = [] } = state;
-  const point = (p) => [p.levels, p.where, p.sure ?? null];
-  const body = [program, levels, where, sure, +byGroup, +second, kept.map(point), looks];
+  const { second = null, kept = [], looks = [] } = state;
+  const point = (p) => [...sideOut(p), +Boolean(p.looked)];
+  const body = [sideOut(state), second && sideOut(second), kept.map(point), looks];
   return `#${markOf(data)}.${encodeURIComponent(JSON.stringify(body))}`;
 }
 
@@ -35,23 +34,35 @@ export function decodeState(fragment, data) {
   } catch {
     return null;
   }
-  if (!Array.isArray(body) || body.length !== 8) return null;
-  const [program, levels, where, sure, byGroup, second, kept, looks] = body;
-  const board = data.programs[program];
-  if (!board || !isPoint(levels, where, sure, board)) return null;
+  if (!Array.isArray(body) || body.length !== 4) return null;
+  const [first, second, kept, looks] = body;
   if (!Array.isArray(kept) || kept.length > FIVE || !Array.isArray(looks)) return null;
-  if (!kept.every((p) => Array.isArray(p) && isPoint(p[0], p[1], p[2], board))) return null;
   if (!looks.every((key) => typeof key === "string")) return null;
+  const sides = [first, ...(second === null ? [] : [second]), ...kept].map((x) => sideIn(x, data));
+  if (sides.includes(null)) return null;
+  const [own, ...others] = sides;
+  const beside = second === null ? null : others.shift();
+  if (others.some(({ where }) => where === null)) return null;
   return {
-    program,
-    levels,
-    where,
-    sure,
-    byGroup: byGroup === 1 && data.hasSegments,
-    second: second === 1 && data.programs.length > 1,
-    kept: kept.map(([own, at, level]) => ({ levels: own, where: at, sure: level })),
+    ...own,
+    second: beside,
+    kept: others.map((point, i) => ({ ...point, looked: kept[i][5] === 1 })),
     looks,
   };
+}
+
+/** What is asked of one goal, as a list. */
+const sideOut = ({ program = 0, levels, where = null, sure = null, byGroup = false }) => [
+  program, levels, where, sure, +byGroup,
+];
+
+/** What a list asks of one goal; null where it cannot. */
+function sideIn(list, data) {
+  if (!Array.isArray(list)) return null;
+  const [program, levels, where, sure, byGroup] = list;
+  const board = data.programs[program];
+  if (!board || !isPoint(levels, where, sure, board)) return null;
+  return { program, levels, where, sure, byGroup: byGroup === 1 && board.lattice.length > 0 };
 }
 
 function isPoint(levels, where, sure, board) {
@@ -67,7 +78,7 @@ function isPoint(levels, where, sure, board) {
 
 /** The points with one more; a sixth, and one that is there, change nothing. */
 export function keep(kept, point) {
-  const key = (p) => JSON.stringify([p.levels, p.where, p.sure ?? null]);
+  const key = (p) => JSON.stringify([p.program, p.levels, p.where]);
   if (kept.length >= FIVE || kept.some((p) => key(p) === key(point))) return kept;
   return [...kept, point];
 }
