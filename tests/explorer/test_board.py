@@ -171,22 +171,22 @@ def test_what_is_taken_reads_back(page):
 
 
 def test_a_link_restores_the_page_and_no_other(page):
-    point = {"levels": [0.6, 0.1], "where": 12, "sure": 0.9}
-    state = {
-        "program": 0, "levels": [0.7, 0.1], "where": 30, "sure": 0.95, "byGroup": False,
-        "second": True, "kept": [point], "looks": ["30"],
-    }  # fmt: skip
+    side = {"program": 0, "levels": [0.7, 0.1], "where": 30, "sure": 0.95, "byGroup": False}
+    point = {**side, "levels": [0.6, 0.1], "where": 12, "looked": True}
+    state = {**side, "second": {**side, "where": None}, "kept": [point], "looks": ["30"]}
     back, *none = called(
         page.payload,
         ["thread", state],
         ["thread", {**state, "where": 10**6}],
         ["thread", {**state, "levels": [1]}],
         ["thread", {**state, "kept": [point] * 6}],
+        ["thread", {**state, "kept": [{**point, "where": None}]}],
+        ["thread", {**state, "second": {**side, "program": 9}}],
         ["decode", "#x.[]"],
         ["decode", ""],
     )
     assert back == state
-    assert none == [None] * 5
+    assert none == [None] * 7
 
 
 def test_five_points_are_kept_and_looks_are_counted(page):

@@ -130,8 +130,7 @@ def explore(
         raise InputTypeError(f"`rule` is a Rule, such as clf.rule_, found {type(rule).__name__}")
     known = classes_of(y, None, pos_label, goal=goal if np.ndim(scores) > 1 else None)
     if len(known.labels) > 2 or both.defers:
-        if other is not None:
-            raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
+        _require_one(other)
         return _without_curve(
             goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on
         )
@@ -141,6 +140,7 @@ def explore(
     inputs.require_values()
     why = why_no_curve(both, 2, inputs.sees if decide_on != "auto" else ())
     if why:
+        _require_one(other)
         return _without_curve(
             goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on, why
         )
@@ -164,6 +164,12 @@ def explore(
             warnings=_warnings(both, inputs),
         )
     )
+
+
+def _require_one(other: Goal | None) -> None:
+    """Refuse a second goal where there is no curve."""
+    if other is not None:
+        raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
 
 
 def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[Marker]:
