@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from textwrap import fill
 
 from setpoint.goals.goal import Goal
 from setpoint.report import Entry, GoalReport
@@ -11,6 +12,8 @@ from setpoint.report.numbers import plural
 from setpoint.report.units import shown, unit_of
 
 __all__ = ["JudgedCandidate", "SearchResult"]
+
+_WIDTH = 79
 
 
 @dataclass(frozen=True)
@@ -126,13 +129,14 @@ class SearchResult:
         return [f"{text}; {first.name} meets it on them and cannot be told apart."]
 
     def __str__(self) -> str:
-        lines = [f"Goal: {self.goal}", "", *self.sentences(), ""]
+        lines = [fill(f"Goal: {self.goal}", _WIDTH), ""]
+        lines += [fill(text, _WIDTH) for text in self.sentences()] + [""]
         rows = [self._head(), *(self._row(one) for one in self._ranked())]
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         for row in rows:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             lines.append("  ".join(cells).rstrip())
-        return "\n".join([*lines, "", *self._notes()])
+        return "\n".join([*lines, "", fill(self._note(), _WIDTH)])
 
     def _repr_html_(self) -> str:
         head, *rows = [self._head(), *(self._row(one) for one in self._ranked())]
@@ -142,10 +146,10 @@ class SearchResult:
             for row in rows
         )
         words = "".join(f"<p>{html.escape(text)}</p>" for text in self.sentences())
-        notes = "".join(f"<p>{html.escape(text)}</p>" for text in self._notes())
+        note = f"<p>{html.escape(self._note())}</p>"
         goal = f"<p><b>Goal:</b> {html.escape(self.goal)}</p>"
         return (
-            f"{goal}{words}<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{notes}"
+            f"{goal}{words}<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{note}"
         )
 
     def _ranked(self) -> list[JudgedCandidate]:
@@ -178,14 +182,13 @@ class SearchResult:
     def _n_rows(self) -> int:
         return max(one.rows for one in self.candidates)
 
-    def _notes(self) -> list[str]:
-        return [
+    def _note(self) -> str:
+        return (
             f"Judged on {plural(self._n_rows, 'row')}, all {self.n_folds} folds together: neither "
-            "the model nor the",
-            "rule that decides a row has seen it. Differences are by the pairs of decisions, and "
-            "all their",
-            "limits hold together with 95 % confidence on either side.",
-        ]
+            "the model nor the rule that decides a row has seen it. Differences are by the pairs "
+            "of decisions; the lower limits hold together with 95 % confidence, and so do the "
+            "upper ones."
+        )
 
 
 _OF_ROWS = {
