@@ -136,15 +136,17 @@ def _of_one(name: str, estimator: Any, grid: Any, where: str) -> list[Candidate]
         for found in ParameterGrid(dict(own)):
             # Values that are classifiers themselves stay unfitted, as the grid holds them.
             params = {key: clone(value, safe=False) for key, value in found.items()}
-            out.append(Candidate(name, params, clone(estimator).set_params(**params)))
+            model = clone(estimator)
+            out.append(Candidate(name, params, model.set_params(**params) if params else model))
     return out
 
 
 def _check_classifier(estimator: Any, where: str) -> None:
     """Refuse what cannot be cloned and fitted."""
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        found = f"the class {estimator.__name__}" if isinstance(estimator, type) else estimator
-        raise InputTypeError(f"{where} is a classifier, or a dict of name to one, found {found!r}")
+        is_class = isinstance(estimator, type)
+        found = f"the class {estimator.__name__}" if is_class else repr(estimator)
+        raise InputTypeError(f"{where} is a classifier, or a dict of name to one, found {found}")
     if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
         raise InputTypeError(
             f"{where} is a classifier with fit and predict, found {type(estimator).__name__}"

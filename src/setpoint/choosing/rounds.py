@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sklearn.exceptions import FitFailedWarning
 
+from setpoint.caller import warn_caller
 from setpoint.choosing.candidates import Candidate
-from setpoint.choosing.fitting_folds import OutOfFold, out_of_fold
+from setpoint.choosing.fitting_folds import out_of_fold
 from setpoint.choosing.halving import growing_samples, kept_of, splits_within
 from setpoint.choosing.rows_to_choose_on import RowsToChooseOn
 from setpoint.choosing.search_result import JudgedCandidate, SearchResult
@@ -21,6 +20,7 @@ from setpoint.goals.goal import Goal
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.judging import Judge, Judged, JudgedRows, Standing
 from setpoint.plugin.parameters import Options
+from setpoint.report import Entry
 
 __all__ = ["Rounds"]
 
@@ -87,7 +87,7 @@ class Rounds:
         for k in (*(k for gone in reversed(dropped) for k in gone), *last):
             ranks[k] = len(ranks) + 1
         for k, one, gain in zip(places, judged, standing.differences, strict=True):
-            self._known[k] = self._candidate(k, one, gain, tied=False)
+            self._known[k] = self._candidate(one, gain)
         for k in standing.ties:
             self._known[places[k]] = replace(self._known[places[k]], tied=True)
         out = [replace(self._of(k), rank=ranks[k]) for k in range(len(self.candidates))]
@@ -111,33 +111,33 @@ class Rounds:
         places, judged = [], []
         for k, one, found in zip(left, own, done, strict=True):
             self.seconds[k] += found.seconds
-            if found.error is not None or found.values is None:
-                self._note_failure(k, one, found)
+            if found.error is not None:
+                self._failed[k] = found.error
+                found.error.add_note(f"The candidate was {one.words}.")
+            if found.values is None:
                 continue
             of = judge.of_decisions if found.decided else judge.of_scores
             places.append(k)
             judged.append(of(one.words, found.values))
-            self._known[k] = self._candidate(k, judged[-1], None, tied=False)
-        if not places:
-            raise self._failed[left[0]]
+            self._known[k] = self._candidate(judged[-1], None)
+        failed = [k for k in left if k in self._failed]
+        if failed and (self.raises or not places):
+            raise self._failed[failed[0]]
+        for k in failed:
+            self._warn_of_failure(k)
         return places, judged, judge.standing(judged)
 
-    def _note_failure(self, k: int, one: Candidate, found: OutOfFold) -> None:
-        error = found.error
-        assert error is not None
-        error.add_note(f"The candidate was {one.words}.")
-        if self.raises:
-            raise error
-        self._failed[k] = error
-        warnings.warn(
-            f"{one.words} could not be fitted and comes last: {type(error).__name__}: {error}",
+    def _warn_of_failure(self, k: int) -> None:
+        error = self._failed[k]
+        warn_caller(
+            f"{self.candidates[k].words} could not be fitted and comes last: "
+            f"{type(error).__name__}: {error}",
             FitFailedWarning,
-            stacklevel=2,
         )
 
-    def _candidate(self, k: int, one: Judged, gain: Any, *, tied: bool) -> JudgedCandidate:
+    def _candidate(self, one: Judged, gain: Entry | None) -> JudgedCandidate:
         n_rows = one.report.counts.n_rows
-        return JudgedCandidate(one.name, 0, one.report, gain, tied, n_rows, one.score)
+        return JudgedCandidate(one.name, 0, one.report, gain, False, n_rows, one.score)
 
     def _of(self, k: int) -> JudgedCandidate:
         """What is known of a candidate."""
