@@ -108,7 +108,7 @@ def test_results(search):
         "objective", "objective: low", "objective: high",
         "precision >= 0.6", "precision >= 0.6: low", "precision >= 0.6: high",
         "precision >= 0.6: verdict", "feasible", "verdict", "score", "rank",
-        "difference", "difference: low", "difference: high", "cannot_be_told_apart",
+        "difference", "difference: low", "difference: high", "cannot_be_distinguished",
         "rows", "fit_seconds",
     ]  # fmt: skip
     best = search.best_index_
@@ -117,9 +117,9 @@ def test_results(search):
     assert row["difference"] == 0.0
     assert search.best_params_ == row["params"]
     assert search.best_score_ == row["score"]
-    assert row["cannot_be_told_apart"]
+    assert row["cannot_be_distinguished"]
     assert search.ties_[0] == row["candidate"]
-    assert sorted(search.ties_) == sorted(table["candidate"][table["cannot_be_told_apart"]])
+    assert sorted(search.ties_) == sorted(table["candidate"][table["cannot_be_distinguished"]])
     assert (table["rows"] == 600).all()
     assert search.best_report_.objective.value == row["objective"]
     assert search.best_report_.status == "evaluated"
@@ -127,7 +127,7 @@ def test_results(search):
     assert search.n_splits_ == 4
     worse = table[table["difference: high"] < 0]
     assert len(worse)
-    assert not worse["cannot_be_told_apart"].any()
+    assert not worse["cannot_be_distinguished"].any()
 
 
 def test_words(search):
@@ -135,7 +135,7 @@ def test_words(search):
     best = search.search_.candidates[search.best_index_]
     assert f"{best.name} is best of 5 candidates: recall: " in text.replace("\n", " ")
     if len(search.ties_) > 1:
-        assert "cannot be told apart" in text
+        assert "cannot be distinguished" in text
     assert "against the best" in text
     assert max(len(line) for line in text.splitlines()[:8]) <= 79
     page = search.search_._repr_html_()

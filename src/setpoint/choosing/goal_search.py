@@ -97,7 +97,7 @@ class GoalSearchCV(BestOnNewRows, MetaEstimatorMixin, ClassifierMixin, NamedClas
     cv_results_ : dict of arrays
         One entry a candidate: "candidate", "params", "objective" and each constraint with their
         limits, "feasible" and "verdict" of the goal, "rank", the "difference" of the objective to
-        the best with its limits, "cannot_be_told_apart", and "rows", fewer where halving dropped
+        the best with its limits, "cannot_be_distinguished", and "rows", fewer where halving dropped
         it. ``pandas.DataFrame(search.cv_results_)`` shows it.
     best_index_ : int
     best_params_ : dict
@@ -109,7 +109,7 @@ class GoalSearchCV(BestOnNewRows, MetaEstimatorMixin, ClassifierMixin, NamedClas
     best_estimator_ : classifier
         With `refit`: the best, fitted on all rows, with its rule.
     ties_ : list of str
-        Those that cannot be told apart from the best, which is the first.
+        Those that cannot be distinguished from the best, which is the first.
     n_splits_ : int
     refit_time_ : float
         In seconds.

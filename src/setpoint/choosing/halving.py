@@ -17,7 +17,7 @@ FACTOR = 3
 """By how much rows grow, and candidates become fewer, from round to round."""
 
 _FEWEST = 1000
-"""Rows that a round has at least: on fewer hardly any two candidates can be told apart."""
+"""Rows that a round has at least: on fewer hardly any two candidates can be distinguished."""
 
 
 def growing_samples(kinds: Integers, n_candidates: int, seed: int) -> list[Codes]:

@@ -31,7 +31,7 @@ class JudgedCandidate:
     difference : Entry or None
         Its objective minus that of the best, by the pairs of rows; None where it was not measured.
     tied : bool
-        Whether it cannot be told apart from the best.
+        Whether it cannot be distinguished from the best.
     rows : int
         Rows that judged it: fewer where it was dropped on the way.
     score : float
@@ -75,7 +75,7 @@ class SearchResult:
 
     @property
     def ties(self) -> tuple[str, ...]:
-        """The names of those that cannot be told apart from the best, the best first."""
+        """The names of those that cannot be distinguished from the best, the best first."""
         tied = sorted((one for one in self.candidates if one.tied), key=lambda one: one.rank)
         first = self.candidates[self.best]
         return (first.name, *(one.name for one in tied if one is not first))
@@ -88,7 +88,7 @@ class SearchResult:
         out[0] += "; ".join(self._reached(best.report)) + "."
         tied = self.ties
         if len(tied) > 1:
-            out.append(f"{_and(tied)} cannot be told apart on these rows.")
+            out.append(f"{_and(tied)} cannot be distinguished on these rows.")
         elif len(self.candidates) > 1:
             out.append("Every other candidate is shown to be worse.")
         out += self._doubts(best)
@@ -126,7 +126,7 @@ class SearchResult:
         if not met:
             return [f"{text}."]
         first = min(met, key=lambda one: one.rank)
-        return [f"{text}; {first.name} meets it on them and cannot be told apart."]
+        return [f"{text}; {first.name} meets it on them and cannot be distinguished."]
 
     def __str__(self) -> str:
         lines = [fill(f"Goal: {self.goal}", _WIDTH), ""]
@@ -174,7 +174,7 @@ class SearchResult:
             against = "best"
         elif gain is not None and gain.low is not None and gain.high is not None:
             against = f"{shown(gain.low, units[0])} to {shown(gain.high, units[0])}"
-        tied = "cannot be told apart" if one.tied and against != "best" else ""
+        tied = "cannot be distinguished" if one.tied and against != "best" else ""
         last = f"dropped on {one.rows:,} rows" if one.rows < self._n_rows else tied
         return [one.name, *cells, against, last]
 
