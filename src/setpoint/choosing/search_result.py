@@ -106,7 +106,8 @@ class SearchResult:
         out = []
         for name, side, entry in zip(names, sides, report.entries, strict=True):
             verdict = "" if entry.verdict is None else f", {_OF_ROWS.get(entry.verdict)}"
-            out.append(f"{name}: {shown(entry.value, unit_of(side))}{verdict}")
+            colon = ":" if out else ""  # after a bound
+            out.append(f"{name}{colon} {shown(entry.value, unit_of(side))}{verdict}")
         return out
 
     def _doubts(self, best: JudgedCandidate) -> list[str]:
