@@ -69,7 +69,7 @@ def test_without_a_cliff_better_models_are_chosen():
         for way, k in chosen.items():
             lost[way].append(worths.max() - worths[k])
     mean = {way: np.mean(values) for way, values in lost.items()}
-    # Measured: 0.11, 0.01, 0.12 and 0.01 of recall.
+    # Measured, in recall: 0.002, 0.006, 0.106 and 0.131.
     assert mean["pooled"] < 0.03
     assert mean["new"] < 0.03
     assert mean["old"] > 0.06

@@ -103,7 +103,7 @@ class SearchResult:
         goal = Goal.parse(self.goal)
         sides = [goal.objective, *(c.lhs for c in goal.constraints)]
         names = [str(goal.objective), *(str(c) for c in goal.constraints)]
-        out = []
+        out: list[str] = []
         for name, side, entry in zip(names, sides, report.entries, strict=True):
             verdict = "" if entry.verdict is None else f", {_OF_ROWS.get(entry.verdict)}"
             colon = ":" if out else ""  # after a bound
