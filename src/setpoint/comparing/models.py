@@ -105,7 +105,7 @@ def compare(
     'shown to be better'
     >>> gain = found.differences["new"][0].difference
     >>> f"{gain.value:.3f}, on new rows {gain.low:.3f} to {gain.high:.3f}"
-    '0.100, on new rows 0.067 to 0.134'
+    '0.140, on new rows 0.104 to 0.177'
     """
     goal = as_goal(goal)
     goal.require_formula("models are compared by goals that are counted")
@@ -114,8 +114,7 @@ def compare(
             f"the goal refers to the data sets {list(goal.needs.datasets)}, and models are "
             "compared on the rows of X alone"
         )
-    if not isinstance(frontier, bool):
-        vary_of(goal, frontier)
+    wanted = _moving(goal, frontier)
     given = _checked(models, X)
     n_rows = _length(X, y)
     order = _classes(goal, given, y, pos_label)
@@ -126,7 +125,7 @@ def compare(
     own = baseline
     judged: list[JudgedModel] = []
     for name, model in given.items():
-        if baseline is None and (name != first or goal.needs.baseline):
+        if baseline is None and (name != first or wanted.needs.baseline):
             own = labels[known[first]]
         sides = {"sensitive_features": sensitive_features, "baseline": own}
         if isinstance(model, GoalClassifier):
@@ -138,6 +137,21 @@ def compare(
         scores = _scores(name, model, order, X) if len(order.labels) == 2 else None
         judged.append(judged_decisions(name, known[name], scores, goal, order, rest))
     return comparison_of(goal, judged, X, vary=frontier, apart=baseline is not None)
+
+
+def _moving(goal: Goal, frontier: Any) -> Goal:
+    """The goal, with the constraint that moves where it is another one."""
+    if isinstance(frontier, bool):
+        return goal
+    if not isinstance(frontier, (str, Constraint)):
+        raise InputTypeError(
+            "`frontier` is True, False, or the constraint whose bound moves, got "
+            f"{type(frontier).__name__}"
+        )
+    try:
+        return vary_of(goal, frontier)[0]
+    except GoalError as error:
+        raise GoalError(str(error).replace("`vary", "`frontier")) from None
 
 
 def _checked(models: Any, X: Any) -> dict[str, Any]:
@@ -152,13 +166,18 @@ def _checked(models: Any, X: Any) -> dict[str, Any]:
             f"`models` holds two or more, the first of which is in use, got {len(models)}"
         )
     out: dict[str, Any] = {}
-    for name, model in models.items():
+    for name, given in models.items():
         if not isinstance(name, str) or not name.strip():
             raise InputTypeError(f"`models`: a name is text, got {name!r}")
         where = f"`models[{name!r}]`"
-        if model is None or isinstance(model, type) or np.ndim(getattr(model, "shape", 0)) > 1:
+        model = given.source if isinstance(given, Deployed) and given.is_model else given
+        wide = getattr(model, "shape", ())[1:]
+        if model is None or isinstance(model, type) or (wide and wide != (1,)):
             what = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
-            raise InputTypeError(f"{where} is a fitted classifier or its decisions, got {what:.60}")
+            what = f"an array of shape {model.shape}" if wide else what
+            raise InputTypeError(
+                f"{where} is a fitted classifier, or its decisions, one a row; got {what:.60}"
+            )
         out[name] = aligned(model, X, f"models[{name!r}]")
         if not hasattr(model, "predict"):
             continue
