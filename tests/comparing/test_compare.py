@@ -7,7 +7,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from setpoint import Deployed, Frontier, PlugInClassifier, compare, evaluate, frontier
+from setpoint import (
+    Deployed,
+    Frontier,
+    OnlineFClassifier,
+    PlugInClassifier,
+    compare,
+    evaluate,
+    frontier,
+)
 from setpoint.comparing.better import BETTER, WORSE
 
 GOAL = "maximize recall subject to precision >= 0.5 and predicted_rate <= 0.5"
@@ -356,6 +364,34 @@ def test_a_rule_that_draws_is_counted_in_expectation(old, fresh):
     )
     drawn = found.reports["today"].rule.drawn
     assert bool(drawn) == any("draws" in note for note in found.notes)
+
+
+def test_models_of_every_kind_of_rule(old, fresh):
+    """One cut-off for each group, a value-aware rule, and a stream, on one table."""
+    (X, y), (X_new, y_new) = old, fresh
+    sides = [
+        {"sex": np.where(A[:, 2] > 0, "f", "m"), "amount": np.abs(A[:, 1])} for A in (X, X_new)
+    ]
+    goal = "maximize recall subject to precision >= 0.5 and predicted_rate.difference(sex) <= 0.2"
+    given = {
+        "stream": OnlineFClassifier(random_state=0).fit(X, y),
+        "groups": PlugInClassifier(LogisticRegression(), goal, decide_on=["sex"]).fit(
+            X, y, sensitive_features=sides[0]
+        ),
+        "values": PlugInClassifier(
+            LogisticRegression(), "maximize profit(tp=amount, fp=-1)", decide_on=["amount"]
+        ).fit(X, y, sensitive_features=sides[0]),
+    }
+    found = compare(goal, given, X_new, y_new, sensitive_features=sides[1])
+    assert {"stream", "groups"} <= found.frontiers.keys()
+    for name in ("stream", "groups"):
+        assert found.frontiers[name].at(found.points[name][0]) >= found.points[name][1] - 1e-9
+    own = given["groups"].predict(X_new, sensitive_features=sides[1])
+    value = found.reports["groups"].objective.value
+    assert value == pytest.approx(np.mean(own[y_new == "yes"] == "yes"))
+    assert found.differences["groups"][0].difference.value == pytest.approx(
+        value - found.reports["stream"].objective.value
+    )
 
 
 @pytest.mark.long

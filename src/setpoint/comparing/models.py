@@ -231,9 +231,11 @@ def _decided(name: str, model: Any, classes: ClassOrder, X: Any, n_rows: int, si
         found = Deployed.of(model)
         assert found is not None
         return found.codes(classes, X, n_rows, where)
-    more = {"sensitive_features": sides} if isinstance(model, GoalClassifier) else {}
     try:
-        labels = model.predict(X, **more)
+        if isinstance(model, GoalClassifier):
+            labels = model._decided(X, model._scores(X), sides)
+        else:
+            labels = model.predict(X)
     except NotFittedError:
         raise _unfitted(f"`{where}`", model) from None
     except SetpointError:

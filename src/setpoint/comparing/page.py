@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
@@ -11,19 +14,18 @@ from setpoint.comparing.better import BETTER, WORSE, Part
 from setpoint.comparing.display import MOST, ModelComparisonDisplay
 from setpoint.comparing.facts import ComparisonFacts
 from setpoint.comparing.pairs import Pair
-from setpoint.comparing.words import changes_of, headline, text_of
-from setpoint.goals.goal import Goal
+from setpoint.comparing.words import changes_of, text_of
 from setpoint.goals.words import goal_in_words, in_words
 from setpoint.inputs.files import atomic_write
 from setpoint.report.findings import sentence
 from setpoint.report.numbers import number, percent, plural
 from setpoint.report.page import Header
-from setpoint.report.page.axis import Bar, axis_for, bar_on
+from setpoint.report.page.axis import Axis, Bar, bar_on
 from setpoint.report.page.pictures import Figure, figure_of
 from setpoint.report.page.rendering import rendered
 from setpoint.report.picture import Picture
 from setpoint.report.printable import shortened
-from setpoint.report.units import Unit, shown, unit_of
+from setpoint.report.units import Unit, shown, shown_bound, unit_of
 
 __all__ = ["page_of_comparison", "write_comparison"]
 
@@ -66,11 +68,13 @@ def page_of_comparison(found: ComparisonFacts, header: Header | None = None) -> 
         header.table, plural(rows, "row"), datetime.now(UTC).date().isoformat(), header.model,
         f"setpoint {version('setpoint')}",
     )  # fmt: skip
+    others = found.names[1:]
+    who = others[0] if len(others) == 1 else f"{len(others)} models"
     positive = next(iter(found.reports.values())).counts.positive
     values = {
         "header": [text for text in top if text],
-        "headline": headline(found).removesuffix("."),
-        "pairs": [_pair(pair, found.goal, len(found.pairs) > 1) for pair in found.pairs.values()],
+        "headline": f"{who} against {found.names[0]}",
+        "pairs": [_pair(pair, len(found.pairs) > 1) for pair in found.pairs.values()],
         "notes": [*header.cautions, *found.notes],
         "goal": str(found.goal),
         "goal_words": goal_in_words(found.goal, positive),
@@ -81,15 +85,16 @@ def page_of_comparison(found: ComparisonFacts, header: Header | None = None) -> 
     return rendered("models.html.j2", values)
 
 
-def _pair(pair: Pair, goal: Goal, several: bool) -> dict[str, Any]:
+def _pair(pair: Pair, several: bool) -> dict[str, Any]:
     """The first model and another one."""
-    parts = [_part(part, goal.sense if not i else "") for i, part in enumerate(pair.parts)]
+    axes = _axes(pair.parts)
+    parts = [_part(part, i == 0, axes) for i, part in enumerate(pair.parts)]
     word = pair.verdict[0].upper() + pair.verdict[1:]
     return {
         "tone": _TONES.get(pair.verdict, "open"),
         "word": f"{pair.candidate}: {pair.verdict}" if several else word,
         "why": pair.why,
-        "title": f"{pair.candidate} against {pair.today}",
+        "title": f"{pair.candidate} against {pair.today}" if several else "Part by part",
         "today": pair.today,
         "candidate": pair.candidate,
         "parts": parts,
@@ -109,7 +114,7 @@ def _pair(pair: Pair, goal: Goal, several: bool) -> dict[str, Any]:
     }
 
 
-def _part(part: Part, sense: str) -> dict[str, Any]:
+def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> dict[str, Any]:
     """One row of the table: both values, and the difference on an axis around none."""
     unit, gain = unit_of(part.side), part.difference
     limits = ""
@@ -120,11 +125,11 @@ def _part(part: Part, sense: str) -> dict[str, Any]:
     return {
         "words": sentence(in_words(part.side)),
         "code": part.today.text,
-        "bar": _bar(part, unit),
+        "bar": _bar(part, unit, axes[unit]),
         "one": shown(part.today.value, unit),
         "other": shown(part.candidate.value, unit),
-        "one_word": "" if sense else said[0],
-        "other_word": "" if sense else said[1],
+        "one_word": "" if is_objective else said[0],
+        "other_word": "" if is_objective else said[1],
         "gain": "-" if gain is None else shown(gain.value, unit),
         "limits": limits,
         "tone": "unknown" if part.verdict is None else _TONES.get(part.verdict, "open"),
@@ -132,16 +137,38 @@ def _part(part: Part, sense: str) -> dict[str, Any]:
     }
 
 
-def _bar(part: Part, unit: Unit) -> Bar | None:
+def _axes(parts: Sequence[Part]) -> dict[Unit, Axis | None]:
+    """For each unit an axis for all differences, with none in the middle."""
+    far: dict[Unit, float] = {}
+    for part in parts:
+        gain, unit = part.difference, unit_of(part.side)
+        ends = [] if gain is None else [gain.value, gain.low, gain.high]
+        known = [abs(x) for x in ends if x is not None and math.isfinite(x)]
+        far[unit] = max([far.get(unit, 0.0), *known])
+    return {unit: Axis(-_round(x), _round(x)) if x > 0.0 else None for unit, x in far.items()}
+
+
+def _round(x: float) -> float:
+    """A number of two digits that is a little larger.
+
+    Examples
+    --------
+    >>> _round(0.347), _round(1234.0)
+    (0.37, 1300.0)
+    """
+    step = 10.0 ** (math.floor(math.log10(x)) - 1)
+    return round(math.ceil(1.04 * x / step) * step, 12)
+
+
+def _bar(part: Part, unit: Unit, axis: Axis | None) -> Bar | None:
     gain = part.difference
-    if gain is None or gain.value is None:
+    if gain is None or axis is None:
         return None
-    ends = [gain.value, gain.low, gain.high, 0.0]
-    far = max(abs(x) for x in ends if x is not None)
-    axis = axis_for([-far, far], "number")  # no difference in the middle
-    return bar_on(
+    bar = bar_on(
         axis, unit, gain.value, low=gain.low, high=gain.high, bound=0.0, relation=gain.relation
     )
+    ends = (shown_bound(axis.first, unit), shown_bound(axis.last, unit))
+    return None if bar is None else replace(bar, ends=ends)
 
 
 def _figures(found: ComparisonFacts) -> list[Figure]:
