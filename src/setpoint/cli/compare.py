@@ -137,7 +137,7 @@ def _write(
         from setpoint.inputs.files import atomic_write
 
         with session.step(f"writing {changed}"), keep_old_on_error(changed):
-            text = found.changed().to_csv(index=False, lineterminator="\n")
+            text = found.changed_frame().to_csv(index=False, lineterminator="\n")
             atomic_write(changed, text.encode("utf-8"))
     if page is not None:
         from setpoint.report.page import Header

@@ -97,7 +97,7 @@ class ComparedTables:
         """
         return self.pair.rows_needed
 
-    def changed(self) -> pd.DataFrame:
+    def changed_frame(self) -> pd.DataFrame:
         """The rows that change, with the columns of the table behind.
 
         Returns
