@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
     from setpoint.estimators import (
@@ -100,6 +101,7 @@ __all__ = [
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
+    "ModelComparison",
     "ModelFileError",
     "ModelFileFacts",
     "Monitor",
@@ -118,6 +120,7 @@ __all__ = [
     "__version__",
     "bound_path",
     "certify",
+    "compare",
     "describe_model",
     "evaluate",
     "frontier",
@@ -159,6 +162,8 @@ _HOME = {
     "bound_path": "estimators",
     "Dataset": "inputs",
     "Deployed": "inputs",
+    "ModelComparison": "comparing",
+    "compare": "comparing",
     "ModelFileError": "estimators",
     "ModelFileFacts": "estimators",
     "describe_model": "estimators",
