@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.choosing import GoalSearchCV
     from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
@@ -92,6 +93,7 @@ __all__ = [
     "Goal",
     "GoalError",
     "GoalReport",
+    "GoalSearchCV",
     "GoalSyntaxError",
     "Guarantee",
     "HeavyTailWarning",
@@ -157,6 +159,7 @@ _HOME = {
     "FewRowsWarning": "report",
     "HeavyTailWarning": "report",
     "GoalReport": "report",
+    "GoalSearchCV": "choosing",
     "BoundPath": "estimators",
     "TRUSTED_TYPES": "estimators",
     "bound_path": "estimators",
