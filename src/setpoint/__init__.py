@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.choosing import GoalSearchCV
+    from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
     from setpoint.estimators import (
@@ -94,6 +96,7 @@ __all__ = [
     "Goal",
     "GoalError",
     "GoalReport",
+    "GoalSearchCV",
     "GoalSyntaxError",
     "Guarantee",
     "HeavyTailWarning",
@@ -103,6 +106,7 @@ __all__ = [
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
+    "ModelComparison",
     "ModelFileError",
     "ModelFileFacts",
     "Monitor",
@@ -121,6 +125,7 @@ __all__ = [
     "__version__",
     "bound_path",
     "certify",
+    "compare",
     "describe_model",
     "evaluate",
     "explore",
@@ -158,11 +163,14 @@ _HOME = {
     "FewRowsWarning": "report",
     "HeavyTailWarning": "report",
     "GoalReport": "report",
+    "GoalSearchCV": "choosing",
     "BoundPath": "estimators",
     "TRUSTED_TYPES": "estimators",
     "bound_path": "estimators",
     "Dataset": "inputs",
     "Deployed": "inputs",
+    "ModelComparison": "comparing",
+    "compare": "comparing",
     "ModelFileError": "estimators",
     "ModelFileFacts": "estimators",
     "describe_model": "estimators",
