@@ -34,14 +34,6 @@ __all__ = [
     "sure_limits",
     "sure_places",
 ]
-    "LEVEL",
-    "LEVELS",
-    "limits_at",
-    "limits_by_group",
-    "places_of",
-    "sure_limits",
-    "sure_places",
-]
 
 LEVEL = 0.95
 """Confidence of each limit by itself."""
