@@ -123,7 +123,7 @@ export class Bounds {
     this.byGroup = element("input", {
       type: "checkbox", onchange: () => changed.byGroup(this.byGroup.checked),
     });
-    this.reset = element("button", { type: "button", onclick: changed.reset }, "Bounds as written");
+    this.reset = element("button", { type: "button", onclick: changed.reset, hidden: !this.controls.some(Boolean) }, "Bounds as written");
     this.node = element(
       "div",
       { class: "bounds" },
@@ -131,7 +131,7 @@ export class Bounds {
       ...fixed.map((c) =>
         element("p", { class: "fixed" }, element("b", {}, asSentence(c.words)), ` ${askedText(c)}`),
       ),
-      element("label", { class: "sure" }, element("span", {}, "How sure on new rows"), this.sure),
+      board.constraints.length ? element("label", { class: "sure" }, element("span", {}, "How sure on new rows"), this.sure) : null,
       because ? element("p", { class: "hint" }, because) : null,
       offer.byGroup
         ? element("label", { class: "by-group" }, this.byGroup, " a cut-off for each group")

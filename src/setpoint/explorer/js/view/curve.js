@@ -58,6 +58,7 @@ export class Curve {
     );
     this.onLine = element("li", {}, legendSign("dot"), element("span", {}, "the chosen point"));
     this.second = element("li", { hidden: true }, legendSign("ring second"), "the other goal");
+    this.bounded = this.board.constraints.length > 0;
     this.shaded = element("span", {}, "allowed");
     const legend = element(
       "ul",
@@ -65,7 +66,7 @@ export class Curve {
       this.onLine,
       ...this.page.markers.map((marker, i) => element("li", {}, legendMark(i), marker.name)),
       this.second,
-      element("li", {}, element("i", { class: "swatch" }), this.shaded),
+      this.bounded ? element("li", {}, element("i", { class: "swatch" }), this.shaded) : null,
     );
     this.node = element(
       "section",
@@ -202,7 +203,8 @@ export class Curve {
     put(this.shaded, byGroup ? "allowed, with one cut-off for all" : "allowed");
     this.bound(this.limits[0], picture.bounds[0], 0);
     this.bound(this.limits[1], picture.bounds[1], 1);
-    setOn(this.shade, "d", this.shading(picture.x, allowed, sure === null ? null : this.board.program.sure.places));
+    // Without bounds everything is allowed.
+    if (this.bounded) setOn(this.shade, "d", this.shading(picture.x, allowed, sure === null ? null : this.board.program.sure.places));
   }
 
   /** @param {object|null} rival the point of the other goal beside this one */

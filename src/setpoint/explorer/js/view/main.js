@@ -120,7 +120,7 @@ class Page {
   }
 
   shorten(i) {
-    this.keepAll(this.kept.toSpliced(i, 1));
+    this.keepAll(this.kept.filter((_, k) => k !== i));
   }
 
   keepAll(kept) {
@@ -139,7 +139,7 @@ class Page {
 
   check(i) {
     this.looks.look(this.kept[i].where);
-    this.keepAll(this.kept.with(i, { ...this.kept[i], looked: true }));
+    this.keepAll(this.kept.map((point, k) => (k === i ? { ...point, looked: true } : point)));
   }
 }
 

@@ -24,7 +24,7 @@ export const standing = ({ sure, where }, met, certain, feasible) => {
 const MEANS = {
   shown:
     "The limits that clear the bounds hold for all cut-offs at once, so this is true whichever is chosen.",
-  open: "Met where it was chosen; on new rows it may lie on either side. Ask how sure it must be.",
+  open: "Counted on the rows that chose it, which flatters it: on new rows a bound may be missed.",
 };
 
 /** "Recall is 62.3 % (on new rows 60.1 % to 64.5 %)". */
@@ -92,8 +92,9 @@ export class Outcome {
     const impossible = choice !== null && !choice.feasible;
     showIf(this.nearest, impossible);
     if (impossible) this.offer(most, sure);
-    put(this.means, impossible ? "" : MEANS[tone] ?? "");
-    put(this.gap, impossible ? "" : gapInWords(choice, this.board.objective.unit));
+    const ask = sure === null && this.board.sureLevels.length ? " Ask how sure it must be." : "";
+    put(this.means, impossible || !MEANS[tone] ? "" : MEANS[tone] + (tone === "open" ? ask : ""));
+    put(this.gap, impossible ? "" : gapInWords(choice, this.board));
   }
 
   offer(most, sure) {
@@ -129,15 +130,15 @@ export const loosened = ({ relation, step, range }, value) => {
   return (down ? kept <= value : kept >= value) ? kept : value;
 };
 
-const gapInWords = (choice, unit) => {
+const gapInWords = (choice, { objective: { unit }, constraints }) => {
   if (choice === null) return "This point was chosen by hand; the bounds follow it.";
   const more = choice.gap > 1e-9;
   const gap = unit === "share" ? `${(100 * choice.gap).toPrecision(2)} points` : inUnit(choice.gap, unit);
   if (choice.lattice) {
     const known = choice.gap === null ? "" : more ? `; no rule by group gains more than ${gap}` : "; no rule by group reaches more";
-    return `Of the rules by group that were solved the best that meets these bounds${known}. What holds on new rows is shown for one cut-off for all.`;
+    return `Of the rules by group that were solved the best${constraints.length ? " that meets these bounds" : ""}${known}. What holds on new rows is shown for one cut-off for all.`;
   }
   if (choice.gap === null) return "Of all cut-offs that are shown to meet the bounds none here reaches more.";
-  if (!more) return "Of all cut-offs that are allowed none reaches more.";
+  if (!more) return `Of all cut-offs${constraints.length ? " that are allowed" : ""} none reaches more.`;
   return `Neighbouring scores were joined: a cut-off between two of those shown could gain ${gap} at most.`;
 };

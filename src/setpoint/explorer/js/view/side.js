@@ -42,15 +42,15 @@ export class Side {
     const markers = data.markers.map(({ name, words, on }) => ({ name, words, state: on[this.asked.program] }));
     this.bounds = new Bounds(
       board,
-      { why: program.sure ? program.sure.why : "This goal has no limits that hold for all cut-offs at once.", byGroup: board.lattice.length > 0 },
+      { why: program.sure?.why ?? null, byGroup: board.lattice.length > 0 },
       {
-        level: (i, x) => this.ask({ levels: this.asked.levels.with(i, x), where: null }),
+        level: (i, x) => this.askLevel(i, x),
         sure: (sure) => this.ask({ sure, where: null }),
         byGroup: (byGroup) => this.ask({ byGroup, where: null }),
         reset: () => this.ask({ levels: [...board.levels], where: null }),
       },
     );
-    this.outcome = new Outcome(board, (i, x) => this.ask({ levels: this.asked.levels.with(i, x), where: null }));
+    this.outcome = new Outcome(board, (i, x) => this.askLevel(i, x));
     this.pieces = new Pieces(per, positive);
     this.money = element("p", { class: "money" });
     this.parts = new Parts(board, markers);
@@ -91,6 +91,12 @@ export class Side {
   ask(change) {
     this.asked = { ...this.asked, ...change };
     this.page.changed();
+  }
+
+  /** Moves one bound; the goal chooses anew. */
+  askLevel(i, level) {
+    const levels = this.asked.levels.map((x, k) => (k === i ? level : x));
+    this.ask({ levels, where: null });
   }
 
   /** What follows from what is asked. */
