@@ -1,8 +1,8 @@
 """The explorer's page of 1,000,000 rows: its size, the time to make it, and the time of a choice.
 
 ``python benchmarks/explore_page.py``. Four groups, three constraints, with a share of the rows held
-out and without; made scores without ties. Choices are timed in node, in one process: a drag of
-a bound is one choice.
+out and without; made scores without ties. CPU seconds of the process, on one thread. Choices are
+timed in node, each as the best of three: a drag of a bound is one choice.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def main() -> int:
     print(f"{'figure':<58} {'target':>12} {'found':>12}  met")
     good = True
     for check in (None, 0.3):
-        start = time.perf_counter()
+        start = time.process_time()
         page = explore(GOAL, scores, y, sensitive_features={"group": group}, check=check)
         text = page.html
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         held = "no rows held out" if check is None else f"{check:.0%} held out"
         bins, size = page.payload["rows"]["bins"], len(text.encode())
         what = f"{ROWS:,} rows, {bins:,} bins, {held}"
         good &= figure(f"{what}: bytes", f"< {BYTES:,}", f"{size:,}", size < BYTES)
-        good &= figure(f"{what}: seconds", f"< {SECONDS:g}", f"{seconds:.1f}", seconds < SECONDS)
+        good &= figure(f"{what}: CPU seconds", f"< {SECONDS:g}", f"{seconds:.1f}", seconds < SECONDS)
         good &= choices(page.payload, held)
     return 0 if good else 1
 

@@ -127,6 +127,11 @@ def test_rules_by_group_are_exact_and_bounded(page):
     assert tight["gap"] >= 0
     assert tight["value"] <= found["value"]
     assert most["value"] >= 0.6
+    for way in ("at", "checkAt"):
+        (state,) = called(page.payload, [way, found["cuts"]])
+        for side in (state["objective"], *state["constraints"]):
+            assert side["low"] <= side["value"] <= side["high"]
+            assert side["low"] < side["high"]
     whole = explore(GOAL, scores, y, sensitive_features={"sex": sex})
     own = whole.payload["programs"][0]["solved"]["points"][0]
     best = solve(GOAL, scores, y, sensitive_features={"sex": sex})

@@ -12,7 +12,14 @@ from setpoint.explorer import limits as computing
 from setpoint.explorer.arrays import unpacked
 from setpoint.explorer.bins import Bins
 from setpoint.explorer.bound_goal import BoundGoal
-from setpoint.explorer.limits import LEVELS, _Counted, limits_at, sure_limits, sure_places
+from setpoint.explorer.limits import (
+    LEVELS,
+    _confusion,
+    _Counted,
+    limits_at,
+    sure_limits,
+    sure_places,
+)
 from setpoint.explorer.scored import ScoredRows
 from setpoint.goals.goal import Goal
 
@@ -37,7 +44,7 @@ def test_between_places_limits_are_off_by_a_small_part_of_their_width(monkeypatc
         cuts = np.arange(40, 880, 23)
         states = called(page.payload, *(["at", int(j)] for j in cuts))
         for j, state in zip(cuts, states, strict=True):
-            exact = _Counted(known, bins, int(j))
+            exact = _Counted(known, _confusion(known.rows, bins, int(j)))
             for i, side in enumerate((state["objective"], *state["constraints"])):
                 low, high = exact.ends(i, 0.05)
                 assert side["low"] <= side["value"] <= side["high"]

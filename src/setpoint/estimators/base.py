@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,10 @@ from setpoint.deciding.opening import FitData, given_rows
 from setpoint.errors import InputError
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.estimators.exploring import explored
 from setpoint.estimators.fingerprint import fingerprint
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
-from setpoint.explorer.interactive import Explorer
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names
@@ -48,6 +46,9 @@ from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
+
+if TYPE_CHECKING:
+    from setpoint.explorer.interactive import Explorer
 
 __all__ = ["GoalClassifier", "atomic_fit"]
 
@@ -274,6 +275,9 @@ class GoalClassifier(DecidesByRule):
         ValueError, TypeError
             If an argument is wrong; the message names it.
         """
+        # Whoever predicts needs no page.
+        from setpoint.estimators.exploring import explored
+
         check_is_fitted(self)
         given = {
             "sample_weight": sample_weight,

@@ -8,6 +8,7 @@ and without the labels; any choice among them is covered.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,15 @@ from setpoint.program.fold import Folder
 from setpoint.program.functions import RateFunction
 from setpoint.typing import Codes, Floats
 
-__all__ = ["LEVEL", "LEVELS", "limits_at", "places_of", "sure_limits", "sure_places"]
+__all__ = [
+    "LEVEL",
+    "LEVELS",
+    "limits_at",
+    "limits_by_group",
+    "places_of",
+    "sure_limits",
+    "sure_places",
+]
 
 LEVEL = 0.95
 """Confidence of each limit by itself."""
@@ -74,10 +83,10 @@ def limits_at(bound: BoundGoal, bins: Bins, places: Codes) -> dict[str, Any]:
     """One-sided limits at 95 % of the objective and of each constraint at some cut-offs.
 
     Each holds by itself. Between two places the page draws a straight line between the distances
-    of the limit from the value; on random goals with a few hundred rows that is off by about a
-    twentieth of the interval's width (a test says how much).
+    of the limit from the value. On 2,000 to 5,000 made rows that is off by less than 3 % of the
+    interval's width at 99 of 100 cut-offs, and by 14 % at the worst, where few rows are accepted.
     """
-    found = [_Counted(bound, bins, j) for j in places.tolist()]
+    found = [_Counted(bound, _confusion(bound.rows, bins, j)) for j in places.tolist()]
     sides = []
     for i in range(len(bound.program.constraints) + 1):
         ends = np.array([x.ends(i, 1.0 - LEVEL) for x in found]).reshape(-1, 2)
@@ -92,7 +101,7 @@ def sure_limits(bound: BoundGoal, bins: Bins, places: Codes) -> dict[str, Any]:
     passed by the value on new rows.
     """
     constraints = bound.program.constraints
-    found = [_Counted(bound, bins, j) for j in places.tolist()]
+    found = [_Counted(bound, _confusion(bound.rows, bins, j)) for j in places.tolist()]
     of_levels = []
     for level in LEVELS:
         tail = (1.0 - level) / max(1, len(constraints) * len(places))
@@ -104,12 +113,36 @@ def sure_limits(bound: BoundGoal, bins: Bins, places: Codes) -> dict[str, Any]:
     return {"levels": list(LEVELS), "places": packed(places), "limits": of_levels, "why": None}
 
 
-class _Counted:
-    """The sides of a goal counted at one cut-off of the curve."""
+def limits_by_group(
+    bound: BoundGoal, thresholds: Sequence[Sequence[float] | None]
+) -> list[dict[str, Any] | None]:
+    """The same limits for rules with a threshold for each segment; None where there is no rule.
 
-    def __init__(self, bound: BoundGoal, bins: Bins, cut: int) -> None:
+    Parameters
+    ----------
+    bound : BoundGoal
+    thresholds : sequence
+        Of each rule those of the segments, in the order of their codes.
+    """
+    rows = bound.rows.evidence.rows
+    out: list[dict[str, Any] | None] = []
+    for one in thresholds:
+        if one is None:
+            out.append(None)
+            continue
+        decided = (bound.rows.evidence.scores >= np.array(one)[rows.segment]).astype(np.int64)
+        found = _Counted(bound, rows.confusion(decided))
+        sides = range(len(bound.program.constraints) + 1)
+        ends = [list(found.ends(i, 1.0 - LEVEL)) for i in sides]
+        out.append({"objective": ends[0], "constraints": ends[1:]})
+    return out
+
+
+class _Counted:
+    """The sides of a goal counted on one decision."""
+
+    def __init__(self, bound: BoundGoal, confusion: Confusion) -> None:
         self.bound = bound
-        confusion = _confusion(bound.rows, bins, cut)
         folder = Folder(confusion.codebook, confusion.marginals, fixed=False)
         linked = bound.linked
         terms = [linked.objective]

@@ -36,7 +36,7 @@ def in_script(payload: dict[str, Any]) -> str:
     Examples
     --------
     >>> print(in_script({"goal": "</script><!--"}))
-    {"goal":"\\u003c/script>\\u003c!--"}
+    {"goal":"\u003c/script>\u003c!--"}
     """
     text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -14,7 +14,7 @@ from setpoint.explorer.arrays import packed, plain
 from setpoint.explorer.bins import Bins, chosen_cuts
 from setpoint.explorer.bound_goal import BoundGoal
 from setpoint.explorer.lattice import SECONDS, Solved, solved_lattice
-from setpoint.explorer.limits import limits_at, places_of, sure_limits, sure_places
+from setpoint.explorer.limits import limits_at, limits_by_group, places_of, sure_limits, sure_places
 from setpoint.explorer.scored import ScoredRows
 from setpoint.explorer.take import take_templates
 from setpoint.goals.errors import GoalError
@@ -106,6 +106,9 @@ def payload_of(
             solved_lattice(goal, goal.sides_at(bins.counts), seconds=seconds) if several else None
         )
     segments = _segments(rows, [s for s in solved if s is not None], programs)
+    for goal, part in zip(bound, programs, strict=True):
+        for point, known in zip(*_of_points(goal, part, [b for _, b in segments]), strict=True):
+            point["limits"] = known
     whole = rows.weight.sum()
     n = evidence.n_rows
     labelled = int((evidence.rows.true < evidence.n_classes).sum())
@@ -217,6 +220,20 @@ def _segments(
     return out
 
 
+def _of_points(
+    goal: BoundGoal, part: dict[str, Any], segments: Sequence[Bins]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any] | None]]:
+    """The solved rules by group of a goal, and their limits on its rows."""
+    points = part["solved"]["points"] if part["solved"] else []
+    thresholds: list[list[float] | None] = []
+    for p in points:
+        held = p["cuts"]
+        if held is not None:
+            held = [float(b.thresholds[c]) for b, c in zip(segments, held, strict=True)]
+        thresholds.append(held)
+    return points, limits_by_group(goal, thresholds)
+
+
 def _packed_places(part: dict[str, Any]) -> dict[str, Any]:
     return part | {"places": packed(part["places"])}
 
@@ -263,6 +280,7 @@ def _checked(
             continue
         formulas = own.formulas()
         formulas["limits"] = limits_at(own, held, known["places"])
+        formulas["solved"] = _of_points(own, known, segments)[1]
         parts.append(formulas | {"why": None})
     curves = []
     for k, own_bins in enumerate(segments):

@@ -248,6 +248,11 @@ export class Board {
     return out;
   }
 
+  /** Which of the solved rules has these cut-offs; -1: none. */
+  pointAt(cuts) {
+    return this.lattice.findIndex((p) => p.cuts !== null && p.cuts.every((j, s) => j === cuts[s]));
+  }
+
   solvedAt(p) {
     this.reached ??= new Map();
     if (!this.reached.has(p)) this.reached.set(p, this.at(this.lattice[p].cuts));
@@ -308,7 +313,8 @@ export class Board {
   at(where) {
     const by = Array.isArray(where);
     const S = this.tally.S(where);
-    const state = by ? this.ofAccepted(S, null) : this.ofAccepted(S, where);
+    const state = this.ofAccepted(S, by ? null : where);
+    if (by) withLimits(state, this.lattice[this.pointAt(where)]?.limits);
     const thresholds = by
       ? where.map((j, s) => this.tally.parts[s].thresholds[j])
       : [this.thresholds[where]];
@@ -374,6 +380,7 @@ export class Board {
       return endsAt(this.program.places, ends, along, where, side.function);
     });
     const by = Array.isArray(where);
+    if (by) withLimits(state, program.solved?.[this.pointAt(where)]);
     return { ...state, ...(by ? { cuts: where } : { cut: where }), groups: this.check.groups(where) };
   }
 
@@ -402,6 +409,16 @@ export class Board {
     const before = Math.max(0, low - 1);
     return share - along[before] < along[low] - share ? before : low;
   }
+}
+
+/** Puts the limits of a solved rule beside its values. */
+function withLimits(state, limits) {
+  if (!limits) return;
+  [state.objective, ...state.constraints].forEach((side, i) => {
+    const [low, high] = i ? limits.constraints[i - 1] : limits.objective;
+    side.low = Math.min(low, side.value);
+    side.high = Math.max(high, side.value);
+  });
 }
 
 function stateOf(program, tally, S, levels, per, ends) {
