@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         weights_for_prior,
     )
     from setpoint.evidence import Confusion, Evidence
+    from setpoint.explorer import Explorer
     from setpoint.goals import (
         Goal,
         GoalError,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         PlugInClassifier,
         Solution,
         certify,
+        explore,
         frontier,
         solve,
     )
@@ -88,6 +90,7 @@ __all__ = [
     "Evidence",
     "ExactPenaltyClassifier",
     "ExpiredWarning",
+    "Explorer",
     "FewRowsWarning",
     "Frontier",
     "Goal",
@@ -125,6 +128,7 @@ __all__ = [
     "compare",
     "describe_model",
     "evaluate",
+    "explore",
     "frontier",
     "goal_scorer",
     "load_model",
@@ -172,6 +176,7 @@ _HOME = {
     "describe_model": "estimators",
     "UnknownGroupWarning": "estimators",
     "evaluate": "estimators",
+    "explore": "plugin",
     "RowsNeeded": "estimators",
     "Alarm": "estimators",
     "Monitor": "estimators",
@@ -186,6 +191,7 @@ _HOME = {
     "save_model": "estimators",
     "weights_for_prior": "estimators",
     "ExpiredWarning": "online",
+    "Explorer": "explorer",
     "OnlineFClassifier": "online",
     "ExactPenaltyClassifier": "penalty",
     "MissingPairWarning": "plugin",

@@ -60,6 +60,11 @@ PLACES = {
     "frontier": Place(
         "frontier", "frontier", "Show the best objective as the bound of one constraint moves."
     ),
+    "explore": Place(
+        "explore",
+        "explore",
+        "Write a page on which the bounds of MODEL's goal are moved by hand.",
+    ),
     "monitor": Place("monitor", "monitor", "Watch a model file on new rows, in their order."),
     "plan": Place("plan", "plan", "Say how many rows it takes to certify a goal on new rows."),
     "stream": Place("stream", "stream_command", "Learn a table row by row, in constant memory."),

@@ -76,7 +76,7 @@ _written = together(
 _GROUPS = {
     "Columns and tables": ("--sensitive", "--drop", "--baseline", "--dataset"),
     "Rows that judge": ("--test-size", "--test-by", "--skip-unlabelled"),
-    "Output": ("--model", "--report", "--accept", "--json"),
+    "Output": ("--model", "--report", "--explore", "--accept", "--json"),
 }
 
 
@@ -111,6 +111,11 @@ _GROUPS = {
 @_columns
 @_rows
 @_written
+@click.option(
+    "--explore",
+    metavar="FILE",
+    help="The page to write on which bounds are moved by hand; also if no rule meets the goal.",
+)
 @settings_option("solver", *_COMMON, "defer-label", "engine", "scheduler", "rows-for-fit")
 def fit(
     data: str,

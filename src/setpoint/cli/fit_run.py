@@ -75,10 +75,12 @@ def fit_in_memory(
     model, report, checkpoint = asked["model"], asked["report"], settings.get("checkpoint")
     inputs = {"DATA": data} | {f"--set {name.replace('_', '-')}": p for name, p in tables.items()}
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    outputs = {"--model": model, "--report": report, "--set checkpoint": checkpoint}
-    check_outputs(outputs, inputs | code)
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
+    explore = asked.get("explore")
+    outputs = {"--model": model, "--report": report, "--explore": explore}
+    check_outputs({**outputs, "--set checkpoint": checkpoint}, inputs | code)
+    for name in ("report", "explore"):
+        if asked.get(name) is not None:
+            require_packages(f"--{name}", "report", "jinja2", "matplotlib")
     wanted = _wanted(settings, asked, own, HELD_OUT if confidence is None else 0.0, confidence,
                      "validation" in tables)  # fmt: skip
     if checkpoint is not None:
@@ -88,6 +90,7 @@ def fit_in_memory(
         judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
     )  # fmt: skip
     paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
+    paths |= {} if explore is None else {"explore": explore}
     _finish(prepared, data, asked, paths)
 
 
@@ -199,9 +202,12 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
     paths : dict
         What the JSON says of the run.
     """
+    from setpoint.cli.explore import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
+    from setpoint.tasks.exploring import explore_fit
 
     goal, model, report = prepared.goal, asked["model"], asked["report"]
+    explore = asked.get("explore")
     command = str(click.get_current_context().info_name)
     again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
     held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
@@ -212,10 +218,14 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
         fitted = prepared.run()
     except InfeasibleError as error:
         what = {"command": command, "goal": str(goal)}
+        if explore is not None:
+            explore_infeasible(error, goal, explore, page)
         end_infeasible(
             error, goal, "no model was written", what, paths, as_json=asked["as_json"], page=page
         )
     write_fit(fitted, page)
+    if explore is not None:
+        write_explorer(explore_fit(fitted, current()), explore, model, data)
     if asked["as_json"]:
         out, run = fit_json(command, goal, fitted)
         print_json(out, {**paths, **run})
@@ -225,6 +235,8 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )
+        if explore is not None:
+            click.echo(f"Bounds are moved by hand on {explore}.")
     if current().stopped:
         click.echo(current().last_words(), err=True)
         raise click.exceptions.Exit(STOPPED)

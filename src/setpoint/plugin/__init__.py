@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from setpoint.plugin.certified import Certified, certify
     from setpoint.plugin.choose_evidence import MissedBoundsWarning
     from setpoint.plugin.classifier import PlugInClassifier
+    from setpoint.plugin.exploring import explore
     from setpoint.plugin.group_posteriors import MissingPairWarning
     from setpoint.plugin.rule_frontier import frontier
     from setpoint.plugin.solving import Solution, solve
@@ -19,6 +20,7 @@ __all__ = [
     "PlugInClassifier",
     "Solution",
     "certify",
+    "explore",
     "frontier",
     "solve",
 ]
@@ -31,6 +33,7 @@ _HOME = {
     "PlugInClassifier": "classifier",
     "Solution": "solving",
     "certify": "certified",
+    "explore": "exploring",
     "frontier": "rule_frontier",
     "solve": "solving",
 }

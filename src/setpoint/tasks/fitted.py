@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
     from setpoint.tables import TableModel
+    from setpoint.tasks.rows import TableRows
 
 __all__ = ["FittedTable", "Rows"]
 
@@ -67,6 +68,8 @@ class FittedTable:
         The table whose rows certify; "" where a part of the rows fitted does.
     counted : bool
         Whether the rule was counted, where they lie, on rows that the model has not seen.
+    held : TableRows or None
+        The rows held out of the table.
     """
 
     classifier: Any
@@ -86,6 +89,7 @@ class FittedTable:
     name: str = ""
     certify_on: str = ""
     counted: bool = False
+    held: TableRows | None = None
 
     @property
     def model(self) -> TableModel:

@@ -71,6 +71,7 @@ def load_and_read(
     labelled: bool = True,
     skip_unlabelled: bool = False,
     deployed_apart: bool = False,
+    beside: Mapping[str, str] | None = None,
 ) -> LoadedModel:
     """Open a model and read the rows to judge it on.
 
@@ -97,6 +98,8 @@ def load_and_read(
         Whether rows without a label are left out; else they are an error.
     deployed_apart : bool
         Whether the caller adds what the deployed model decides, so that no column is needed.
+    beside : mapping of str to str, optional
+        Further columns with groups, and who looks at them.
 
     Raises
     ------
@@ -145,7 +148,7 @@ def load_and_read(
         deployed = None
     threshold = None if named is None else named.threshold
     scored = threshold is not None
-    groups = dict.fromkeys(clf.goal_report_.rule.decides_on, "the rule")
+    groups = {**(beside or {}), **dict.fromkeys(clf.goal_report_.rule.decides_on, "the rule")}
 
     def prepared(table: Table, dataset: str | None = None) -> TableRows:
         return rows_of(
@@ -166,6 +169,7 @@ def load_and_read(
         *(c.name for c in (*model.columns, *metric_columns)),
         *goal.needs.names,
         *goal.needs.measure_names,
+        *groups,
         model.target,
         *([] if deployed is None else [deployed]),
     }

@@ -102,6 +102,7 @@ class TableFit:
                 for name, made in split.sets.items()
             },
             certify_on="" if self.certify_on is None else self.certify_on.name,
+            held=held,
         )
         if split.second is not None and self.validation is not None:
             measured = Rows(split.second.fitted.n_rows, out.n_held_out, split.first.shared)

@@ -11,11 +11,12 @@ from setpoint.report.printable import cleaned
 
 __all__ = ["rendered"]
 
+_HERE = "setpoint.report.page"
 _PERCENT = re.compile(r"(?<=\d) %")
 
 
-def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """A template of this folder with its values and the style of all pages.
+def rendered(template: str, values: Mapping[str, Any], room: str = _HERE) -> str:
+    """A template with its values and the style of all pages.
 
     Parameters
     ----------
@@ -23,6 +24,9 @@ def rendered(template: str, values: Mapping[str, Any]) -> str:
         File name.
     values : mapping
         Texts are escaped, but for the `svg` of pictures.
+    room : str, default this folder
+        The package that the template lies in. Its templates may extend those of this folder,
+        and its `page.css` is added to the style of all pages.
 
     Raises
     ------
@@ -42,12 +46,13 @@ def rendered(template: str, values: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_finalize,
-        loader=FunctionLoader(_read),
+        loader=FunctionLoader(lambda name: _read(name, room) or _read(name, _HERE)),
     )
     # What matplotlib drew was escaped by it.
     environment.filters["drawn"] = Markup
     environment.filters["exact"] = Exact
-    return environment.get_template(template).render(style=Markup(_read("page.css")), **values)
+    style = "".join(_read("page.css", place) or "" for place in dict.fromkeys((_HERE, room)))
+    return environment.get_template(template).render(style=Markup(style), **values)
 
 
 class Exact(str):
@@ -56,8 +61,10 @@ class Exact(str):
     __slots__ = ()
 
 
-def _read(name: str) -> str:
-    return files("setpoint.report.page").joinpath(name).read_text("utf-8")
+def _read(name: str, room: str) -> str | None:
+    """A file of a package; None if it has none of that name."""
+    file = files(room).joinpath(name)
+    return file.read_text("utf-8") if file.is_file() else None
 
 
 def _finalize(x: Any) -> Any:

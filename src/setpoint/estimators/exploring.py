@@ -1,0 +1,291 @@
+"""The explorer of a fitted classifier: chosen on out-of-fold scores, checked on rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from setpoint.errors import InputError, SetpointError
+from setpoint.evidence import Evidence
+from setpoint.evidence.columns import Column
+from setpoint.evidence.rows import counted_rows
+from setpoint.explorer.fallback import fallback_payload, why_no_curve
+from setpoint.explorer.gathering import (
+    by_columns,
+    group_columns,
+    joined,
+    names_of,
+    share_of,
+    split_rows,
+)
+from setpoint.explorer.interactive import Explorer
+from setpoint.explorer.payload import Marker, payload_of
+from setpoint.explorer.scored import ScoredRows
+from setpoint.goals.errors import EmptyPopulationError, nearest
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.report.numbers import percent
+from setpoint.rules.words import ClassNames
+from setpoint.search.frontier import Frontier
+from setpoint.typing import Codes, Floats
+
+if TYPE_CHECKING:
+    from setpoint.estimators.base import GoalClassifier
+
+__all__ = ["explored", "explorer_on"]
+
+_SHARE = 0.3
+"""Of the rows given, held out where they have to serve for choosing too."""
+
+_SEVERAL = "The rule decides by more than one score a row: there is no one curve."
+_DEPLOYED = "the deployed model"
+_OF_CHECK = ("X", "y", "sample_weight", "sensitive_features", "baseline")
+_OF_FIT = "The rows of fit on which the rule was chosen, with the scores that it was chosen by."
+_GIVEN = "The rows given to explore."
+
+
+def explored(
+    classifier: GoalClassifier,
+    X: Any,
+    y: Any,
+    by: str | Sequence[str] | None,
+    goal: Any,
+    other_goal: Any,
+    given: Mapping[str, Any],
+    check: Any = None,
+) -> Explorer:
+    """See :meth:`setpoint.estimators.base.GoalClassifier.explore`."""
+    apart, share_apart = _apart(check)
+    first = classifier._goal() if goal is None else as_goal(goal)
+    second = None if other_goal is None else as_goal(other_goal)
+    names, both = names_of(by), joined(first, second)
+    if (X is None) != (y is None):
+        raise InputError("explore: `X` and `y` go together")
+    if X is None and any(v is not None for v in given.values()):
+        listed = ", ".join(f"`{n}`" for n, v in given.items() if v is not None)
+        raise InputError(f"explore: {listed} belongs to rows that `X` and `y` give")
+    evidence = getattr(classifier, "evidence_", None)
+    if evidence is None and X is None:
+        raise InputError(
+            "explore: the rows that the rule was found on are not available (copies and model "
+            "files do not hold them): give X and y"
+        )
+    if evidence is not None and check is not None:
+        raise InputError(
+            "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
+            "leave it out"
+        )
+    rule, n = classifier.rule_, len(classifier.classes_)
+    why = why_no_curve(both, n, rule.value_columns)
+    if not why and (rule.score_columns is not None or _is_other(evidence)):
+        why = _SEVERAL
+    if why:
+        if second is not None:
+            raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
+        return _without_curve(classifier, first, why, evidence, X, y, given)
+    held = None if X is None else _Given(classifier, both, names, X, y, given)
+    warnings = [] if held is None else held.warnings(evidence is not None)
+    markers: list[Marker] = []
+    checked: ScoredRows | None
+    if evidence is not None:
+        for name in names:
+            if name not in both.needs.columns.get(None, {}):
+                raise InputError(
+                    f"`by`: of the rows of fit the columns that the goal names are kept, not "
+                    f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
+                    "with any columns"
+                )
+        rows = ScoredRows(evidence, group_columns(evidence, both, (), {}), _OF_FIT, _old(evidence))
+        share = np.asarray(evidence.distribution(rule))[:, 1]
+        checked = None if held is None else held.rows(evidence)
+    else:
+        assert held is not None
+        other = None
+        if apart is not None:
+            own = {name: apart.get(name) for name in given}
+            other = _Given(classifier, both, names, apart["X"], apart["y"], own)
+            warnings += other.warnings(True)
+        rows = held.rows(None, other)
+        share = np.asarray(rule.distribution(rows.evidence.scores, held.segments))[:, 1]
+        checked = None if other is None else other.rows(rows.evidence, held)
+        if share_apart:
+            rows, checked, index = split_rows(rows, share_apart)
+            share = share[index]
+    words = rule.explain(ClassNames(classifier._classes.labels))
+    markers.append(Marker("today's rule", share, words, rule))
+    if rows.deployed is not None:
+        markers.append(Marker(_DEPLOYED, (rows.deployed == 1).astype(np.float64)))
+    goals = [first] if second is None else [first, second]
+    page = payload_of(goals, rows, markers=markers, check=checked, warnings=warnings)
+    for program in page["programs"]:
+        program["template"]["python"] = ["clf.set_params(goal=", ").fit(X, y)"]
+    return Explorer(page).for_shell("setpoint fit table.csv --goal {goal}")
+
+
+def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
+    """The page of a goal on the rows of a fit, such as those for which no rule meets it.
+
+    Parameters
+    ----------
+    goal : Goal
+    evidence : Evidence
+        As of :class:`~setpoint.InfeasibleError`.
+    """
+    why = why_no_curve(goal, evidence.n_classes, evidence.sees)
+    if not why and _is_other(evidence):
+        why = _SEVERAL
+    if why:
+        return Explorer(fallback_payload(goal, why, evidence.n_rows, _OF_FIT))
+    rows = ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, _old(evidence))
+    markers = []
+    if rows.deployed is not None:
+        markers.append(Marker(_DEPLOYED, (rows.deployed == 1).astype(np.float64)))
+    return Explorer(payload_of([goal], rows, markers=markers))
+
+
+def _apart(check: Any) -> tuple[Mapping[str, Any] | None, float]:
+    """Rows for the check as given, or the share of the rows to set apart for it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is something else.
+    """
+    if check is None:
+        return None, _SHARE
+    if not isinstance(check, Mapping):
+        return None, 0.0 if check == 0 else share_of(check) or 0.0
+    unknown = [name for name in check if name not in _OF_CHECK]
+    missing = [name for name in _OF_CHECK[:2] if check.get(name) is None]
+    if unknown or missing:
+        raise InputError(
+            f"`check` as a dict holds X and y, and may hold {', '.join(_OF_CHECK[2:])}; found "
+            f"{list(check)}"
+        )
+    return check, 0.0
+
+
+class _Given:
+    """Rows given to explore, checked for a fitted classifier."""
+
+    def __init__(
+        self,
+        classifier: GoalClassifier,
+        goal: Goal,
+        by: tuple[str, ...],
+        X: Any,
+        y: Any,
+        given: Mapping[str, Any],
+    ) -> None:
+        self.classifier, self.goal, self.X = classifier, goal, X
+        rows, self.inputs = classifier._seen(goal, X, y, **given, datasets=None)
+        self.scores = classifier._scores(X)
+        of_rows: GivenRows = rows[None]
+        self.by = by
+        self.columns = by_columns(by, of_rows.sensitive_features, of_rows.n_rows, X)
+        self.weight = self.inputs.tables[None].weight
+        codes = classifier._segments(X, given["sensitive_features"])
+        self.segments: Codes | None = None if codes is None else codes[counted_rows(self.weight)]
+
+    def warnings(self, is_check: bool) -> list[str]:
+        """What is to be said where rows took part in the fit."""
+        digest = getattr(self.classifier, "digest_", None)
+        known = 0.0 if digest is None else digest.share_of(self.X, self.weight)
+        if not known:
+            return []
+        what = "The check: " if is_check else ""
+        return [f"{what}{percent(known)} of the rows given were in the fit; they flatter the rule."]
+
+    @property
+    def counted(self) -> Mapping[str, Column]:
+        """The columns of `by`, for the rows that count."""
+        kept = counted_rows(self.weight)
+        if isinstance(kept, slice):
+            return self.columns
+        return {n: c.take(kept) for n, c in self.columns.items()}
+
+    def rows(self, evidence: Evidence | None, other: _Given | None = None) -> ScoredRows:
+        """The rows with scores; as a check, counted as those to choose on are.
+
+        Parameters
+        ----------
+        evidence : Evidence or None
+            The rows to choose on, where these are the check.
+        other : _Given, optional
+            The other ones of the two, where both were given.
+        """
+        inputs, others = self.inputs, None if other is None else other.counted
+        by = () if evidence is not None and other is None else self.by
+        if evidence is None:
+            found = inputs.evidence({None: self.scores})
+            groups = group_columns(found, self.goal, by, self.counted, others)
+            return ScoredRows(found, groups, _GIVEN, inputs.tables[None].counted.deployed)
+        try:
+            found = _by_codebook(inputs, evidence, self.scores)
+        except EmptyPopulationError as error:
+            raise InputError(f"`X`: {error}") from None
+        groups = group_columns(found, self.goal, by, self.counted, others)
+        where = "The rows given to explore, which took no part in choosing."
+        return ScoredRows(found, groups, where)
+
+
+def _by_codebook(inputs: CheckedData, evidence: Evidence, scores: Floats) -> Evidence:
+    return replace(inputs, codebook=evidence.codebook).evidence({None: scores})
+
+
+def _is_other(evidence: Evidence | None) -> bool:
+    """Whether rows have more than one score, or are known by posteriors."""
+    if evidence is None:
+        return False
+    return evidence.n_scores is not None or evidence.credit.by_posteriors
+
+
+def _old(evidence: Evidence) -> Codes | None:
+    """What the deployed model decides, where strata tell it."""
+    book = evidence.codebook
+    known = [s.baseline for s in book.strata[: book.n_plain]]
+    if any(code is None for code in known):
+        return None
+    return np.array(known)[evidence.rows.stratum]
+
+
+def _without_curve(
+    classifier: GoalClassifier,
+    goal: Goal,
+    why: str,
+    evidence: Evidence | None,
+    X: Any,
+    y: Any,
+    given: Mapping[str, Any],
+) -> Explorer:
+    """The page with the frontier of each bound and a table of the classes."""
+    where = _OF_FIT if X is None else _GIVEN
+    shown = evidence if X is None else classifier._evidence(X, y, **given, goal=goal)
+    assert shown is not None
+    frontiers: list[Frontier] = []
+    notes = []
+    for i, c in enumerate(goal.constraints):
+        try:
+            frontiers.append(classifier._frontier(goal, vary=i, X=X, y=y, **given))
+        except SetpointError as error:
+            notes.append(f"What {c} costs is not known: {error}.")
+    rule = classifier.rule_
+    if rule.value_columns and not shown.sees:
+        shown = shown.with_values(rule.value_columns)
+    labels = classifier._classes.labels
+    answers = (*labels, "defer") if classifier._defers else labels
+    return Explorer(
+        fallback_payload(
+            goal,
+            why,
+            shown.n_rows,
+            where,
+            frontiers=frontiers,
+            confusion=shown.confusion(rule),
+            rule=rule.explain(ClassNames(answers)),
+            notes=notes,
+        )
+    )

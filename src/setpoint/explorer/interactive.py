@@ -1,0 +1,157 @@
+"""The page of a goal's operating points, as a value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from setpoint.errors import InputTypeError
+from setpoint.explorer.fallback import fallback_page
+from setpoint.explorer.page import page_of
+from setpoint.inputs.files import atomic_write
+
+__all__ = ["Explorer"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explorer:
+    """A page on which the bounds of a goal are dragged.
+
+    :func:`setpoint.explore` and ``clf.explore`` make it.
+
+    Parameters
+    ----------
+    payload : dict
+        What the page computes from, as plain data: the tally of counts along the curve, the
+        formulas of the goal, limits, and rules by group. Of a goal without a curve it holds
+        "why", and what each bound costs.
+
+    Examples
+    --------
+    >>> from setpoint import explore
+    >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4, 0.2], [1, 0, 1, 0])
+    >>> page
+    Explorer('maximize recall subject to precision >= 0.6', 4 rows)
+    >>> page.payload["rows"]["distinct"]
+    4
+    """
+
+    payload: dict[str, Any]
+
+    def __repr__(self) -> str:
+        rows = self.payload["rows"]["n"]
+        return f"Explorer({self.payload['programs'][0]['goal']!r}, {rows:,} rows)"
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether there is a curve to drag along; else the page is without a script."""
+        return "why" not in self.payload
+
+    @property
+    def html(self) -> str:
+        """The page as text: one file, which asks for nothing from outside.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed; for a page without a curve matplotlib too.
+        """
+        return page_of(self.payload) if self.has_curve else fallback_page(self.payload)
+
+    def for_shell(self, command: str, by_group: str | None = None) -> Explorer:
+        """The same page, on which "take this" shows another command.
+
+        Parameters
+        ----------
+        command : str
+            In it ``{goal}`` stands for the goal with the bounds of the page, quoted,
+            ``{bounds}`` for a ``--bound`` of each, and ``{threshold}`` for the threshold.
+        by_group : str, optional
+            The command for rules with several thresholds, without ``{threshold}``; None: the
+            same.
+
+        Examples
+        --------
+        >>> from setpoint import explore
+        >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4], [1, 0, 1])
+        >>> own = page.for_shell("setpoint take m.skops new.csv --line={threshold}")
+        >>> own.payload["programs"][0]["template"]["shell"]["one"]
+        'setpoint take m.skops new.csv --line={threshold}'
+        """
+        if not self.has_curve:
+            return self
+        shell = {"one": command, "segments": command if by_group is None else by_group}
+        programs = [
+            p | {"template": p["template"] | {"shell": shell}} for p in self.payload["programs"]
+        ]
+        return Explorer(self.payload | {"programs": programs})
+
+    def summary(self) -> dict[str, Any]:
+        """What the page holds, as plain values: rows, thresholds, whether bounds are met."""
+        rows, check = self.payload["rows"], self.payload.get("check")
+        out = {
+            "goal": self.payload["programs"][0]["goal"],
+            "rows": rows["n"],
+            "curve": self.has_curve,
+            "check_rows": None if check is None else check["n"],
+        }
+        if not self.has_curve:
+            return out | {"why": self.payload["why"]}
+        start = self.payload["programs"][0]["start"]
+        return out | {
+            "distinct": rows["distinct"],
+            "bins": rows["bins"],
+            "feasible": start["feasible"],
+        }
+
+    def __str__(self) -> str:
+        """What the page holds, in sentences."""
+        rows, check = self.payload["rows"], self.payload.get("check")
+        lines = [f"{rows['n']:,} rows. {rows['where']}"]
+        if not self.has_curve:
+            lines.append(f"{self.payload['why']} The page shows what each bound costs.")
+            return "\n".join(lines)
+        lines.append(f"{rows['distinct']:,} distinct scores, each with its threshold.")
+        if rows["open"]:
+            lines[-1] = (
+                f"{rows['distinct']:,} distinct scores, of which neighbours share one of "
+                f"{rows['bins']:,} bins; the page says what a threshold inside one could gain."
+            )
+        if not self.payload["programs"][0]["start"]["feasible"]:
+            lines.append("No threshold meets the bounds: the page begins at the nearest.")
+        if rows["warning"]:
+            lines.append(rows["warning"])
+        if check is None:
+            lines.append("No rows are held out for a check.")
+        else:
+            lines.append(f"A chosen point is checked on {check['n']:,} rows held out.")
+        return "\n".join(lines)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; an old file stays until the new one is whole.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ImportError
+            As :attr:`html`.
+        OSError
+            If the file cannot be written.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputTypeError(f"`path` names a file, found {type(path).__name__}")
+        atomic_write(Path(path), self.html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame of its own."""
+        return (
+            '<iframe sandbox="allow-scripts" title="setpoint explorer" '
+            'style="width:100%;height:900px;border:0" '
+            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+        )

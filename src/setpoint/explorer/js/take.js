@@ -1,0 +1,85 @@
+// What the page hands back: the goal as text, lines of Python and of the shell, the rule.
+
+const LARGEST = "1.7976931348623157e+308";
+
+/** A number as Goal.parse reads it back exactly. */
+export function numberText(x) {
+  if (Object.is(x, -0)) return "0";
+  return String(x);
+}
+
+/** A threshold where none can be infinite: beyond the largest number there is no score. */
+function finiteText(t) {
+  if (Number.isFinite(t)) return numberText(t);
+  return t > 0 ? LARGEST : `-${LARGEST}`;
+}
+
+/** Pieces of text, with bounds in the places that are numbers. */
+function withBounds(pieces, levels) {
+  return pieces
+    .map((piece) => (typeof piece === "number" ? numberText(levels[piece]) : piece))
+    .join("");
+}
+
+/** The goal with other bounds, as text. */
+export function goalText(board, levels) {
+  return withBounds(board.program.template.goal, levels);
+}
+
+/** The rule of one threshold, or of one for each segment, in words. */
+export function ruleText(data, thresholds) {
+  const of = (t) => {
+    if (t === Infinity) return "for nobody";
+    if (t === -Infinity) return "for everyone";
+    return `when the score is at least ${numberText(t)}`;
+  };
+  const lines = thresholds.map((t) => `predict ${data.positiveWords} ${of(t)}`);
+  if (thresholds.length === 1) return lines[0];
+  return lines.map((line, s) => `${data.segments[s].name}: ${line}`).join("\n");
+}
+
+/** Everything to take along from a place: texts. */
+export function take(board, { levels, where }) {
+  const { template } = board.program;
+  const goal = goalText(board, levels);
+  const state = board.at(where);
+  const { data } = board;
+  const several = Array.isArray(where);
+  const rule = several ? data.take.segments : data.take.one;
+  const shell = {
+    goal: shellText(goal),
+    bounds: template.bounds
+      .map((pieces) => `--bound ${shellText(withBounds(pieces, levels))}`)
+      .join(" "),
+    threshold: finiteText(state.thresholds[0]),
+  };
+  const filled = (pieces, end) =>
+    pieces
+      .map((piece) => {
+        if (typeof piece !== "number") return piece;
+        const t = state.thresholds[piece];
+        return Number.isFinite(t) ? numberText(t) : end(t);
+      })
+      .join("");
+  return {
+    goal,
+    python: `${template.python[0]}${pythonText(goal)}${template.python[1]}`,
+    shell: template.shell[several ? "segments" : "one"].replace(
+      /\{(goal|bounds|threshold)\}/g,
+      (_, name) => shell[name],
+    ),
+    json: filled(rule.json, (t) => (t > 0 ? '"inf"' : '"-inf"')),
+    sql: filled(rule.sql, finiteText),
+    rule: state.rule,
+  };
+}
+
+/** Text as Python writes it. */
+export function pythonText(text) {
+  return JSON.stringify(text);
+}
+
+/** Text as one word of a shell. */
+export function shellText(text) {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,302 @@
+"""The payload of a page: everything that it computes from, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from setpoint.evidence.curve import Curve
+from setpoint.explorer.arrays import packed, plain
+from setpoint.explorer.bins import Bins, chosen_cuts
+from setpoint.explorer.bound_goal import BoundGoal
+from setpoint.explorer.lattice import SECONDS, Solved, solved_lattice
+from setpoint.explorer.limits import limits_at, limits_by_group, places_of, sure_limits, sure_places
+from setpoint.explorer.scored import ScoredRows
+from setpoint.explorer.take import take_templates
+from setpoint.goals.errors import GoalError
+from setpoint.goals.goal import Goal
+from setpoint.rules import Rule, Threshold
+from setpoint.rules.segments import segment_in_words
+from setpoint.rules.words import ClassNames
+from setpoint.typing import Codes, Floats
+
+__all__ = ["Marker", "payload_of"]
+
+MOST_BINS = 2**16
+SEGMENT_BINS = 2**11
+MOST_CHARACTERS = 1_400_000
+"""Of the curve: with it the page stays below 2 MB."""
+_OF_TWO = 0.65
+"""Of them for the rows to choose on, where others are held out."""
+PER = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """Decisions to compare with.
+
+    Parameters
+    ----------
+    name : str
+    share : array of shape (N,)
+        The probability with which each row is accepted.
+    words : str
+    rule : Rule, optional
+    """
+
+    name: str
+    share: Floats
+    words: str = ""
+    rule: Rule | None = None
+
+
+def payload_of(
+    goals: Sequence[Goal],
+    rows: ScoredRows,
+    *,
+    markers: Sequence[Marker] = (),
+    check: ScoredRows | None = None,
+    warnings: Sequence[str] = (),
+    by_group: bool = True,
+    seconds: float = SECONDS,
+) -> dict[str, Any]:
+    """Everything that the page of one goal, or of two, computes from.
+
+    Parameters
+    ----------
+    goals : sequence of Goal
+        The second one is shown beside the first.
+    rows : ScoredRows
+        On which a rule is chosen.
+    markers : sequence of Marker
+    check : ScoredRows, optional
+        Rows held out, with the same codebook.
+    warnings : sequence of str
+    by_group : bool
+        Whether rules by group are solved, where the rule may look at columns.
+    seconds : float
+        At most about so long for each goal's rules by group.
+    """
+    evidence, curve = rows.evidence, rows.curve
+    classes = evidence.classes
+    bound = [BoundGoal(goal, rows) for goal in goals]
+    accepted = sure_places(evidence.scores, rows.weight)
+    sure_at = _cuts_accepting(rows, accepted)
+    own = {g.start for g in bound} | {m for m in map(_cut_of(curve), markers) if m is not None}
+    room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
+    bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
+    programs, solved = [], []
+    for goal in bound:
+        part = goal.payload(bins, classes[1])
+        places = places_of(bins, rows, bins.place(goal.start))
+        part["places"] = places
+        part["limits"] = limits_at(goal, bins, places)
+        part["sure"] = None
+        if goal.program.constraints:
+            at = np.unique([bins.place(c) for c in sure_at.tolist()])
+            part["sure"] = sure_limits(goal, bins, at)
+        part["solved"] = None
+        programs.append(part)
+        several = by_group and len(evidence.segments) > 1
+        solved.append(
+            solved_lattice(goal, goal.sides_at(bins.counts), seconds=seconds) if several else None
+        )
+    segments = _segments(rows, [s for s in solved if s is not None], programs)
+    for goal, part in zip(bound, programs, strict=True):
+        for point, known in zip(*_of_points(goal, part, [b for _, b in segments]), strict=True):
+            point["limits"] = known
+    whole = rows.weight.sum()
+    n = evidence.n_rows
+    labelled = int((evidence.rows.true < evidence.n_classes).sum())
+    out = {
+        "format": 1,
+        "version": version("setpoint"),
+        "classes": [str(c) for c in classes],
+        "positive": str(classes[1]),
+        "positiveWords": ClassNames(tuple(classes)).label(1),
+        "per": PER,
+        "rows": {
+            "n": n,
+            "labelled": labelled,
+            "weight": float(whole),
+            "where": rows.where,
+            "distinct": len(curve.values),
+            "bins": bins.m,
+            "open": int(bins.is_open.sum()),
+            "warning": " ".join(warnings) or None,
+        },
+        "kinds": [list(k) for k in bins.kinds],
+        "strata": [
+            {
+                "key": {c: str(v) for c, v in s.key},
+                "plain": s.measure is None and s.dataset is None,
+                "segment": int(evidence.codebook.stratum_segment[i]),
+            }
+            for i, s in enumerate(evidence.strata)
+        ],
+        "curve": written,
+        "segments": [part for part, _ in segments],
+        "groups": [
+            {"column": g.name, "values": list(g.values), "named": g.named} for g in rows.groups
+        ],
+        "programs": [_packed_places(p) for p in programs],
+        "markers": [_marker(m, rows, bins, curve) for m in markers],
+        "prices": _prices(programs[0]),
+        "check": None
+        if check is None
+        else _checked(check, goals, bins, programs, [b for _, b in segments]),
+        "take": take_templates(classes, evidence.segments if segments else [()]),
+    }
+    return dict(plain(out))
+
+
+def _thinned(
+    rows: ScoredRows, always: set[int], most: int, room: float
+) -> tuple[Bins, dict[str, Any]]:
+    """As many bins as the page can hold."""
+    while True:
+        cuts = chosen_cuts(len(rows.curve.values), most, sorted(always))
+        bins = Bins(rows.curve, cuts, rows.kinds)
+        written = bins.payload(bins.columns(rows))
+        arrays = [written["thresholds"], written["counts"], *written["columns"]]
+        if sum(len(a["z"]) for a in arrays) <= room or bins.m <= 2**8:
+            return bins, written
+        most = min(most, bins.m) // 2
+
+
+def _cuts_accepting(rows: ScoredRows, accepted: Codes) -> Codes:
+    """The cut-offs that accept at least so many rows, by the scores alone."""
+    ranked = np.sort(rows.evidence.scores)[::-1]
+    lowest = ranked[np.minimum(accepted, len(ranked)) - 1]
+    return np.asarray(np.searchsorted(-rows.curve.values, -lowest, side="right"))
+
+
+def _cut_of(curve: Curve) -> Any:
+    """The cut-off of a marker that is one threshold for all."""
+
+    def cut(marker: Marker) -> int | None:
+        rule = marker.rule
+        if not isinstance(rule, Threshold) or rule.width:
+            return None
+        return int(np.searchsorted(-curve.values, -rule.threshold, side="right"))
+
+    return cut
+
+
+def _segments(
+    rows: ScoredRows, solved: Sequence[Solved], programs: Sequence[dict[str, Any]]
+) -> list[tuple[dict[str, Any], Bins]]:
+    """The curve of each segment, with the cut-offs of the solved rules among its own."""
+    if not any(s.points for s in solved):
+        for part, s in zip(programs, solved, strict=False):
+            part["solved"] = {"points": [], "note": s.note}
+        return []
+    out = []
+    evidence = rows.evidence
+    for k, key in enumerate(evidence.segments):
+        curve = evidence.curve(k)
+        always = sorted({c for s in solved for c in s.cuts(k)})
+        cuts = chosen_cuts(len(curve.values), SEGMENT_BINS, always)
+        bins = Bins(curve, cuts, rows.kinds)
+        among = evidence.rows.segment == k
+        payload = bins.payload(bins.columns(rows, among))
+        name = segment_in_words(key)
+        values = {c: str(v) for c, v in key}
+        out.append(({"name": name, "key": values, "curve": payload}, bins))
+    places = [b for _, b in out]
+    for part, s in zip(programs, solved, strict=True):
+        points = []
+        for p in s.points:
+            held = p["cuts"]
+            if held is not None:
+                held = [b.place(c) for b, c in zip(places, held, strict=True)]
+            points.append(p | {"cuts": held})
+        part["solved"] = {"points": points, "note": s.note}
+        part["start"]["cuts"] = points[0]["cuts"] if points else None
+    return out
+
+
+def _of_points(
+    goal: BoundGoal, part: dict[str, Any], segments: Sequence[Bins]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any] | None]]:
+    """The solved rules by group of a goal, and their limits on its rows."""
+    points = part["solved"]["points"] if part["solved"] else []
+    thresholds: list[list[float] | None] = []
+    for p in points:
+        held = p["cuts"]
+        if held is not None:
+            held = [float(b.thresholds[c]) for b, c in zip(segments, held, strict=True)]
+        thresholds.append(held)
+    return points, limits_by_group(goal, thresholds)
+
+
+def _packed_places(part: dict[str, Any]) -> dict[str, Any]:
+    return part | {"places": packed(part["places"])}
+
+
+def _marker(marker: Marker, rows: ScoredRows, bins: Bins, curve: Curve) -> dict[str, Any]:
+    cut = _cut_of(curve)(marker)
+    columns = []
+    true = rows.evidence.rows.true.astype(np.int64)
+    for g in rows.groups:
+        size = 3 * len(g.values)
+        columns.append(np.bincount(g.codes * 3 + true, rows.weight * marker.share, size))
+    return {
+        "name": marker.name,
+        "S": rows.accepted(marker.share),
+        "cut": None if cut is None else bins.place(cut),
+        "words": marker.words,
+        "columns": columns,
+    }
+
+
+def _prices(program: dict[str, Any]) -> dict[str, Any] | None:
+    side = program["objective"]
+    return {"unit": "amount", "text": side["words"]} if side["unit"] == "amount" else None
+
+
+def _checked(
+    check: ScoredRows,
+    goals: Sequence[Goal],
+    bins: Bins,
+    programs: Sequence[dict[str, Any]],
+    segments: Sequence[Bins],
+) -> dict[str, Any]:
+    """The rows held out at the same cut-offs."""
+    held = Bins(check.curve, np.array([0, len(check.curve.values)]), check.kinds)
+    held.thresholds, held.cuts = bins.thresholds, bins.cuts
+    per_bin = held.counted(check)
+    held.counts = np.concatenate([np.zeros((len(held.kinds), 1)), per_bin.cumsum(axis=1)], axis=1)
+    parts: list[dict[str, Any]] = []
+    for goal, known in zip(goals, programs, strict=True):
+        try:
+            own = BoundGoal(goal, check)
+        except GoalError as error:
+            parts.append({"why": str(error)})
+            continue
+        formulas = own.formulas()
+        formulas["limits"] = limits_at(own, held, known["places"])
+        formulas["solved"] = _of_points(own, known, segments)[1]
+        parts.append(formulas | {"why": None})
+    curves = []
+    for k, own_bins in enumerate(segments):
+        among = check.evidence.rows.segment == k
+        part = Bins(check.curve, np.array([0, len(check.curve.values)]), check.kinds)
+        part.thresholds, part.cuts = own_bins.thresholds, own_bins.cuts
+        counts = part.counted(check, among)
+        curves.append(part.tally(counts, part.columns(check, among)))
+    evidence = check.evidence
+    return {
+        "where": check.where,
+        "n": evidence.n_rows,
+        "labelled": int((evidence.rows.true < evidence.n_classes).sum()),
+        "weight": float(check.weight.sum()),
+        "kinds": [list(k) for k in held.kinds],
+        "curve": held.tally(per_bin, held.columns(check)),
+        "segments": curves,
+        "programs": parts,
+    }

@@ -1,0 +1,332 @@
+"""The explorer for scores and labels: what to choose on, what to check on, what to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
+from setpoint.evidence.columns import Column
+from setpoint.explorer.fallback import fallback_payload, why_no_curve
+from setpoint.explorer.gathering import (
+    by_columns,
+    joined,
+    names_of,
+    scored_rows,
+    share_of,
+    split_rows,
+)
+from setpoint.explorer.interactive import Explorer
+from setpoint.explorer.payload import Marker, payload_of
+from setpoint.explorer.scored import ScoredRows
+from setpoint.goals.errors import EmptyPopulationError, nearest
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.classes import ClassOrder, classes_of, one_score
+from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.plugin.rule_frontier import frontier_of_evidence
+from setpoint.plugin.solving import scores_for, solve
+from setpoint.rules import Rule
+from setpoint.rules.words import ClassNames
+from setpoint.search.frontier import Frontier
+from setpoint.typing import Codes, Floats
+
+__all__ = ["explore"]
+
+_OF_ROWS = ("scores", "y", "sample_weight", "sensitive_features", "baseline")
+_GIVEN = "The rows given."
+
+
+def explore(
+    goal: Goal | Expression | str,
+    scores: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    pos_label: Any = None,
+    decide_on: DecideOn = "auto",
+    by: str | Sequence[str] | None = None,
+    check: float | Mapping[str, Any] | None = None,
+    rule: Rule | None = None,
+    other_goal: Goal | Expression | str | None = None,
+) -> Explorer:
+    """A page on which the bounds of a goal are dragged, and what follows is seen at once.
+
+    The page is one file without any request to the network. It holds the tally of counts along
+    the curve of thresholds and computes from it, by the formulas of the library, what each
+    threshold reaches; a goal that no rule meets gets it too. Above some tens of thousands of
+    distinct scores neighbours share a bin, and the page says what a threshold inside one could
+    gain at most.
+
+    Dragging is choosing, so drag on rows that scores were made for out of fold, and check a point
+    that is kept on rows held out. With "how sure" on, the page offers only places at which limits
+    that hold for all of them, and for all constraints, at once clear the bounds: any choice among
+    them is covered, however it was made.
+
+    Parameters
+    ----------
+    goal : Goal, str or metric
+    scores : array-like of shape (N,), or posteriors (N, n)
+        Of the rows to choose on; one score a row is higher for the positive class.
+    y : array-like of shape (N,)
+        True labels.
+    sample_weight : array-like of shape (N,), optional
+    sensitive_features : column, dict or frame, optional
+        Side information that the goal or `by` names.
+    baseline : array-like of shape (N,), optional
+        The deployed model's predictions: a point to compare with.
+    pos_label : label, optional
+        The positive class of two, as in :func:`setpoint.solve`.
+    decide_on : "auto", None, str or sequence of str
+        The columns that a rule may look at beside the score; "auto": those that a goal names.
+        With several groups exact rules by group are solved at up to 60 combinations of bounds,
+        within 10 seconds; None leaves that out.
+    by : str or sequence of str, optional
+        Further columns whose groups are shown side by side.
+    check : float or dict, optional
+        Rows held out. A share, above 0 and below 1, of the rows is drawn at random with a fixed
+        seed, alike in each class and group; a dict holds `scores` and `y` of other rows, and
+        what else belongs to them under the names of these arguments.
+    rule : Rule, optional
+        Today's rule: a point to compare with.
+    other_goal : Goal, str or metric, optional
+        A second goal, beside the first.
+
+    Returns
+    -------
+    Explorer
+        Write it with :meth:`~setpoint.explorer.Explorer.to_html`. More than two classes, rules that
+        may defer and rules that look at columns of numbers have no curve: the page then shows what
+        each bound costs and a table of the classes, and says why.
+
+    Raises
+    ------
+    GoalError
+        A goal names what the data do not have.
+    ValueError, TypeError
+        If an argument is wrong; the message names it.
+
+    Examples
+    --------
+    >>> from setpoint import explore
+    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
+    >>> page = explore("maximize recall subject to precision >= 0.7", scores, y)
+    >>> start = page.payload["programs"][0]["start"]
+    >>> start["cut"], start["feasible"]
+    (2, True)
+    """
+    goal = as_goal(goal)
+    other = None if other_goal is None else as_goal(other_goal)
+    goal.require_formula("explore shows goals with a formula")
+    if other is not None:
+        other.require_formula("explore shows goals with a formula")
+    both, names, share = joined(goal, other), names_of(by), share_of(check)
+    if rule is not None and not isinstance(rule, Rule):
+        raise InputTypeError(f"`rule` is a Rule, such as clf.rule_, found {type(rule).__name__}")
+    known = classes_of(y, None, pos_label, goal=goal if np.ndim(scores) > 1 else None)
+    if len(known.labels) > 2 or both.defers:
+        _require_one(other)
+        return _without_curve(
+            goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on
+        )
+    values = one_score(scores, known)
+    given = GivenRows(len(values), y, sample_weight, sensitive_features, baseline)
+    inputs = CheckedData.check(both, known, {None: given}, decide_on)
+    inputs.require_values()
+    why = why_no_curve(both, 2, inputs.sees if decide_on != "auto" else ())
+    if why:
+        _require_one(other)
+        return _without_curve(
+            goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on, why
+        )
+    columns = by_columns(names, sensitive_features, len(values))
+    held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
+    others = None if held is None else held[2]
+    rows = scored_rows(inputs, values, both, names, columns, _GIVEN, others)
+    markers = _markers(rule, rows, inputs)
+    checked = None
+    if held is not None:
+        checked = _checked(held, both, names, columns, rows)
+    elif share is not None:
+        rows, checked, index = split_rows(rows, share)
+        markers = [replace(m, share=m.share[index]) for m in markers]
+    return Explorer(
+        payload_of(
+            [goal] if other is None else [goal, other],
+            rows,
+            markers=markers,
+            check=checked,
+            warnings=_warnings(both, inputs),
+        )
+    )
+
+
+def _require_one(other: Goal | None) -> None:
+    """Refuse a second goal where there is no curve."""
+    if other is not None:
+        raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
+
+
+def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[Marker]:
+    """Today's rule and the deployed model, where they are known."""
+    out = []
+    if rule is not None:
+        scores, codes = rows.evidence.scores, _codes_of(rule, inputs)
+        share = np.asarray(rule.distribution(scores, codes))[:, 1]
+        words = rule.explain(ClassNames(inputs.classes.labels))
+        out.append(Marker("today's rule", share, words, rule))
+    if rows.deployed is not None:
+        share = (rows.deployed == 1).astype(np.float64)
+        out.append(Marker("the deployed model", share))
+    return out
+
+
+def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:
+    """Which segment of a rule each row is of.
+
+    Raises
+    ------
+    ValueError
+        If the rule decides something else than one score a row of two classes, or looks at a
+        column that is not there.
+    """
+    if rule.n_classes != 2 or rule.score_columns is not None or rule.value_columns:
+        raise InputError(
+            "`rule` decides two classes from one score a row, as clf.rule_ of two classes does; "
+            f"this one: {type(rule).__name__} of {rule.n_classes} classes"
+        )
+    if not rule.needs_segments:
+        return None
+    columns = inputs.tables[None].counted.columns
+    for name in dict(rule.segment_keys[0]):
+        if name not in columns:
+            raise InputError(
+                f"`rule` looks at the column {name!r}, which is not there "
+                f"({nearest(name, columns)}); columns come from `sensitive_features`"
+            )
+    codes = rule.segment_codes(dict(columns))
+    if (codes < 0).any():
+        raise InputError("`rule`: some rows are of a group that it does not know")
+    return codes
+
+
+Held = tuple[CheckedData, Floats, dict[str, Column]]
+
+
+def _held(
+    check: Mapping[str, Any],
+    goal: Goal,
+    known: ClassOrder,
+    inputs: CheckedData,
+    by: Sequence[str],
+) -> Held:
+    """Rows held out as given: checked in the same way, counted by the same codebook."""
+    for name in check:
+        if name not in _OF_ROWS:
+            raise InputError(
+                f"`check` has no entry {name!r} ({nearest(name, _OF_ROWS)}); allowed are "
+                f"{', '.join(map(quoted, _OF_ROWS))}"
+            )
+    for name in ("scores", "y"):
+        if check.get(name) is None:
+            raise InputError(f"`check` as a dict holds `scores` and `y`, found no {quoted(name)}")
+    values = one_score(check["scores"], known, "check['scores']")
+    side, weight = check.get("sensitive_features"), check.get("sample_weight")
+    try:
+        given = GivenRows(len(values), check["y"], weight, side, check.get("baseline"))
+        held = CheckedData.check(goal, known, {None: given}, inputs.decide_on)
+        columns = by_columns(by, side, len(values))
+    except InputError as error:
+        raise InputError(f"`check`: {error}") from None
+    return replace(held, codebook=inputs.rows.codebook, sees=inputs.sees), values, columns
+
+
+def _checked(
+    held: Held, goal: Goal, by: Sequence[str], columns: Mapping[str, Column], rows: ScoredRows
+) -> ScoredRows:
+    inputs, values, own = held
+    try:
+        out = scored_rows(inputs, values, goal, by, own, "The rows held out, as given.", columns)
+    except EmptyPopulationError as error:
+        raise InputError(f"`check`: {error}") from None
+    return replace(out, groups=_aligned(out, rows))
+
+
+def _aligned(held: ScoredRows, rows: ScoredRows) -> Any:
+    """The groups of rows held out by the places of the others' values."""
+    out = []
+    for own, other in zip(held.groups, rows.groups, strict=True):
+        place = np.array([other.values.index(v) for v in own.values], np.int64)
+        out.append(replace(other, codes=place[own.codes]))
+    return tuple(out)
+
+
+def _warnings(goal: Goal, inputs: CheckedData) -> list[str]:
+    out = []
+    if any(c.confidence is not None for c in goal.constraints):
+        out.append(
+            "The goal asks for confidence on new rows. The bounds here are those on these rows; "
+            "choose under “how sure” for limits that hold at all places at once."
+        )
+    if inputs.sees:
+        out.append(
+            f"Thresholds here look at the score alone; a rule that weighs {', '.join(inputs.sees)} "
+            "may do better."
+        )
+    return out
+
+
+def _without_curve(
+    goal: Goal,
+    scores: Any,
+    y: Any,
+    known: ClassOrder,
+    sample_weight: Any,
+    sensitive_features: Any,
+    baseline: Any,
+    decide_on: DecideOn,
+    why: str = "",
+) -> Explorer:
+    """The page with the frontier of each bound and a table of the classes."""
+    found = solve(
+        goal,
+        scores,
+        y,
+        sample_weight=sample_weight,
+        sensitive_features=sensitive_features,
+        baseline=baseline,
+        pos_label=known.labels[1] if len(known.labels) == 2 else None,
+        decide_on=decide_on,
+        on_infeasible="nearest",
+    )
+    values, notes = scores_for(scores, known, len(known.labels) > 2)
+    given = GivenRows(len(values), y, sample_weight, sensitive_features, baseline)
+    inputs = CheckedData.check(goal, known, {None: given}, decide_on)
+    evidence = inputs.evidence({None: values})
+    frontiers: list[Frontier] = []
+    said = list(notes)
+    for i, c in enumerate(goal.constraints):
+        try:
+            frontiers.append(frontier_of_evidence(goal, evidence, i, None, randomized="auto"))
+        except SetpointError as error:
+            said.append(f"What {c} costs is not known: {error}.")
+    by_values = found.rule.value_columns
+    shown = evidence.with_values(by_values) if by_values else evidence
+    names = ClassNames(inputs.answers)
+    return Explorer(
+        fallback_payload(
+            goal,
+            why or why_no_curve(goal, len(known.labels), by_values),
+            evidence.n_rows,
+            _GIVEN,
+            frontiers=frontiers,
+            confusion=shown.confusion(found.rule),
+            rule=found.rule.explain(names),
+            notes=said,
+        )
+    )

@@ -1,0 +1,103 @@
+"""``setpoint explore``, and ``setpoint fit --explore``: pages on which bounds are moved by hand."""
+
+import json
+import re
+
+import pytest
+
+from setpoint.tasks import explore_table
+
+
+def payload_of(page):
+    found = re.search(r'<script type="application/json" id="payload">(.*?)</script>', page, re.S)
+    return json.loads(found[1])
+
+
+def explore(run, model, folder, *args, to):
+    return run("explore", model, folder / "new.csv", "-o", to, *args)
+
+
+def test_page_and_its_commands(run, model, folder, tmp_path):
+    done = explore(run, model, folder, "--by", "old", to=tmp_path / "x.html")
+    assert done.exit_code == 0, done.stderr
+    assert "A chosen point is checked on 92 rows held out." in done.stdout  # about 30 % of 300
+    assert f"Wrote the page to {tmp_path / 'x.html'}." in done.stdout
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert [g["column"] for g in page["groups"]] == ["sex", "old"]
+    shell = page["programs"][0]["template"]["shell"]
+    assert "--line={threshold}" in shell["one"]
+    assert shell["segments"].startswith("setpoint take ")
+    assert "{bounds}" in shell["segments"]
+
+
+def test_a_table_for_the_check_and_json(run, model, folder, tmp_path):
+    done = explore(
+        run, model, folder, "--check", folder / "checked.csv", "--json", to=tmp_path / "x.html"
+    )
+    assert done.exit_code == 0, done.stderr
+    out = json.loads(done.stdout)
+    assert (out["rows"], out["check_rows"], out["curve"]) == (300, 80, True)
+    same = explore_table(model, folder / "new.csv", check=folder / "checked.csv").explorer
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert page["curve"] == json.loads(json.dumps(same.payload["curve"]))
+    assert page["check"]["n"] == 80
+
+
+def test_no_rows_for_the_check_and_a_second_goal(run, model, folder, tmp_path):
+    done = explore(
+        run, model, folder, "--test-size", "0", "--other-goal", "maximize f1",
+        to=tmp_path / "x.html",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "No rows are held out for a check." in done.stdout
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert [p["goal"] for p in page["programs"]][1] == "maximize f1"
+    assert page["rows"]["n"] == 300
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--check", "c.csv", "--test-size", "0.2"), "--check and --test-size: both name"),
+        (("--by", "town"), "--by: new.csv has no column 'town'"),
+        (("--other-goal", "maximize recal"), "unknown word 'recal'"),
+        (("--goal", "maximize recall.on(old_rows)"), "data set"),
+        (("--check", "none.csv"), "none.csv"),
+    ],
+)
+def test_bad_input(run, model, folder, tmp_path, args, message):
+    done = explore(run, model, folder, *args, to=tmp_path / "x.html")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_inputs_are_not_overwritten(run, model, folder):
+    done = run("explore", model, folder / "new.csv", "-o", folder / "new.csv")
+    assert done.exit_code == 1
+    assert "would overwrite DATA" in done.stderr
+
+
+def test_fit_writes_one_too(run, folder, tmp_path):
+    done = run(
+        "fit", folder / "loans.csv", "--target", "y", "--drop", "id", "--estimator", "logistic",
+        "--goal", "maximize recall subject to precision >= 0.6", "--accept", "too-close",
+        "--model", tmp_path / "m.skops", "--explore", tmp_path / "e.html",
+    )  # fmt: skip
+    assert f"Bounds are moved by hand on {tmp_path / 'e.html'}." in done.stdout, done.stderr
+    page = payload_of((tmp_path / "e.html").read_text(encoding="utf-8"))
+    assert (page["rows"]["n"], page["check"]["n"]) == (600, 200)
+
+
+def test_a_goal_that_no_rule_meets_has_the_page(run, folder, tmp_path):
+    done = run(
+        "fit", folder / "loans.csv", "--target", "y", "--drop", "id", "--estimator", "logistic",
+        "--goal", "maximize recall subject to precision >= 0.99 and recall >= 0.9",
+        "--model", tmp_path / "m.skops", "--explore", tmp_path / "e.html",
+    )  # fmt: skip
+    assert done.exit_code == 3
+    assert f"bounds are moved by hand on {tmp_path / 'e.html'}" in " ".join(done.stderr.split())
+    page = payload_of((tmp_path / "e.html").read_text(encoding="utf-8"))
+    assert not page["programs"][0]["start"]["feasible"]
+    assert page["programs"][0]["template"]["shell"]["one"].startswith("setpoint fit ")
+    assert not (tmp_path / "m.skops").exists()

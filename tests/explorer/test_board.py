@@ -1,0 +1,243 @@
+"""What the page computes, call by call."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from explorer.in_node import called, needs_node
+from setpoint import Goal, explore, solve
+from setpoint.explorer import payload as assembling
+from setpoint.rules import Rule, Threshold
+
+pytestmark = [
+    needs_node,
+    pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning"),
+]
+
+GOAL = 'maximize recall subject to precision >= 0.6 and predicted_rate.difference("sex") <= 0.1'
+
+
+def made(n, seed=0):
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    x = 1.6 * rng.normal(size=n) + 0.3 * sex - 1.5
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-x))).astype(int)
+    scores = np.round(1.0 / (1.0 + np.exp(-x - 0.5 * rng.normal(size=n))), 9)
+    return scores, y, np.array(["F", "M"])[sex], np.array(["n", "s", "w"])[rng.integers(0, 3, n)]
+
+
+@pytest.fixture(scope="module")
+def page():
+    scores, y, sex, region = made(900)
+    return explore(
+        GOAL,
+        scores,
+        y,
+        sensitive_features={"sex": sex, "region": region},
+        by="region",
+        check=0.3,
+        rule=Threshold(0.5),
+        baseline=(scores > 0.4).astype(int),
+        other_goal="maximize f1 subject to churn <= 0.2",
+    )
+
+
+def test_the_start_is_what_the_page_chooses(page):
+    for i, program in enumerate(page.payload["programs"]):
+        levels = [c["level"] for c in program["constraints"]]
+        (found,) = called(page.payload, ["choose", levels], program=i)
+        assert found["cut"] == program["start"]["cut"]
+        assert found["feasible"]
+        assert found["gap"] == 0
+
+
+def test_groups_and_confusion_add_up(page):
+    cut = page.payload["programs"][0]["start"]["cut"]
+    state, groups, check = called(page.payload, ["at", cut], ["groupsAt", cut], ["checkAt", cut])
+    assert [g["column"] for g in groups] == ["sex", "region"]
+    for column in groups:
+        values = column["values"]
+        assert sum(v["people"] for v in values) == page.payload["rows"]["n"]
+        assert sum(v["found"] for v in values) == state["confusion"]["tp"]
+        assert sum(v["accepted"] for v in values) == state["confusion"]["accepted"]
+    assert state["per"]["total"] == 1000
+    assert state["objective"]["low"] <= state["objective"]["value"] <= state["objective"]["high"]
+    assert (
+        check["confusion"]["total"]
+        == page.payload["check"]["n"]
+        == 900 - state["confusion"]["total"]
+    )
+    assert check["objective"]["low"] < check["objective"]["value"] < check["objective"]["high"]
+
+
+def test_the_check_counts_the_rows_held_out():
+    scores, y, sex, region = made(600)
+    side = {"sex": sex, "region": region}
+    held = {
+        "scores": scores[400:],
+        "y": y[400:],
+        "sensitive_features": {k: v[400:] for k, v in side.items()},
+    }
+    page = explore(
+        GOAL,
+        scores[:400],
+        y[:400],
+        sensitive_features={k: v[:400] for k, v in side.items()},
+        by="region",
+        check=held,
+    )
+    thresholds, *checks = called(
+        page.payload, ["thresholds"], *(["checkAt", j] for j in (5, 90, 300))
+    )
+    for j, found in zip((5, 90, 300), checks, strict=True):
+        yes = scores[400:] >= float(thresholds[j])
+        assert found["confusion"]["tp"] == (yes & (y[400:] == 1)).sum()
+        assert found["confusion"]["fp"] == (yes & (y[400:] == 0)).sum()
+        west = next(v for v in found["groups"][1]["values"] if v["value"] == "w")
+        assert west["accepted"] == (yes & (region[400:] == "w")).sum()
+
+
+def test_markers(page):
+    rule, deployed = called(page.payload, ["markers"])[0]
+    (at,) = called(page.payload, ["at", rule["cut"]])
+    assert rule["state"]["S"] == at["S"]
+    assert deployed["cut"] is None
+    assert sum(v["accepted"] for v in deployed["groups"][0]["values"]) == sum(
+        deployed["state"]["S"]
+    )
+
+
+def test_rules_by_group_are_exact_and_bounded(page):
+    scores, y, sex, _region = made(900)
+    levels = [0.6, 0.1]
+    points = page.payload["programs"][0]["solved"]["points"]
+    assert points[0]["levels"] == levels
+    assert len(points) > 20
+    found, tight, most = called(
+        page.payload,
+        ["choose", levels, None, True],
+        ["choose", [0.65, 0.05], None, True],
+        ["most", 0, levels, None, True],
+    )
+    assert found["feasible"]
+    assert found["gap"] <= 1e-9
+    assert tight["feasible"]
+    assert tight["gap"] >= 0
+    assert tight["value"] <= found["value"]
+    assert most["value"] >= 0.6
+    for way in ("at", "checkAt"):
+        (state,) = called(page.payload, [way, found["cuts"]])
+        for side in (state["objective"], *state["constraints"]):
+            assert side["low"] <= side["value"] <= side["high"]
+            assert side["low"] < side["high"]
+    whole = explore(GOAL, scores, y, sensitive_features={"sex": sex})
+    own = whole.payload["programs"][0]["solved"]["points"][0]
+    best = solve(GOAL, scores, y, sensitive_features={"sex": sex})
+    assert own["value"] == pytest.approx(best.report.objective.value, abs=1e-12)
+
+
+def test_bounds_follow_the_dot_and_stay_met(page):
+    cuts = range(20, 400, 60)
+    followed = called(page.payload, *(["follow", j] for j in cuts))
+    allowed = called(page.payload, *(["allowed", levels] for levels in followed))
+    assert all(a[j] for a, j in zip(allowed, cuts, strict=True))
+
+
+def test_sure_chooses_only_where_limits_clear_the_bounds(page):
+    levels = [0.6, 0.1]
+    plain, *sure = called(
+        page.payload, ["allowed", levels], *(["allowed", levels, s] for s in (0.8, 0.9, 0.95, 0.99))
+    )
+    for loose, strict in itertools.pairwise(sure):
+        assert all(a >= b for a, b in zip(loose, strict, strict=True))
+    assert all(a >= b for a, b in zip(plain, sure[0], strict=True))
+    chosen, most = called(page.payload, ["choose", [0.99, 0.1], 0.95], ["most", 0, levels, 0.95])
+    assert not chosen["feasible"]
+    assert most["value"] < 0.99
+
+
+def test_what_is_taken_reads_back(page):
+    start = page.payload["programs"][0]["start"]
+    levels = [0.6123, 0.1 + 0.2]
+    one, two = called(page.payload, ["take", levels, start["cut"]], ["take", levels, start["cuts"]])
+    for taken in (one, two):
+        goal = Goal.parse(taken["goal"])
+        assert [c.rhs.value for c in goal.constraints] == levels
+        assert taken["python"].startswith('solve("maximize')
+        assert taken["shell"].endswith("'")
+        assert "CASE" in taken["sql"]
+        rule = Rule.from_json(taken["json"])
+    assert rule.segment_keys == ((("sex", "F"),), (("sex", "M"),))
+    assert isinstance(Rule.from_json(one["json"]), Threshold)
+    ends = called(page.payload, ["take", levels, 0], ["take", levels, page.payload["curve"]["m"]])
+    assert [Rule.from_json(t["json"]).threshold for t in ends] == [np.inf, -np.inf]
+
+
+def test_a_link_restores_the_page_and_no_other(page):
+    side = {"program": 0, "levels": [0.7, 0.1], "where": 30, "sure": 0.95, "byGroup": False}
+    point = {**side, "levels": [0.6, 0.1], "where": 12, "looked": True}
+    state = {**side, "second": {**side, "where": None}, "kept": [point], "looks": ["30"]}
+    back, *none = called(
+        page.payload,
+        ["thread", state],
+        ["thread", {**state, "where": 10**6}],
+        ["thread", {**state, "levels": [1]}],
+        ["thread", {**state, "kept": [point] * 6}],
+        ["thread", {**state, "kept": [{**point, "where": None}]}],
+        ["thread", {**state, "second": {**side, "program": 9}}],
+        ["decode", "#x.[]"],
+        ["decode", ""],
+    )
+    assert back == state
+    assert none == [None] * 7
+
+
+def test_five_points_are_kept_and_looks_are_counted(page):
+    points = [{"levels": [0.6, 0.1], "where": j} for j in (1, 2, 2, 3, 4, 5, 6)]
+    kept, looks = called(page.payload, ["keep", points], ["looks", [3, 3, 4, [1, 2], [1, 2]]])
+    assert [p["where"] for p in kept] == [1, 2, 3, 4, 5]
+    assert looks == [1, 1, 2, 3, 3]
+
+
+def test_an_infeasible_goal_has_the_nearest_cut_and_what_can_be_reached():
+    scores, y, _, _ = made(300)
+    goal = "maximize recall subject to precision >= 0.9 and predicted_rate >= 0.7"
+    page = explore(goal, scores, y)
+    start = page.payload["programs"][0]["start"]
+    assert not start["feasible"]
+    found, first, second = called(
+        page.payload, ["choose", [0.9, 0.7]], ["most", 0, [0.9, 0.7]], ["most", 1, [0.9, 0.7]]
+    )
+    assert found["cut"] == start["cut"]
+    near = solve(goal, scores, y, on_infeasible="nearest")
+    worst = max(-c.slack for c in near.report.constraints)
+    assert found["violation"] == pytest.approx(worst, abs=1e-12)
+    for most, other, kept in ((first, 1, 0.7), (second, 0, 0.9)):
+        (state,) = called(page.payload, ["at", most["cut"]])
+        assert state["constraints"][other]["value"] * 1 >= kept - 1e-9
+
+
+@pytest.mark.parametrize("goal", ["maximize f1 subject to precision >= 0.7", "maximize g_mean"])
+def test_the_gap_of_open_bins_covers_what_lies_inside(goal, monkeypatch):
+    scores, y, _, _ = made(1500, seed=3)
+    monkeypatch.setattr(assembling, "MOST_BINS", 40)
+    thin = explore(goal, scores, y)
+    rows = thin.payload["rows"]
+    assert rows["bins"] < 200 < rows["distinct"]
+    assert rows["open"] > 20
+    for level in (0.55, 0.6, 0.7):
+        levels = [level] if "precision" in goal else []
+        (found,) = called(thin.payload, ["choose", levels])
+        asked = goal.replace("0.7", str(level))
+        best = solve(asked, scores, y).report.objective.value
+        assert found["value"] <= best + 1e-12
+        assert found["value"] + found["gap"] >= best - 1e-12
+    # what was asked is on the page exactly
+    start = called(thin.payload, ["choose", [0.7] if "precision" in goal else []])[0]
+    assert start["value"] == pytest.approx(solve(goal, scores, y).report.objective.value, abs=1e-12)
+
+
+def test_the_payload_is_json(page):
+    assert json.loads(json.dumps(page.payload, allow_nan=False)) == page.payload
