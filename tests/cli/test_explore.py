@@ -9,7 +9,9 @@ from setpoint.tasks import explore_table
 
 
 def payload_of(page):
-    found = re.search(r'<script type="application/json" id="payload">(.*?)</script>', page, re.S)
+    found = re.search(
+        r'<script type="application/json" id="payload">(.*?)</script>', page, re.DOTALL
+    )
     return json.loads(found[1])
 
 
