@@ -5,6 +5,7 @@ import pytest
 
 from browser import MEASURE, Tab, in_a_browser
 from setpoint import Goal, explore, solve
+from setpoint.rules import Threshold
 
 pytestmark = in_a_browser
 
@@ -14,7 +15,7 @@ FAIR = (
     'and recall.difference("sex") <= 0.3'
 )
 PRICED = 'minimize cost({("no", "yes"): 1, ("yes", "no"): 4}) subject to recall >= 0.5'
-READY = "document.querySelector('.side .says')?.textContent"
+READY = "document.querySelector('svg.curve[viewBox] .handle[transform]')"
 
 HELPERS = """
 const all = (what, from = document) => [...from.querySelectorAll(what)];
@@ -69,6 +70,7 @@ def page(goal, n=3000, **more):
         y,
         pos_label="yes",
         baseline=baseline,
+        rule=Threshold(0.42),
         sensitive_features=columns,
         by="region",
         **more,
@@ -310,6 +312,17 @@ def test_a_text_is_copied_or_selected_where_the_clipboard_is_closed(opened):
     tab.do("button('Copy').click(); pause(50)")
     assert tab.do("getSelection().toString()") == tab.do("view()")["goal"]
     assert tab.do("said('.copied .said')").startswith("Selected")
+
+
+def test_the_point_is_compared_with_todays_rule_and_the_deployed_model(opened):
+    tab = opened("plain")
+    heads = tab.do("all('.against thead th').filter((x) => !x.hidden).map((x) => x.textContent)")
+    assert heads == ["this point", "today's rule", "the deployed model"]
+    scores, y, _, _ = rows()
+    found = tab.do("all('.against tbody tr')[0].innerText").split()
+    own, todays = float(found[1]), float(found[3])
+    assert todays == round(100 * (scores[y == "yes"] >= 0.42).mean(), 1)
+    assert found[5].strip("+\N{MINUS SIGN}") == f"{abs(own - todays):.1f}"
 
 
 def test_a_price_is_summed_up_for_a_thousand_rows(opened):
