@@ -15,6 +15,7 @@ from setpoint.evidence.rows import counted_rows
 from setpoint.explorer.fallback import fallback_payload, why_no_curve
 from setpoint.explorer.gathering import (
     by_columns,
+    cautions,
     group_columns,
     joined,
     names_of,
@@ -87,7 +88,7 @@ def explored(
             raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
         return _without_curve(classifier, first, why, evidence, X, y, given)
     held = None if X is None else _Given(classifier, both, names, X, y, given)
-    warnings = [] if held is None else held.warnings(evidence is not None)
+    warnings = cautions(both) + ([] if held is None else held.warnings(evidence is not None))
     markers: list[Marker] = []
     checked: ScoredRows | None
     if evidence is not None:
@@ -228,8 +229,7 @@ class _Given:
         except EmptyPopulationError as error:
             raise InputError(f"`X`: {error}") from None
         groups = group_columns(found, self.goal, by, self.counted, others)
-        where = "The rows given to explore, which took no part in choosing."
-        return ScoredRows(found, groups, where)
+        return ScoredRows(found, groups, _GIVEN)
 
 
 def _by_codebook(inputs: CheckedData, evidence: Evidence, scores: Floats) -> Evidence:

@@ -22,6 +22,7 @@ from setpoint.typing import Codes, Floats
 
 __all__ = [
     "by_columns",
+    "cautions",
     "group_columns",
     "joined",
     "names_of",
@@ -84,6 +85,34 @@ def share_of(check: Any) -> float | None:
     if not 0.0 < check < 1.0:
         raise InputError(f"`check` as a share lies between 0 and 1, both left out, found {check!r}")
     return float(check)
+
+
+def cautions(goal: Goal, values: Sequence[str] = ()) -> list[str]:
+    """What is to be said above a page.
+
+    Parameters
+    ----------
+    goal : Goal
+    values : sequence of str
+        Columns of numbers that a rule could look at, and the page's thresholds do not.
+
+    Examples
+    --------
+    >>> cautions(Goal.parse("maximize profit(tp=amount)"), ["amount"])
+    ['Thresholds here look at the score alone; a rule that weighs amount may do better.']
+    """
+    out = []
+    if any(c.confidence is not None for c in goal.constraints):
+        out.append(
+            "The goal asks for confidence on new rows. The bounds here are those on these rows; "
+            "choose under “how sure” for limits that hold at all places at once."
+        )
+    if values:
+        out.append(
+            f"Thresholds here look at the score alone; a rule that weighs {', '.join(values)} "
+            "may do better."
+        )
+    return out
 
 
 def group_columns(

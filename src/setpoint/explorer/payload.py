@@ -33,6 +33,9 @@ MOST_CHARACTERS = 1_400_000
 _OF_TWO = 0.65
 """Of them for the rows to choose on, where others are held out."""
 PER = 1000
+_FEWEST_BINS = 2**8
+_MOST_COUNTS = 2**22
+"""Numbers of eight bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,7 @@ def payload_of(
     by_group : bool
         Whether rules by group are solved, where the rule may look at columns.
     seconds : float
-        At most about so long for each goal's rules by group.
+        At most about so long for all rules by group.
     """
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
@@ -102,8 +105,9 @@ def payload_of(
         part["solved"] = None
         programs.append(part)
         several = by_group and len(evidence.segments) > 1
+        sides = goal.sides_at(bins.counts)
         solved.append(
-            solved_lattice(goal, goal.sides_at(bins.counts), seconds=seconds) if several else None
+            solved_lattice(goal, sides, seconds=seconds / len(goals)) if several else None
         )
     segments = _segments(rows, [s for s in solved if s is not None], programs)
     for goal, part in zip(bound, programs, strict=True):
@@ -158,14 +162,21 @@ def _thinned(
     rows: ScoredRows, always: set[int], most: int, room: float
 ) -> tuple[Bins, dict[str, Any]]:
     """As many bins as the page can hold."""
+    most = min(most, _most_bins(rows))
     while True:
         cuts = chosen_cuts(len(rows.curve.values), most, sorted(always))
         bins = Bins(rows.curve, cuts, rows.kinds)
         written = bins.payload(bins.columns(rows))
         arrays = [written["thresholds"], written["counts"], *written["columns"]]
-        if sum(len(a["z"]) for a in arrays) <= room or bins.m <= 2**8:
+        if sum(len(a["z"]) for a in arrays) <= room or bins.m <= _FEWEST_BINS:
             return bins, written
         most = min(most, bins.m) // 2
+
+
+def _most_bins(rows: ScoredRows) -> int:
+    """So many bins that what the page counts in them fits into the memory of a phone."""
+    counted = len(rows.kinds) + sum(3 * len(g.values) for g in rows.groups)
+    return max(_MOST_COUNTS // counted, _FEWEST_BINS)
 
 
 def _cuts_accepting(rows: ScoredRows, accepted: Codes) -> Codes:
@@ -200,7 +211,8 @@ def _segments(
     for k, key in enumerate(evidence.segments):
         curve = evidence.curve(k)
         always = sorted({c for s in solved for c in s.cuts(k)})
-        cuts = chosen_cuts(len(curve.values), SEGMENT_BINS, always)
+        most = min(SEGMENT_BINS, _most_bins(rows) // len(evidence.segments))
+        cuts = chosen_cuts(len(curve.values), max(most, _FEWEST_BINS), always)
         bins = Bins(curve, cuts, rows.kinds)
         among = evidence.rows.segment == k
         payload = bins.payload(bins.columns(rows, among))

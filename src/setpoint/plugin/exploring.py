@@ -13,6 +13,7 @@ from setpoint.evidence.columns import Column
 from setpoint.explorer.fallback import fallback_payload, why_no_curve
 from setpoint.explorer.gathering import (
     by_columns,
+    cautions,
     joined,
     names_of,
     scored_rows,
@@ -161,7 +162,7 @@ def explore(
             rows,
             markers=markers,
             check=checked,
-            warnings=_warnings(both, inputs),
+            warnings=cautions(both, inputs.sees),
         )
     )
 
@@ -264,21 +265,6 @@ def _aligned(held: ScoredRows, rows: ScoredRows) -> Any:
         place = np.array([other.values.index(v) for v in own.values], np.int64)
         out.append(replace(other, codes=place[own.codes]))
     return tuple(out)
-
-
-def _warnings(goal: Goal, inputs: CheckedData) -> list[str]:
-    out = []
-    if any(c.confidence is not None for c in goal.constraints):
-        out.append(
-            "The goal asks for confidence on new rows. The bounds here are those on these rows; "
-            "choose under “how sure” for limits that hold at all places at once."
-        )
-    if inputs.sees:
-        out.append(
-            f"Thresholds here look at the score alone; a rule that weighs {', '.join(inputs.sees)} "
-            "may do better."
-        )
-    return out
 
 
 def _without_curve(
