@@ -10,10 +10,11 @@ import {
   nearestCuts,
   signOf,
 } from "./choose.js";
-import { confusionOf, confusionPer, cumulated, formsOf, ratesAt } from "./counts.js";
+import { confusionOf, confusionPer, formsOf, ratesAt } from "./counts.js";
 import { evaluate } from "./functions.js";
 import { endsAt } from "./limits.js";
 import { ruleText } from "./take.js";
+import { Tally } from "./tally.js";
 
 /** All that a page shows, from its payload. */
 export async function load(payload) {
@@ -43,75 +44,6 @@ export async function load(payload) {
     hasSegments: data.segments.length > 0 && programs.some((p) => p.lattice.length > 0),
     segments: data.segments.map((s) => s.name),
   };
-}
-
-/** Counts along the curve of one threshold for all, and along that of each segment. */
-class Tally {
-  constructor(data, kinds, curve, segments) {
-    this.data = data;
-    this.kinds = kinds;
-    this.m = curve.m;
-    this.plain = data.strata.map((s) => s.plain);
-    this.whole = this.cumulated(curve);
-    this.parts = segments.map((s) => this.cumulated(s.curve ?? s));
-    this.totals = this.whole.S.map((sums) => sums[curve.m]);
-  }
-
-  cumulated(curve) {
-    const rows = this.data.groups.map((g) => 3 * g.values.length);
-    return {
-      m: curve.m,
-      thresholds: curve.thresholds,
-      open: curve.open,
-      S: cumulated(curve.counts, this.kinds.length, curve.m),
-      columns: curve.columns.map((c, g) => cumulated(c, rows[g], curve.m)),
-    };
-  }
-
-  /** The accepted weight of each kind at a cut-off, or at one of each segment. */
-  accepted(where) {
-    const sums = (of) => {
-      const first = of(this.whole);
-      if (!Array.isArray(where)) return first.map((x) => x[where]);
-      const parts = this.parts.map(of);
-      return first.map((_, k) => parts.reduce((sum, p, s) => sum + p[k][where[s]], 0));
-    };
-    return sums;
-  }
-
-  S(where) {
-    return Float64Array.from(this.accepted(where)((t) => t.S));
-  }
-
-  groups(where) {
-    const at = this.accepted(where);
-    return this.groupsOf((g) => at((t) => t.columns[g]));
-  }
-
-  groupsOf(accepted) {
-    return this.data.groups.map((group, g) => {
-      const sums = accepted(g);
-      const all = this.whole.columns[g].map((x) => x[this.m]);
-      const values = group.values.map((value, v) => {
-        const [no, yes, unknown] = [3 * v, 3 * v + 1, 3 * v + 2];
-        const people = all[no] + all[yes] + all[unknown];
-        const labelledAccepted = sums[no] + sums[yes];
-        const out = {
-          value,
-          people,
-          accepted: labelledAccepted + sums[unknown],
-          positives: all[yes],
-          found: sums[yes],
-          labelledAccepted,
-        };
-        out.share = out.accepted / people;
-        out.recall = out.found / out.positives;
-        out.precision = out.found / labelledAccepted;
-        return out;
-      });
-      return { column: group.column, named: group.named, values };
-    });
-  }
 }
 
 /** One goal. */
