@@ -97,6 +97,11 @@ class FitsTables(InnerModel, GoalClassifier):
     ) -> None:
         """Fit on a table elsewhere; see ``fit``."""
         goal = as_goal(self.goal)
+        if self._auto is not None:
+            raise InputError(
+                f"`estimator={self.estimator!r}` tries models on rows in memory, and the table "
+                "lies elsewhere: name a model, such as the one that 'auto' chooses on a part of it"
+            )
         solver, _ = self._chosen()
         options = self._options_elsewhere(goal, solver)
         self._check_elsewhere(goal, **others)
@@ -154,6 +159,7 @@ class FitsTables(InnerModel, GoalClassifier):
         if decision.rule.randomized and len(found.rows):
             self._check_drawable(found.rows, key, features)
         self.estimator_, self.posterior_, self.scorer_ = found.model, False, None
+        self.choice_ = None
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = None  # the rows are elsewhere
         self.draw_key_, self.draw_columns_ = key, features

@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from setpoint.errors import InputError
+from setpoint.estimators.as_floats import AsFloats
 from setpoint.inputs.arrays import frame_of, some
 
-__all__ = ["MOST_VALUES", "as_they_are", "as_codes", "encoder_for", "filled", "one_hot"]
+__all__ = ["MOST_VALUES", "as_codes", "encoder_for", "filled", "one_hot"]
 
 MOST_VALUES = 50
 """Columns that one category may become."""
@@ -46,13 +47,6 @@ def filled() -> Any:
     return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
 
 
-def as_they_are() -> Any:
-    """Numbers as floats, NaN where they are missing."""
-    from sklearn.impute import SimpleImputer
-
-    return SimpleImputer(strategy="constant", fill_value=np.nan, keep_empty_features=True)
-
-
 def encoder_for(X: Any, *, linear: bool) -> tuple[Any, int]:
     """From X to numbers, for a linear model or for trees.
 
@@ -80,7 +74,7 @@ def encoder_for(X: Any, *, linear: bool) -> tuple[Any, int]:
 
     if sparse.issparse(X):
         return MaxAbsScaler(), 0  # keeps zeros
-    numbers = make_pipeline(filled(), StandardScaler()) if linear else as_they_are()
+    numbers = make_pipeline(filled(), StandardScaler()) if linear else AsFloats()
     names = _columns(X)
     if not names["categories"]:
         return numbers, 0
