@@ -376,8 +376,9 @@ class PlugInClassifier(FitsTables):
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._check_auto()
         options = self._options(solver).settled(goal)
-        if self._auto is not None and (options.solver == "post-shift" or options.oracle is not None):
-            what = "ColumnGeneration(oracle=...)" if options.oracle is not None else "post-shift"
+        trains = options.oracle is not None
+        if self._auto is not None and (trains or options.solver == "post-shift"):
+            what = "ColumnGeneration(oracle=...)" if trains else "post-shift"
             raise GoalError(
                 f"`estimator={self.estimator!r}` compares models by goals that are counted, with "
                 f"rules over their scores, and this is {what}: name a model"

@@ -20,6 +20,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.frames import FrameRows
+from setpoint.plugin.auto.choice import ModelChoice
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting_elsewhere import FittedElsewhere, TableTask, labels_of
 from setpoint.plugin.group_posteriors import JointModel
@@ -38,6 +39,7 @@ class FitsTables(InnerModel, GoalClassifier):
     estimator_: Any
     posterior_: bool
     scorer_: JointModel | Retrained | None
+    choice_: ModelChoice | None
     gap_: float | None
     n_oracle_calls_: int | None
 

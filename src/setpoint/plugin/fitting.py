@@ -24,6 +24,7 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.auto.candidates import candidates_of
 from setpoint.plugin.auto.choice import ModelChoice
+from setpoint.plugin.auto.folds import FoldFits
 from setpoint.plugin.auto.race import Race, Raced
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
 from setpoint.plugin.group_posteriors import JointModel, JointPosterior
@@ -128,22 +129,19 @@ class Task:
         splits = splits_of(self.cv, X, y, self.refit, self.seed, self.split_params)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
         candidates, left_out = candidates_of(auto, X, self.seed)
+        sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
+        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
         return Race(
             candidates,
             left_out,
-            auto.calibrated and not joint,
-            auto.seconds,
+            FoldFits(X, y, splits, self.response, keep, self.n_jobs, verbose),
             self.inputs,
-            X,
-            y,
-            {name: self.data.given[name].X for name in self.inputs.tables if name is not None},
-            splits,
-            self.response,
+            sets,
             self.options,
-            self.params.get("sample_weight"),
-            self.refit,
-            self.n_jobs,
-            max(self.verbose - 1, 0),
+            weight=self.params.get("sample_weight"),
+            calibrated=auto.calibrated and not joint,
+            seconds=auto.seconds,
+            refit=self.refit,
         ).run()
 
     # ------------------------------------------------------------------ posteriors

@@ -62,7 +62,7 @@ class AutoModel(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = self.candidates
+        given: Any = self.candidates
         if given is None:
             return
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):

@@ -61,7 +61,7 @@ def _lightgbm(seed: int | None, n_codes: int) -> Any:
     from lightgbm import LGBMClassifier  # type: ignore[import-untyped, unused-ignore]
 
     return LGBMClassifier(
-        random_state=seed, deterministic=True, force_row_wise=True, verbosity=-1, n_jobs=None
+        random_state=seed, deterministic=True, force_row_wise=True, verbosity=-1, n_jobs=0
     )
 
 

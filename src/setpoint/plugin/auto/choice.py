@@ -52,7 +52,7 @@ class TriedModel:
 @section
 @dataclass(frozen=True)
 class ModelChoice:
-    """Which model was chosen, among which, and by how much.
+    r"""Which model was chosen, among which, and by how much.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class ModelChoice:
     --------
     >>> tried = (TriedModel("logistic", 5, 0.8, tied=True), TriedModel("boosting at 0.1", 2))
     >>> choice = ModelChoice("logistic", "logistic", "recall", 5, tried)
-    >>> print("\\n".join(choice.lines()))
+    >>> print("\n".join(choice.lines()))
     Chosen: logistic. Of 2 models it does best on rows that neither model nor rule had seen.
     logistic: recall 0.8.
     boosting at 0.1: clearly worse after 2 of 5 folds, and not fitted on the others.

@@ -100,7 +100,7 @@ def _columns(X: Any) -> dict[str, list[str]]:
     if odd:
         raise InputError(
             f"`X`: the models of estimator='auto' take numbers, true and false, text and "
-            f"categories, and columns {some(odd)} hold something else, such as {frame[odd[0]].dtype}"
-            "; make numbers of them, or leave them out"
+            f"categories, and columns {some(odd)} hold something else, such as "
+            f"{frame[odd[0]].dtype}; make numbers of them, or leave them out"
         )
     return out

@@ -10,15 +10,9 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn import config_context
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import has_fit_parameter
 
 from setpoint.caller import warn_caller
-from setpoint.errors import InputError
-from setpoint.estimators.splitting import Fold
+from setpoint.goals.errors import EmptyPopulationError
 from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.auto.calibrated import (
     calibrated_out_of_fold,
@@ -28,7 +22,8 @@ from setpoint.plugin.auto.calibrated import (
 )
 from setpoint.plugin.auto.candidates import Candidate
 from setpoint.plugin.auto.choice import ModelChoice, TriedModel
-from setpoint.plugin.crossfit import CrossFit, Response, fit_fold
+from setpoint.plugin.auto.folds import FoldFits, Pieces, weights_for
+from setpoint.plugin.crossfit import CrossFit
 from setpoint.plugin.judging import Judge, Judged, JudgedRows
 from setpoint.plugin.judging.pairs import is_worse
 from setpoint.plugin.parameters import Options
@@ -68,29 +63,30 @@ class Raced:
 
 
 @dataclass(frozen=True, eq=False)
-class _Scored:
+class _Entrant:
     """A model with scores of all folds.
 
     Parameters
     ----------
     base : Candidate
     calibrated : bool
+    plain : array of shape (N,) or (N, n)
+        Of the judged rows of X, without calibration.
     scores : dict of data set (None: the judged rows of X) to array
     kept : classifier or None
         Fitted on the first fold.
-    judged : Judged
     """
 
     base: Candidate
     calibrated: bool
+    plain: Floats
     scores: Mapping[str | None, Floats]
     kept: Any
-    judged: Judged
 
     @property
     def name(self) -> str:
         """Of the model."""
-        return self.judged.name
+        return f"{self.base.name}, calibrated" if self.calibrated else self.base.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,44 +99,34 @@ class Race:
         The simplest first, in which order they are fitted.
     left_out : sequence of str
         Why others are not.
-    calibrated : bool
-        Whether each is tried with isotonic calibration, too.
-    seconds : float or None
-        For fitting the folds.
+    fits : FoldFits
     inputs : CheckedData
         The rows that the goal refers to.
-    X, y
     sets : mapping of str to rows
         Features of further data sets.
-    splits : list of (train, test)
-    response : Response
     options : Options
         How rules are found.
     weight : array of shape (N,) or None
         Sample weights, for the models.
+    calibrated : bool
+        Whether each is tried with isotonic calibration, too.
+    seconds : float or None
+        For fitting the folds.
     refit : bool
         Whether the model is fitted on all rows in the end; else that of the only fold is kept.
-    n_jobs, verbose
-        As in joblib.
     """
 
     candidates: Sequence[Candidate]
     left_out: Sequence[str]
-    calibrated: bool
-    seconds: float | None
+    fits: FoldFits
     inputs: CheckedData
-    X: Any
-    y: Any
     sets: Mapping[str, Any]
-    splits: list[Fold]
-    response: Response
     options: Options
     weight: Any = None
+    calibrated: bool = True
+    seconds: float | None = None
     refit: bool = True
-    n_jobs: int | None = None
-    verbose: int = 0
     _early: dict[str, Judged] = field(default_factory=dict, repr=False)
-    _plain: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     def run(self) -> Raced:
         """Fit, judge and choose.
@@ -149,212 +135,178 @@ class Race:
         ------
         InputError
             If a candidate takes no weights and there are some.
-        GoalError
-            If a fold lacks something that the goal refers to.
 
         Warns
         -----
         StoppedWarning
             If the time ended before all candidates were judged.
+        UserWarning
+            If the folds lack something that the goal refers to: the simplest is then chosen.
         """
         start = time.perf_counter()
-        until = None if self.seconds is None else start + self.seconds
-        params = [self._weights(one) for one in self.candidates]
-        done: list[_Scored] = []
-        dropped: list[TriedModel] = []
-        stopped = ""
-        for one, given in zip(self.candidates, params, strict=True):
-            if done and until is not None and time.perf_counter() >= until:
+        until = np.inf if self.seconds is None else start + self.seconds
+        params = {one.name: weights_for(one, self.weight) for one in self.candidates}
+        done: list[tuple[_Entrant, Judged]] = []
+        tried: list[TriedModel] = []
+        stopped, chosen = "", None
+        for one in self.candidates:
+            if time.perf_counter() >= until and done:
                 stopped = self._ended(done)
                 break
-            pieces: list[tuple[Any, Floats]] = []
-            early = ""
-            for stop in self._stages(one_by_one=until is not None):
-                pieces += self._fit(one, given, self.splits[len(pieces) : stop])
-                over = until is not None and time.perf_counter() >= until
-                if done and over and len(pieces) < len(self.splits):
-                    early = stopped = self._ended(done)
-                elif len(pieces) == _FIRST and self._drops and self._is_worse(one, pieces, done):
-                    early = "worse"
-                if early:
-                    dropped.append(TriedModel(one.name, len(pieces)))
+            pieces, end = self._fitted(one, params[one.name], done, until)
+            if end:
+                tried.append(TriedModel(one.name, len(pieces)))
+                if end == "time":
+                    stopped = self._ended(done)
                     break
-            if stopped:
+                continue
+            new = self._entrants(one, pieces)
+            try:
+                judged = [(e, self._judge.of_scores(e.name, e.scores)) for e in new]
+            except EmptyPopulationError as error:
+                stopped, chosen = f"the rows are too few to compare models ({error})", new[0]
+                tried.append(TriedModel(one.name, len(pieces)))
                 break
-            if not early:
-                done += self._judged(one, pieces)
-        chosen, choice = self._choose(done, dropped, stopped)
-        if stopped:
-            warn_caller(f"estimator='auto': {stopped}", StoppedWarning)
-        given = params[[c.name for c in self.candidates].index(chosen.base.name)]
-        fitted = self._finished(chosen, given)
-        model = chosen.base.model
-        return Raced(fitted, model, given, choice, time.perf_counter() - start)
+            done += judged
+            tried += [TriedModel(e.name, len(pieces)) for e, _ in judged]
+        choice = self._choice(chosen, done, tried, stopped)
+        entrant = chosen or next(e for e, _ in done if e.name == choice.chosen)
+        if chosen is not None:
+            warn_caller(f"estimator='auto': {stopped}; the simplest is taken")
+        elif stopped:
+            more = "more time (`seconds`) judges more"
+            warn_caller(f"estimator='auto': {stopped}; {more}", StoppedWarning)
+        base = entrant.base
+        fitted = self._finished(entrant, params[base.name])
+        seconds = time.perf_counter() - start
+        return Raced(fitted, base.model, params[base.name], choice, seconds)
 
     # ------------------------------------------------------------------ fitting
-    def _stages(self, one_by_one: bool) -> list[int]:
-        """How many folds are fitted before the clock and the others are looked at."""
-        n = len(self.splits)
-        if one_by_one:
-            step = effective_n_jobs(self.n_jobs)
-            return sorted({*range(step, n, step), n, *([_FIRST] if self._drops else [])})
-        return [_FIRST, n] if self._drops else [n]
+    def _fitted(
+        self,
+        one: Candidate,
+        params: Mapping[str, Any],
+        done: Sequence[tuple[_Entrant, Judged]],
+        until: float,
+    ) -> tuple[Pieces, str]:
+        """Scores fold by fold, and why not of all: "worse" or "time"; the first is finished."""
+        n = len(self.fits.splits)
+        drops = bool(done) and n > _FIRST + 1
+        # The clock is looked at after each round; without it rounds have no say.
+        step = n if np.isinf(until) else effective_n_jobs(self.fits.n_jobs)
+        stops = sorted({*range(step, n, step), *([_FIRST] if drops else []), n})
+        pieces: Pieces = []
+        for stop in stops:
+            pieces += self.fits.some(one, params, len(pieces), stop)
+            if stop == n or not done:
+                continue
+            if time.perf_counter() >= until:
+                return pieces, "time"
+            if drops and stop == _FIRST and self._is_worse(one, pieces, done):
+                return pieces, "worse"
+        return pieces, ""
 
-    @property
-    def _drops(self) -> bool:
-        return len(self.splits) > _FIRST + 1
-
-    def _fit(
-        self, one: Candidate, params: Mapping[str, Any], splits: list[Fold]
-    ) -> list[tuple[Any, Floats]]:
-        """Fit a model a fold; scores of the rows left out."""
-        keep = bool(self.sets) or not self.refit
-        parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)
-        try:
-            # Weights go to the last step of a pipeline by its name, also with metadata routing.
-            with config_context(enable_metadata_routing=False):
-                return list(
-                    parallel(
-                        delayed(fit_fold)(
-                            clone(one.model), self.X, self.y, fold, self.response, params, keep
-                        )
-                        for fold in splits
-                    )
-                )
-        except Exception as error:
-            error.add_note(f"estimator='auto': while {one.name} was fitted")
-            raise
-
-    def _weights(self, one: Candidate) -> dict[str, Any]:
-        """Sample weights as the model takes them."""
-        if self.weight is None:
-            return {}
-        if has_fit_parameter(one.model, "sample_weight"):
-            return {"sample_weight": self.weight}
-        steps = one.model.steps if isinstance(one.model, Pipeline) else ()
-        if steps and has_fit_parameter(steps[-1][1], "sample_weight"):
-            return {f"{steps[-1][0]}__sample_weight": self.weight}
-        raise InputError(
-            f"`sample_weight`: the candidate {one.name!r} takes none, and weights are never "
-            "ignored; leave it out of `candidates`"
-        )
-
-    def _finished(self, chosen: _Scored, params: Mapping[str, Any]) -> CrossFit:
-        """The model for new rows, and the scores that it was chosen by."""
-        model = chosen.kept
-        if self.refit:
-            with config_context(enable_metadata_routing=False):
-                model = clone(chosen.base.model).fit(self.X, self.y, **params)
-        if chosen.calibrated:
-            plain = self._plain[chosen.base.name]
+    def _entrants(self, one: Candidate, pieces: Pieces) -> list[_Entrant]:
+        """The model, and the model with calibration."""
+        own = self.fits.in_order(pieces)[self._judge.index]
+        kept, response = pieces[0][0], self.fits.response
+        others: dict[str | None, Floats] = {
+            name: response(kept, X) for name, X in self.sets.items()
+        }
+        out = [_Entrant(one, False, own, {None: own, **others}, kept)]
+        if self.calibrated:
             true, weight = self._labels
-            model = fitted_calibrated(model, plain, true, weight, self.response.classes)
+            mapped = calibrated_out_of_fold(own, self._judge.rows.fold, true, weight)
+            if others:
+                curves = curves_of(own, true, weight)
+                others = {name: through(curves, scores) for name, scores in others.items()}
+            out.append(_Entrant(one, True, own, {None: mapped, **others}, kept))
+        return out
+
+    def _finished(self, chosen: _Entrant, params: Mapping[str, Any]) -> CrossFit:
+        """The model for new rows, and the scores that it was chosen by."""
+        model = self.fits.on_all(chosen.base, params) if self.refit else chosen.kept
+        if chosen.calibrated:
+            classes = self.fits.response.classes
+            model = fitted_calibrated(model, chosen.plain, *self._labels, classes)
         index = self._judge.index
         whole = len(index) == self.inputs.n_rows[None]
-        return CrossFit(model, chosen.scores[None], None if whole else index, len(self.splits))
+        scores, folds = chosen.scores[None], len(self.fits.splits)
+        return CrossFit(model, scores, None if whole else index, folds)
 
     # ------------------------------------------------------------------ judging
     @cached_property
     def _judge(self) -> Judge:
-        rows = JudgedRows.of(self.splits, self.inputs.kinds(None))
+        rows = JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
         return Judge(self.inputs, rows, self.options)
 
     @cached_property
     def _first_judge(self) -> Judge:
         """Of the rows of the first folds."""
-        rows = JudgedRows.of(self.splits[:_FIRST], self.inputs.kinds(None))
+        rows = JudgedRows.of(self.fits.splits[:_FIRST], self.inputs.kinds(None))
         return Judge(self.inputs, rows, self.options)
 
     @cached_property
     def _labels(self) -> tuple[Any, Any]:
         """True classes and weights of the judged rows."""
-        table = self.inputs.tables[None]
-        index = self._judge.index
+        table, index = self.inputs.tables[None], self._judge.index
         assert table.true is not None
-        weight = None if table.weight is None else table.weight[index]
-        return table.true[index], weight
-
-    def _judged(self, one: Candidate, pieces: list[tuple[Any, Floats]]) -> list[_Scored]:
-        """The model, and the model with calibration."""
-        own = self._in_order(pieces, self.splits)[self._judge.index]
-        kept, response = pieces[0][0], self.response
-        scores = {None: own, **{n: response(kept, X) for n, X in self.sets.items()}}
-        out = [_Scored(one, False, scores, kept, self._judge.of_scores(one.name, scores))]
-        if self.calibrated:
-            self._plain[one.name] = own
-            true, weight = self._labels
-            fold = self._judge.rows.fold
-            curves = curves_of(own, true, weight) if self.sets else []
-            mapped = {n: through(curves, s) for n, s in scores.items() if n is not None}
-            more = {None: calibrated_out_of_fold(own, fold, true, weight), **mapped}
-            name = f"{one.name}, calibrated"
-            judged = self._judge.of_scores(name, more)
-            out.append(_Scored(one, True, more, kept, judged))
-        return out
-
-    def _in_order(self, pieces: list[tuple[Any, Floats]], splits: list[Fold]) -> Floats:
-        """Scores in the order of X; what no fold scored is NaN."""
-        first = pieces[0][1]
-        out = np.full((self.inputs.n_rows[None], *first.shape[1:]), np.nan)
-        for (_, test), (_, scores) in zip(splits, pieces, strict=True):
-            out[test] = scores
-        return out
+        return table.true[index], None if table.weight is None else table.weight[index]
 
     def _is_worse(
-        self, one: Candidate, pieces: list[tuple[Any, Floats]], done: list[_Scored]
+        self, one: Candidate, pieces: Pieces, done: Sequence[tuple[_Entrant, Judged]]
     ) -> bool:
         """Whether the first folds show that a model is worse than the best that is finished."""
-        if not done or self.sets:
+        if self.sets:  # what the goal says of them does not come in folds
             return False
         judge = self._first_judge
-        for other in done:
-            if other.name not in self._early:
-                whole = np.full((self.inputs.n_rows[None], *other.scores[None].shape[1:]), np.nan)
-                whole[self._judge.index] = other.scores[None]
-                self._early[other.name] = judge.of_scores(other.name, whole[judge.index])
-        best = judge.standing(list(self._early.values())).best
-        top = list(self._early.values())[best]
-        own = self._in_order(pieces, self.splits[:_FIRST])[judge.index]
-        new = judge.of_scores(one.name, own)
+        try:
+            for other, _ in done:
+                if other.name not in self._early:
+                    scores = other.scores[None]
+                    whole = np.full((self.inputs.n_rows[None], *scores.shape[1:]), np.nan)
+                    whole[self._judge.index] = scores
+                    self._early[other.name] = judge.of_scores(other.name, whole[judge.index])
+            new = judge.of_scores(one.name, self.fits.in_order(pieces)[judge.index])
+        except EmptyPopulationError:
+            return False
+        known = list(self._early.values())
+        top = known[judge.standing(known).best]
         if new.fails and not top.fails:
             return True
         return new.score < top.score and is_worse(judge.difference(new, top, _CLEARLY))
 
     # ------------------------------------------------------------------ choosing
-    def _choose(
-        self, done: list[_Scored], dropped: list[TriedModel], stopped: str
-    ) -> tuple[_Scored, ModelChoice]:
-        judged = [one.judged for one in done]
+    def _choice(
+        self,
+        chosen: _Entrant | None,
+        done: Sequence[tuple[_Entrant, Judged]],
+        tried: list[TriedModel],
+        stopped: str,
+    ) -> ModelChoice:
+        """What was chosen, and how all did; `chosen`: without a judgement."""
+        objective, folds = str(self.inputs.goal.objective), len(self.fits.splits)
+        left_out = tuple(self.left_out)
+        if chosen is not None:
+            name = chosen.name
+            return ModelChoice(name, name, objective, folds, tuple(tried), left_out, stopped)
+        judged = [one for _, one in done]
         standing = self._judge.standing(judged)
-        chosen = done[self._judge.simplest(judged)]
-        tried = []
+        found = {}
         for place, one in enumerate(judged):
             entry = None if place == standing.best else standing.differences[place]
             limits = (None,) * 3 if entry is None else (entry.value, entry.low, entry.high)
             value = None if np.isnan(one.value) else one.value
             tied = place in standing.ties
-            tried.append(
-                TriedModel(one.name, len(self.splits), value, *limits, tied=tied, fails=one.fails)
+            found[one.name] = TriedModel(
+                one.name, folds, value, *limits, tied=tied, fails=one.fails
             )
-        goal = self.inputs.goal
-        order = {one.name: i for i, one in enumerate(self.candidates)}
-        places = {one.name: order[one.base.name] for one in done}
-        tried += dropped
-        tried.sort(key=lambda one: places.get(one.name, order.get(one.name, 0)))
-        best = judged[standing.best].name
-        choice = ModelChoice(
-            chosen.name, best, str(goal.objective), len(self.splits), tuple(tried),
-            tuple(self.left_out), stopped,
-        )  # fmt: skip
-        return chosen, choice
+        name, best = judged[self._judge.simplest(judged)].name, judged[standing.best].name
+        known = tuple(found.get(one.name, one) for one in tried)
+        return ModelChoice(name, best, objective, folds, known, left_out, stopped)
 
-    def _ended(self, done: list[_Scored]) -> str:
+    def _ended(self, done: Sequence[tuple[_Entrant, Judged]]) -> str:
         """Why no more were tried."""
-        n = len({one.base.name for one in done})
+        n = len({one.base.name for one, _ in done})
         some = "the simplest model alone was" if n == 1 else f"{n} models were"
-        return (
-            f"{some} judged of {len(self.candidates)} within {self.seconds:g} seconds; more time "
-            "(`seconds` of AutoModel) judges more"
-        )
-
-
+        return f"{some} judged of {len(self.candidates)} within {self.seconds:g} seconds"
