@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.choosing import GoalSearchCV
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
     from setpoint.estimators import (
@@ -91,6 +92,7 @@ __all__ = [
     "Goal",
     "GoalError",
     "GoalReport",
+    "GoalSearchCV",
     "GoalSyntaxError",
     "Guarantee",
     "HeavyTailWarning",
@@ -154,6 +156,7 @@ _HOME = {
     "FewRowsWarning": "report",
     "HeavyTailWarning": "report",
     "GoalReport": "report",
+    "GoalSearchCV": "choosing",
     "BoundPath": "estimators",
     "TRUSTED_TYPES": "estimators",
     "bound_path": "estimators",

@@ -237,7 +237,7 @@ class Judge:
         )
 
     def standing(self, candidates: Sequence[Judged]) -> Standing:
-        """Who is best, by how much, and who cannot be told apart from the best.
+        """Who is best, by how much, and who cannot be distinguished from the best.
 
         Parameters
         ----------

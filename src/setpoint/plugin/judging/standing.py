@@ -1,4 +1,4 @@
-"""Who is best among candidates, and who cannot be told apart from the best."""
+"""Who is best among candidates, and who cannot be distinguished from the best."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Standing:
 def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
     """How candidates stand.
 
-    One is told apart from the best where the rows show that its objective is worse, or that it
+    One is distinguished from the best where the rows show that its objective is worse, or that it
     fails the goal and the best does not. If even the best is shown to fail, the left side of the
     constraint that is missed by most takes the place of the objective. Each limit has so much
     confidence that all differences from the best hold together.
