@@ -27,6 +27,8 @@ __all__ = [
 
 AUTO = "auto"
 """The estimator that is chosen among several under the goal."""
+DEFAULT = AUTO
+"""Where nobody names one."""
 MODULES = ("linear", "mlp")
 SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
 
@@ -162,7 +164,7 @@ def choose_solver(
         solver = "adaptive-surrogates" if estimator is None else "post-shift"
     family = SOLVERS[solver].family
     given = {name: value for name, value in settings.items() if value not in (None, ())}
-    choice = SolverChoice(solver, estimator or ("logistic" if own_metric else AUTO))
+    choice = SolverChoice(solver, estimator or ("logistic" if own_metric else DEFAULT))
     if own_metric and estimator == AUTO:
         raise InputError(
             "`estimator=auto` compares models by goals that are counted, and the metric has no "

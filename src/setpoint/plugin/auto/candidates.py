@@ -45,13 +45,13 @@ def _logistic(seed: int | None, n_codes: int) -> Any:
     return LogisticRegression(max_iter=2000, random_state=seed)
 
 
-def _boosting(rate: float, rounds: int) -> Callable[[int | None, int], Any]:
+def _boosting(rate: float) -> Callable[[int | None, int], Any]:
     def make(seed: int | None, n_codes: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         codes = list(range(n_codes)) or None
         return HistGradientBoostingClassifier(
-            learning_rate=rate, max_iter=rounds, categorical_features=codes, random_state=seed
+            learning_rate=rate, categorical_features=codes, random_state=seed
         )
 
     return make
@@ -67,11 +67,12 @@ def _lightgbm(seed: int | None, n_codes: int) -> Any:
 
 MODELS = (
     ModelKind("logistic", _logistic, linear=True, takes_sparse=True),
-    ModelKind("boosting at 0.1", _boosting(0.1, 100)),
-    ModelKind("boosting at 0.03", _boosting(0.03, 300)),
+    ModelKind("boosting at 0.1", _boosting(0.1)),
+    ModelKind("boosting at 0.03", _boosting(0.03)),
     ModelKind("lightgbm", _lightgbm, takes_sparse=True, package="lightgbm"),
 )
-"""The simplest first, by which ties are broken."""
+"""The simplest first, by which ties are broken. Boosting has 100 rounds at either rate: at 0.03 it
+stays the smoother of the two, which noisy tables reward and clean ones do not."""
 
 
 class Candidate(NamedTuple):

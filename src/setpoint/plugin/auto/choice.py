@@ -34,7 +34,7 @@ class TriedModel:
     low, high : float or None
         Limits of the difference; all of them hold together with the report's confidence.
     tied : bool
-        Whether it is not told apart from the best.
+        Whether it cannot be distinguished from the best.
     fails : bool
         Whether the rows show that it fails the goal.
     """
@@ -92,7 +92,7 @@ class ModelChoice:
 
     @property
     def ties(self) -> tuple[str, ...]:
-        """Models that are not told apart from the best, which is among them."""
+        """Models that cannot be distinguished from the best, which is among them."""
         return tuple(one.name for one in self.tried if one.tied)
 
     @property
@@ -120,7 +120,7 @@ class ModelChoice:
         out += [f"{one.name}: {self._words(one)}." for one in self.tried]
         others = [name for name in self.ties if name != self.best]
         if others:
-            out.append(f"Not told apart from {self.best}: {listed(others)}.")
+            out.append(f"Cannot be distinguished from {self.best}: {listed(others)}.")
         if self.left_out:
             out.append(f"Not tried: {'; '.join(self.left_out)}.")
         if self.stopped and self.chosen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -208,7 +208,7 @@ class Race:
 
     def _entrants(self, one: Candidate, pieces: Pieces) -> list[_Entrant]:
         """The model, and the model with calibration."""
-        own = self.fits.in_order(pieces)[self._judge.index]
+        own = self.fits.in_order(pieces)[self._rows.index]
         kept, response = pieces[0][0], self.fits.response
         others: dict[str | None, Floats] = {
             name: response(kept, X) for name, X in self.sets.items()
@@ -216,7 +216,7 @@ class Race:
         out = [_Entrant(one, False, own, {None: own, **others}, kept)]
         if self.calibrated:
             true, weight = self._labels
-            mapped = calibrated_out_of_fold(own, self._judge.rows.fold, true, weight)
+            mapped = calibrated_out_of_fold(own, self._rows.fold, true, weight)
             if others:
                 curves = curves_of(own, true, weight)
                 others = {name: through(curves, scores) for name, scores in others.items()}
@@ -229,27 +229,39 @@ class Race:
         if chosen.calibrated:
             classes = self.fits.response.classes
             model = fitted_calibrated(model, chosen.plain, *self._labels, classes)
-        index = self._judge.index
+        index = self._rows.index
         whole = len(index) == self.inputs.n_rows[None]
         scores, folds = chosen.scores[None], len(self.fits.splits)
         return CrossFit(model, scores, None if whole else index, folds)
 
     # ------------------------------------------------------------------ judging
     @cached_property
+    def _rows(self) -> JudgedRows:
+        return JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
+
+    @cached_property
     def _judge(self) -> Judge:
-        rows = JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
-        return Judge(self.inputs, rows, self.options)
+        return Judge(self.inputs, self._rows, self._options)
 
     @cached_property
     def _first_judge(self) -> Judge:
         """Of the rows of the first folds."""
         rows = JudgedRows.of(self.fits.splits[:_FIRST], self.inputs.kinds(None))
-        return Judge(self.inputs, rows, self.options)
+        return Judge(self.inputs, rows, self._options)
+
+    @property
+    def _options(self) -> Options:
+        """How rules are found for the verdicts: by one kind of evidence for all models.
+
+        Left open, it would be chosen for each fold of each model anew, by searches of its own.
+        """
+        open_ = self.fits.response.posterior and self.options.evidence == "auto"
+        return replace(self.options, evidence="label") if open_ else self.options
 
     @cached_property
     def _labels(self) -> tuple[Any, Any]:
         """True classes and weights of the judged rows."""
-        table, index = self.inputs.tables[None], self._judge.index
+        table, index = self.inputs.tables[None], self._rows.index
         assert table.true is not None
         return table.true[index], None if table.weight is None else table.weight[index]
 
@@ -265,7 +277,7 @@ class Race:
                 if other.name not in self._early:
                     scores = other.scores[None]
                     whole = np.full((self.inputs.n_rows[None], *scores.shape[1:]), np.nan)
-                    whole[self._judge.index] = scores
+                    whole[self._rows.index] = scores
                     self._early[other.name] = judge.of_scores(other.name, whole[judge.index])
             new = judge.of_scores(one.name, self.fits.in_order(pieces)[judge.index])
         except EmptyPopulationError:
