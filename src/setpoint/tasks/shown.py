@@ -228,4 +228,6 @@ def _inside(classifier: Any) -> str:
         return name or str(getattr(module, "__name__", type(module).__name__))
     while hasattr(found, "steps"):
         found = found.steps[-1][1]
-    return type(found).__name__
+    choice = getattr(classifier, "choice_", None)
+    name = type(found).__name__
+    return name if choice is None else f"{name} ({choice.chosen}, chosen under the goal)"

@@ -15,7 +15,10 @@ from setpoint.report.section import section
 if TYPE_CHECKING:
     from setpoint.report.facts import Facts
 
-__all__ = ["ModelChoice", "TriedModel"]
+__all__ = ["CALIBRATED", "ModelChoice", "TriedModel"]
+
+CALIBRATED = ", calibrated"
+"""After the name of a model: its probabilities go through isotonic curves."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,7 @@ class ModelChoice:
     @property
     def why(self) -> str:
         """The choice in a few words, for who asks how the rule was found."""
-        judged = sum(one.value is not None for one in self.tried)
-        if judged < 2 and self.stopped:
+        if self._is_alone:
             return f"the model is {self.chosen}, the simplest: {self.stopped}"
         out = f"the model is {self.chosen}, chosen among {len(self.tried)} under the goal"
         return f"{out}; {self.stopped}" if self.stopped else out
@@ -132,9 +134,14 @@ class ModelChoice:
         return ()
 
     @property
+    def _is_alone(self) -> bool:
+        """Whether no model could be compared with the simplest; calibrated it is the same."""
+        judged = {one.name.removesuffix(CALIBRATED) for one in self.tried if one.value is not None}
+        return len(judged) < 2 and bool(self.stopped)
+
+    @property
     def _reason(self) -> str:
-        judged = [one for one in self.tried if one.value is not None]
-        if len(judged) < 2 and self.stopped:
+        if self._is_alone:
             return "It is the simplest, and no other was judged."
         where = "on rows that neither model nor rule had seen"
         if self.chosen == self.best:

@@ -21,7 +21,7 @@ from setpoint.plugin.auto.calibrated import (
     through,
 )
 from setpoint.plugin.auto.candidates import Candidate
-from setpoint.plugin.auto.choice import ModelChoice, TriedModel
+from setpoint.plugin.auto.choice import CALIBRATED, ModelChoice, TriedModel
 from setpoint.plugin.auto.folds import FoldFits, Pieces, weights_for
 from setpoint.plugin.crossfit import CrossFit
 from setpoint.plugin.judging import Judge, Judged, JudgedRows
@@ -86,7 +86,7 @@ class _Entrant:
     @property
     def name(self) -> str:
         """Of the model."""
-        return f"{self.base.name}, calibrated" if self.calibrated else self.base.name
+        return self.base.name + CALIBRATED * self.calibrated
 
 
 @dataclass(frozen=True, eq=False)
