@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
     from setpoint.choosing import GoalSearchCV
+    from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
     from setpoint.estimators import (
@@ -102,6 +103,7 @@ __all__ = [
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
+    "ModelComparison",
     "ModelFileError",
     "ModelFileFacts",
     "Monitor",
@@ -120,6 +122,7 @@ __all__ = [
     "__version__",
     "bound_path",
     "certify",
+    "compare",
     "describe_model",
     "evaluate",
     "frontier",
@@ -162,6 +165,8 @@ _HOME = {
     "bound_path": "estimators",
     "Dataset": "inputs",
     "Deployed": "inputs",
+    "ModelComparison": "comparing",
+    "compare": "comparing",
     "ModelFileError": "estimators",
     "ModelFileFacts": "estimators",
     "describe_model": "estimators",

@@ -133,7 +133,7 @@ def test_results(search):
 def test_words(search):
     text = str(search.search_)
     best = search.search_.candidates[search.best_index_]
-    assert f"{best.name} is best of 5 candidates: recall: " in text.replace("\n", " ")
+    assert f"{best.name} is best of 5 candidates: recall " in text.replace("\n", " ")
     if len(search.ties_) > 1:
         assert "cannot be distinguished" in text
     assert "against the best" in text

@@ -6,10 +6,11 @@ from sklearn.linear_model import LogisticRegression
 
 from plugin.samples import same, sample
 from setpoint import GoalError, evaluate, solve
+from setpoint.evidence.columns import Column
 from setpoint.goals import Goal
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.plugin.judging import Judge, JudgedRows
+from setpoint.inputs.inputs import CheckedData, GivenRows, Table
+from setpoint.plugin.judging import Judge, JudgedRows, pairs
 from setpoint.plugin.parameters import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -111,6 +112,40 @@ def test_differences_are_those_against_a_deployed_model():
     assert (gain.high - gain.low) / (2 * error) == pytest.approx(1.645, rel=0.1)
     assert judge.standard_error(one, one) == 0.0
     assert judge.difference(one, one).low == judge.difference(one, one).high == 0.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "objective", ["f1", "recall", "accuracy - 0.5 * predicted_rate", "recall.min('g')"]
+)
+def test_differences_by_influence_are_near_those_by_strata(objective, weighted):
+    s = sample(2000)
+    weight = s.weight if weighted else None
+    table = Table(s.y, weight, {"g": Column(s.g)}, None)
+    goal = Goal.parse(f"maximize {objective}")
+    noise = np.random.default_rng(1).normal(size=len(s.y))
+    one, other = ((x > 0.7).astype(int) for x in (s.scores, s.scores + 0.5 * noise))
+    by_strata = pairs.difference_of(goal, (0, 1), table, one, other, 0.95)
+    found = pairs._by_influence(goal, (0, 1), table, one, other, 0.95)
+    assert found.value == pytest.approx(by_strata.value, abs=1e-12)
+    assert found.verdict == by_strata.verdict
+    width, other_width = found.high - found.low, by_strata.high - by_strata.low
+    if ".min" in objective:  # limits of the smallest of several hold for all of them
+        assert width < other_width
+    else:
+        assert width == pytest.approx(other_width, rel=0.06)
+
+
+def test_differences_of_objectives_about_the_deployed_model_and_of_deferral():
+    s = sample(600)
+    noise = np.random.default_rng(1).normal(size=len(s.y))
+    for goal in ("minimize churn", "maximize accuracy.decided subject to deferral_rate <= 0.3"):
+        judge = judge_of(goal, s)
+        one, other = (judge.of_scores("x", x) for x in (s.scores, s.scores + 2 * noise))
+        gain = judge.difference(one, other)
+        assert gain.value == pytest.approx(one.value - other.value, abs=1e-12)
+        assert gain.low < gain.value < gain.high
+        assert judge.standard_error(one, other) > 0.0
 
 
 def test_standing():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from setpoint.goals.populations import DEFER
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.predictions import Answers
 from setpoint.plugin.crossfit import Response, fit_fold
+from setpoint.report import FewRowsWarning
 from setpoint.typing import Codes, Floats
 
 __all__ = ["OutOfFold", "check_candidates", "out_of_fold"]
@@ -150,7 +152,10 @@ def _decisions(
     train, test = fold
     if not _is_fitted(model):
         given = rows.given(train)
-        model.fit(_safe_indexing(rows.X, train), _safe_indexing(rows.y, train), **given)
+        with warnings.catch_warnings():
+            # What is judged are the rows of all folds together.
+            warnings.simplefilter("ignore", FewRowsWarning)
+            model.fit(_safe_indexing(rows.X, train), _safe_indexing(rows.y, train), **given)
     X = _safe_indexing(rows.X, test)
     more: Mapping[str, Any] = {}
     rule = getattr(model, "rule_", None)

@@ -103,10 +103,11 @@ class SearchResult:
         goal = Goal.parse(self.goal)
         sides = [goal.objective, *(c.lhs for c in goal.constraints)]
         names = [str(goal.objective), *(str(c) for c in goal.constraints)]
-        out = []
+        out: list[str] = []
         for name, side, entry in zip(names, sides, report.entries, strict=True):
             verdict = "" if entry.verdict is None else f", {_OF_ROWS.get(entry.verdict)}"
-            out.append(f"{name}: {shown(entry.value, unit_of(side))}{verdict}")
+            colon = ":" if out else ""  # after a bound
+            out.append(f"{name}{colon} {shown(entry.value, unit_of(side))}{verdict}")
         return out
 
     def _doubts(self, best: JudgedCandidate) -> list[str]:

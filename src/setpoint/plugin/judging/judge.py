@@ -205,7 +205,7 @@ class Judge:
         -------
         Entry or None
             With an interval; its bound is 0, on the side of the better. None where the objective
-            refers to other data sets or to the deployed model.
+            refers to other data sets, or to columns of values and rows that may be deferred.
         """
         table, labels = self._tables[None], self._inputs.answers
         level = self.level if level is None else level
