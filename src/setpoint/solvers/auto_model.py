@@ -18,11 +18,11 @@ class AutoModel(Settings):
     """Try several models under the goal, and keep the simplest that does as well as the best.
 
     Wherever a classifier takes ``estimator="auto"``, the word stands for ``AutoModel()``. Each
-    model is fitted once a fold. Its rule for a fold is found on the out-of-fold scores of the other folds,
-    so that no row judges a rule that it chose. Kept is the simplest model whose objective lies
-    within one standard error of the best one's, by the paired difference over the same rows, and
-    constraints come first. A model that is clearly worse after the first folds is not fitted
-    on the others.
+    model is fitted once a fold. Its rule for a fold is found on the out-of-fold scores of the
+    other folds, so that no row judges a rule that it chose. Kept is the simplest model whose
+    objective lies within one standard error of the best one's, by the paired difference over the
+    same rows; models that are shown to fail the goal come last. One that is clearly worse after
+    two folds is not fitted on the others.
 
     Parameters
     ----------

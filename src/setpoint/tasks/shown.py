@@ -153,7 +153,9 @@ def show_model(
     --------
     >>> from setpoint.tables import tumours
     >>> from setpoint.tasks import fit_table, show_model
-    >>> fitted = fit_table(tumours(), "f1", target="diagnosis", pos_label="malignant")
+    >>> fitted = fit_table(
+    ...     tumours(), "f1", target="diagnosis", pos_label="malignant", estimator="logistic"
+    ... )
     >>> shown = show_model(fitted.model)
     >>> print(shown.goal, shown.inside, shown.rows["held_out"], sep=", ")
     maximize f1, LogisticRegression, 143

@@ -78,7 +78,7 @@ class ModelChoice:
     >>> choice = ModelChoice("logistic", "logistic", "recall", 5, tried)
     >>> print("\n".join(choice.lines()))
     Chosen: logistic. Of 2 models it does best on rows that neither model nor rule had seen.
-    logistic: recall 0.8.
+    logistic: recall 0.8000.
     boosting at 0.1: clearly worse after 2 of 5 folds, and not fitted on the others.
     """
 
