@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import FitFailedWarning, NotFittedError
@@ -212,6 +213,14 @@ def test_groups_of_rows_and_columns():
     found = GoalSearchCV(model, {"logisticregression__C": [0.1, 1.0]}, churn, cv=2)
     found.fit(X, y, baseline=old)
     assert found.best_report_.deployed.changed <= 0.4
+
+
+def test_several_fits_at_a_time_change_nothing():
+    X, y = rows(200)
+    new = GoalSearchCV(models(), None, PRECISE, cv=2, refit=False)
+    with parallel_config(backend="threading"):
+        two = clone(new).set_params(n_jobs=2).fit(X, y)
+    assert str(two.search_) == str(new.fit(X, y).search_)
 
 
 def test_a_share_judges_the_rows_that_it_leaves_out():

@@ -38,6 +38,12 @@ class JudgedCandidate:
         By which candidates are ranked: the objective, higher is better, less what misses cost.
     why : str
         Why a fit failed.
+
+    Examples
+    --------
+    >>> failed = JudgedCandidate("forest", 3, None, None, False, 0, float("nan"), "MemoryError")
+    >>> failed.rank, failed.why
+    (3, 'MemoryError')
     """
 
     name: str
@@ -65,6 +71,22 @@ class SearchResult:
     level : float
         Confidence of each limit of a difference by itself: all of them hold together.
     n_folds : int
+
+    Examples
+    --------
+    >>> from setpoint import evaluate
+    >>> goal, true = "maximize recall subject to precision >= 0.5", [0, 1, 1, 0, 1, 0]
+    >>> reports = [evaluate(goal, true, said) for said in ([0, 1, 1, 0, 0, 0], [0, 1, 0, 0, 1, 1])]
+    >>> one, two = (
+    ...     JudgedCandidate(name, rank, report, None, True, 6, report.objective.value)
+    ...     for name, rank, report in zip(("forest", "logistic"), (1, 2), reports)
+    ... )
+    >>> for sentence in SearchResult(goal, (one, two), best=0, level=0.95, n_folds=2).sentences():
+    ...     print(sentence)
+    forest is best of 2 candidates: recall 66.7 %; precision >= 0.5: 100 %, too close to call.
+    forest and logistic cannot be distinguished on these rows.
+    Its numbers are those of the best of 2 on the same rows, which flatters it a little: evaluate \
+it on rows that took no part.
     """
 
     goal: str
@@ -84,17 +106,18 @@ class SearchResult:
         """What to know before the table."""
         best = self.candidates[self.best]
         assert best.report is not None
-        out = [f"{best.name} is best of {plural(len(self.candidates), 'candidate')}: "]
-        out[0] += "; ".join(self._reached(best.report)) + "."
+        n = len(self.candidates)
+        place = "is the only candidate" if n == 1 else f"is best of {n:,} candidates"
+        out = [f"{best.name} {place}: {'; '.join(self._reached(best.report))}."]
         tied = self.ties
         if len(tied) > 1:
             out.append(f"{_and(tied)} cannot be distinguished on these rows.")
-        elif len(self.candidates) > 1:
+        elif n > 1:
             out.append("Every other candidate is shown to be worse.")
         out += self._doubts(best)
-        if len(self.candidates) > 1:
+        if n > 1:
             out.append(
-                f"Its numbers are those of the best of {len(self.candidates)} on the same rows, "
+                f"Its numbers are those of the best of {n:,} on the same rows, "
                 "which flatters it a little: evaluate it on rows that took no part."
             )
         return out
