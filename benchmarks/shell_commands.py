@@ -81,10 +81,12 @@ print(recall_score(y, decided), precision_score(y, decided))
 ONE_FIT, FOLDS = ("one fit", BARE_FIT), ("the same six fits", BARE_FOLDS)
 COMMANDS = {
     "fit": (
-        "fit {rows} --target y --goal {goal} --drop score --model {model}", (ONE_FIT, FOLDS)
+        "fit {rows} --target y --goal {goal} --drop score --estimator logistic --model {model}",
+        (ONE_FIT, FOLDS),
     ),
     "fit --report": (
-        "fit {rows} --target y --goal {goal} --drop score --model {model} --report {page}",
+        "fit {rows} --target y --goal {goal} --drop score --estimator logistic --model {model} "
+        "--report {page}",
         (ONE_FIT, FOLDS),
     ),
     "predict": ("predict {model} {rows} --output {out}", (("", BARE_PREDICT),)),

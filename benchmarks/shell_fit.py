@@ -67,7 +67,7 @@ def main() -> int:
 
             def ours(folder: str = folder, data: Path = data) -> None:
                 shell(
-                    "fit", str(data), "--target", "y", "--goal", GOAL,
+                    "fit", str(data), "--target", "y", "--goal", GOAL, "--estimator", "logistic",
                     "--model", f"{folder}/m.skops", "--report", f"{folder}/r.html",
                 )  # fmt: skip
 

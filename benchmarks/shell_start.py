@@ -84,6 +84,7 @@ def prepared(folder: Path) -> None:
     cost_of(
         setpoint_command(
             "fit", f"{folder}/rows.csv", "--target", "diagnosis", "--positive", "malignant",
+            "--estimator", "logistic",
             "--goal", GOAL, "--model", f"{folder}/model.skops",
         )
     )  # fmt: skip

@@ -25,6 +25,14 @@ def pytest_collection():
         gc.enable()
 
 
+@pytest.fixture(scope="session")
+def plain_models():
+    """Tables are fitted with logistic regression where nobody names a model: in one fit a fold."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("setpoint.tasks.solver_choice.DEFAULT", "logistic")
+        yield
+
+
 @pytest.fixture
 def routing():
     """scikit-learn passes weights and columns on where they are asked for."""

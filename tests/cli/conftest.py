@@ -36,6 +36,11 @@ def write(path, lines, encoding="utf-8"):
     return str(path)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def models(plain_models):
+    """Of the model that is chosen under the goal there are tests of their own."""
+
+
 @pytest.fixture
 def run():
     """Run a command in this process: exit code, stdout, stderr."""

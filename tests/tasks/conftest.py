@@ -20,6 +20,11 @@ def rows(n, seed):
     )
 
 
+@pytest.fixture(scope="session", autouse=True)
+def models(plain_models):
+    """Of the model that is chosen under the goal there are tests of their own."""
+
+
 @pytest.fixture(scope="session")
 def fitted_on():
     return rows(1200, 0)

@@ -18,6 +18,7 @@ from setpoint.tasks import (
     frontier_of_table,
     predict_table,
 )
+from setpoint.tasks.solver_choice import SolverChoice
 
 GOAL = "maximize recall subject to precision >= 0.6"
 
@@ -50,7 +51,8 @@ def fitted():
 def test_a_fit_is_a_value_that_knows_what_was_said(fitted):
     assert fitted.held_out is fitted.judged
     assert fitted.n_fitted + fitted.n_held_out == len(FRAME)
-    assert fitted.settings == FitSettings("y", drop=("customer",))
+    logistic = SolverChoice(estimator="logistic")
+    assert fitted.settings == FitSettings("y", choice=logistic, drop=("customer",))
     assert [title for title, _ in fitted.about] == ["The data", "The model"]
     assert any("the positive class is 'yes'" in note for note in fitted.notes)
     assert fitted.model.target == "y"

@@ -99,7 +99,8 @@ _GROUPS = {
 @click.option(
     "--estimator",
     metavar="NAME",
-    help="logistic, hist-gradient-boosting, random-forest or a.module.Class.",
+    help="auto (several under the goal), logistic, hist-gradient-boosting, random-forest or "
+    "a.module.Class.  [default: auto]",
 )
 @click.option(
     "--decide-on",

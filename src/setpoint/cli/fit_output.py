@@ -45,8 +45,9 @@ def fit_text(fitted: FittedTable, margin: str) -> str:
 
 
 def _searched(fitted: FittedTable) -> list[str]:
-    """What an adaptive search found, where the report on rows held out cannot say it."""
-    summary = fitted.report.section("adaptive")
+    """What a search among models found, where the report on rows held out cannot say it."""
+    found = (fitted.report.section(name) for name in ("models", "adaptive"))
+    summary = next((one for one in found if one is not None), None)
     if summary is None or fitted.held_out is None:
         return []
     where = fitted.chosen_on

@@ -185,6 +185,9 @@ def fit_files(data: str, goal: Goal, settings: dict[str, Any], asked: dict[str, 
         require_packages("--report", "report", "jinja2", "matplotlib")
     engine, scheduler = settings.pop("engine"), settings.pop("scheduler", None)
     rows_for_fit = settings.pop("rows_for_fit", None)
+    if asked["estimator"] is None:
+        current().note("engine=dask: the model is logistic; --estimator names another")
+        asked["estimator"] = "logistic"
     wanted = _wanted(settings, asked, None, 0.0, None, False)
     paths = {"data": data, "model": model, "report": report}
     paths |= {"engine": engine, "scheduler": scheduler}

@@ -178,7 +178,7 @@ def _note_foreign(estimator: str | None, model: str, journal: Journal) -> None:
     from setpoint.estimators import TRUSTED_TYPES
     from setpoint.tables import LEARNERS
 
-    if estimator is None or estimator in LEARNERS or estimator.startswith("sklearn."):
+    if estimator is None or estimator in ("auto", *LEARNERS) or estimator.startswith("sklearn."):
         return
     from setpoint.estimators.skops_io import skops_io
 

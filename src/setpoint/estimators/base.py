@@ -55,7 +55,7 @@ __all__ = ["GoalClassifier", "atomic_fit"]
 Array = NDArray[Any]
 
 _BESIDE_THE_MODEL = frozenset(
-    {"rule_", "goal_report_", "trace_", "evidence_", "digest_", "n_features_in_"}
+    {"rule_", "goal_report_", "trace_", "evidence_", "digest_", "n_features_in_", "choice_"}
 )
 """Attributes that say what a fit found, and not how rows are scored."""
 

@@ -49,6 +49,8 @@ class ModelFileFacts:
         When, in UTC, as in ISO 8601.
     model : str or None
         The class of the model, by its full name.
+    chosen : str or None
+        The model inside, where it was chosen among several under the goal.
     goal : str or None
     target : str or None
         The column that it was trained to predict, where it takes whole tables.
@@ -76,6 +78,7 @@ class ModelFileFacts:
     numpy: str | None = None
     written: str | None = None
     model: str | None = None
+    chosen: str | None = None
     goal: str | None = None
     target: str | None = None
     classes: tuple[Any, ...] = ()
@@ -93,6 +96,7 @@ class ModelFileFacts:
         if self.columns:
             columns = f"{len(self.columns):,}: {_listed(self.columns)}"
         lines = {
+            "inside": self.chosen,
             "goal": self.goal,
             "target": self.target,
             "classes": _listed(self.classes) or None,
@@ -173,6 +177,7 @@ def facts_of(model: Any) -> bytes:
         "numpy": numpy.__version__,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "model": f"{type(model).__module__}.{type(model).__qualname__}",
+        "chosen": getattr(own.get("choice_"), "chosen", None),
         "goal": None if goal is None else str(goal),
         "target": getattr(model, "target", None),
         "classes": [_plain(label) for label in classes],

@@ -45,8 +45,10 @@ class PlugInClassifier(FitsTables):
 
     Parameters
     ----------
-    estimator : classifier
-        With ``predict_proba`` or ``decision_function``.
+    estimator : classifier, "auto" or AutoModel
+        With ``predict_proba`` or ``decision_function``. "auto": several models are tried, and
+        the simplest is kept that does as well under the goal as the best; ``estimator_`` is that
+        one and ``choice_`` says why. See :class:`setpoint.solvers.AutoModel`.
     goal : Goal, str, metric or BlackBox
     solver : str or Solver, default="auto"
         "auto": "exact" for two classes, "column-generation" for more. Or "frank-wolfe",
@@ -123,6 +125,8 @@ class PlugInClassifier(FitsTables):
     Attributes
     ----------
     estimator_ : classifier
+    choice_ : ModelChoice or None
+        Which models were tried, and how each did; None where `estimator` is one.
     rule_ : Rule
     goal_report_ : GoalReport
         What the rule reaches on the rows it was found on.
@@ -287,6 +291,7 @@ class PlugInClassifier(FitsTables):
                 fitted = self._task(data, sensitive_features, params, progress).run()
             self.estimator_ = fitted.model
             self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
+            self.choice_ = fitted.choice
             self._close(data, fitted.decision)
             self._keep(fitted.decision)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -369,7 +374,15 @@ class PlugInClassifier(FitsTables):
         return self._is_given_fitted and self._answers.calibrate is None
 
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        self._options(solver).settled(goal)
+        self._check_auto()
+        options = self._options(solver).settled(goal)
+        trains = options.oracle is not None
+        if self._auto is not None and (trains or options.solver == "post-shift"):
+            what = "ColumnGeneration(oracle=...)" if trains else "post-shift"
+            raise GoalError(
+                f"`estimator={self.estimator!r}` compares models by goals that are counted, with "
+                f"rules over their scores, and this is {what}: name a model"
+            )
         super()._check_fit(goal, X, solver)
 
     def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
@@ -402,7 +415,8 @@ class PlugInClassifier(FitsTables):
         options = replace(self._options(data.solver), progress=progress).settled(data.goal)
         posterior = options.takes_posteriors(len(data.classes.labels))
         response = Response(self._answers.method, data.classes, posterior)
-        response.name(self._model())
+        if self._auto is None:
+            response.name(self._model())
         routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
         return Task(
             data,
@@ -420,6 +434,7 @@ class PlugInClassifier(FitsTables):
             available_columns(self.decide_on, data.goal, given, data.X)[1],
             self,
             lambda X: self._draws_of(X, data.key, column_names(data.X)),
+            self._auto,
         )
 
     def _scores(self, X: Any) -> Floats:

@@ -20,6 +20,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.frames import FrameRows
+from setpoint.plugin.auto.choice import ModelChoice
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fitting_elsewhere import FittedElsewhere, TableTask, labels_of
 from setpoint.plugin.group_posteriors import JointModel
@@ -38,6 +39,7 @@ class FitsTables(InnerModel, GoalClassifier):
     estimator_: Any
     posterior_: bool
     scorer_: JointModel | Retrained | None
+    choice_: ModelChoice | None
     gap_: float | None
     n_oracle_calls_: int | None
 
@@ -97,6 +99,11 @@ class FitsTables(InnerModel, GoalClassifier):
     ) -> None:
         """Fit on a table elsewhere; see ``fit``."""
         goal = as_goal(self.goal)
+        if self._auto is not None:
+            raise InputError(
+                f"`estimator={self.estimator!r}` tries models on rows in memory, and the table "
+                "lies elsewhere: name a model, such as the one that 'auto' chooses on a part of it"
+            )
         solver, _ = self._chosen()
         options = self._options_elsewhere(goal, solver)
         self._check_elsewhere(goal, **others)
@@ -154,6 +161,7 @@ class FitsTables(InnerModel, GoalClassifier):
         if decision.rule.randomized and len(found.rows):
             self._check_drawable(found.rows, key, features)
         self.estimator_, self.posterior_, self.scorer_ = found.model, False, None
+        self.choice_ = None
         self.classes_, self.positive_ = classes.sorted, classes.labels[1]
         self.evidence_ = None  # the rows are elsewhere
         self.draw_key_, self.draw_columns_ = key, features

@@ -22,6 +22,10 @@ from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import CheckedData
+from setpoint.plugin.auto.candidates import candidates_of
+from setpoint.plugin.auto.choice import ModelChoice
+from setpoint.plugin.auto.folds import FoldFits
+from setpoint.plugin.auto.race import Race, Raced
 from setpoint.plugin.crossfit import CrossFit, Response, cross_fit, splits_of
 from setpoint.plugin.group_posteriors import JointModel, JointPosterior
 from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
@@ -31,6 +35,7 @@ from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.program.link import link
 from setpoint.report.outcome import in_words
+from setpoint.solvers import AutoModel
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Fitted", "Task"]
@@ -38,12 +43,16 @@ __all__ = ["Fitted", "Task"]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, what the rule's scores come from if not from the model, and the rule."""
+    """A model, what the rule's scores come from if not from the model, and the rule.
+
+    `choice` says why this model, where several were tried.
+    """
 
     model: Any
     scorer: JointModel | Retrained | None
     decision: Decision
     posterior: bool
+    choice: ModelChoice | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +78,8 @@ class Task:
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
+    auto : AutoModel or None
+        Where several models are tried; `model` is then not one.
     """
 
     data: FitData
@@ -86,6 +97,7 @@ class Task:
     notes: tuple[str, ...]
     owner: Any = None
     draws: Callable[[Any], Floats | None] = lambda _: None
+    auto: AutoModel | None = None
 
     @property
     def goal(self) -> Goal:
@@ -101,15 +113,43 @@ class Task:
         """Fit and search, by the way that fits the goal."""
         if self.options.oracle is not None:
             return self.by_retraining(self.options.oracle)
-        if self.response.posterior and self.hides_groups:
-            return self.by_joint_scores()
-        return self.by_scores()
+        joint = self.response.posterior and self.hides_groups
+        if self.auto is None:
+            return self.by_joint_scores() if joint else self.by_scores()
+        raced = self._raced(self.auto, joint)
+        if joint:  # the model of group and class together is of the same kind
+            task = replace(self, model=raced.model, params=raced.params, auto=None)
+            return _because(task.by_joint_scores(), raced)
+        return _because(self.by_scores(raced.fitted), raced)
+
+    # ------------------------------------------------------------------ several models
+    def _raced(self, auto: AutoModel, joint: bool) -> Raced:
+        """The model that is chosen under the goal, and its scores."""
+        X, y = self.data.X, self.data.y
+        splits = splits_of(self.cv, X, y, self.refit, self.seed, self.split_params)
+        self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
+        candidates, left_out = candidates_of(auto, X, self.seed)
+        sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
+        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
+        return Race(
+            candidates,
+            left_out,
+            FoldFits(X, y, splits, self.response, keep, self.n_jobs, verbose),
+            self.inputs,
+            sets,
+            self.options,
+            weight=self.params.get("sample_weight"),
+            calibrated=auto.calibrated and not joint,
+            seconds=auto.seconds,
+            refit=self.refit,
+        ).run()
 
     # ------------------------------------------------------------------ posteriors
-    def by_scores(self) -> Fitted:
+    def by_scores(self, fitted: CrossFit | None = None) -> Fitted:
         """The rule over out-of-fold scores or posteriors of the model."""
         response, sets, metric = self.response, self.data.given, self._measured()
-        fitted = self._cross_fitted(self.data.y, response)
+        if fitted is None:
+            fitted = self._cross_fitted(self.data.y, response)
         scores = {
             name: fitted.scores if name is None else response(fitted.model, sets[name].X)
             for name in self.inputs.tables
@@ -331,6 +371,20 @@ class Task:
         if len(index) == self.inputs.n_rows[None]:
             return self.data.X
         return _safe_indexing(self.data.X, index)
+
+
+def _because(fitted: Fitted, raced: Raced) -> Fitted:
+    """With the choice of the model in the report, and its time in that of the search."""
+    report, choice = fitted.decision.report, raced.choice
+    search, run = report.search, report.run
+    why = "; ".join(text for text in (search.why, choice.why) if text)
+    report = replace(
+        report,
+        search=replace(search, why=why),
+        sections=(*report.sections, choice),
+        run=replace(run, seconds=(run.seconds or 0.0) + raced.seconds),
+    )
+    return replace(fitted, decision=replace(fitted.decision, report=report), choice=choice)
 
 
 def _folds(cv: Any) -> int:

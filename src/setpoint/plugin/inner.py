@@ -19,7 +19,7 @@ from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
-from setpoint.solvers import HoldOut, PostShift
+from setpoint.solvers import AutoModel, HoldOut, PostShift
 from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
@@ -33,6 +33,8 @@ def _if_inner_has(name: str, by_rule: bool = False) -> Callable[[F], F]:
     def check(self: Any) -> bool:
         if self._answers.predict_proba == "rule":
             return by_rule
+        if self._auto is not None and not hasattr(self, "estimator_"):
+            return name == "predict_proba"
         getattr(getattr(self, "estimator_", self.estimator), name)
         return True
 
@@ -76,6 +78,31 @@ class InnerModel(MetaEstimatorMixin):
         return np.asarray(self.estimator_.decision_function(X))
 
     @property
+    def _auto(self) -> AutoModel | None:
+        """The candidates, where the model is chosen under the goal."""
+        if isinstance(self.estimator, str):
+            return AutoModel() if self.estimator == "auto" else None
+        return self.estimator if isinstance(self.estimator, AutoModel) else None
+
+    def _check_auto(self) -> None:
+        """Refuse what does not go with a model that is chosen under the goal."""
+        if AutoModel.named(self.estimator) is None:
+            return
+        given = f"`estimator={self.estimator!r}`"
+        if self._is_given_fitted:
+            raise InputError(f"`cv='prefit'`: the model is fitted already, and {given} fits models")
+        if self._answers.calibrate is not None:
+            raise InputError(
+                f"`calibrate={self._answers.calibrate!r}` of `response` is for a model of your "
+                f"own; {given} tries isotonic calibration by itself"
+            )
+        if self._answers.method == "decision_function":
+            raise InputError(
+                f"`method='decision_function'` of `response`: models of {given} are compared by "
+                "their probabilities; leave it out"
+            )
+
+    @property
     def _is_given_fitted(self) -> bool:
         given = isinstance(self.cv, str) and self.cv == "prefit"
         return given or isinstance(self.estimator, FrozenEstimator)
@@ -93,6 +120,8 @@ class InnerModel(MetaEstimatorMixin):
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
         """Parameters for the model and the splitter."""
         fits = not self._is_given_fitted or self._answers.calibrate is not None
+        if self._auto is not None:
+            return self._routed_to_splitter(sample_weight, params)
         if sample_weight is not None:
             params = {"sample_weight": sample_weight, **params}
         if get_config()["enable_metadata_routing"] and fits:
@@ -112,19 +141,37 @@ class InnerModel(MetaEstimatorMixin):
             )
         return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
 
+    def _routed_to_splitter(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """The same where candidates take weights alone, each by its own name for them."""
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if not params:
+            return Bunch(estimator=Bunch(fit=weight), splitter=Bunch(split={}))
+        if not get_config()["enable_metadata_routing"]:
+            raise InputError(
+                f"fit got {sorted(params)}; further parameters need metadata routing "
+                "(sklearn.set_config(enable_metadata_routing=True))"
+            )
+        routed = process_routing(self, "fit", **params)
+        return Bunch(estimator=Bunch(fit=weight), splitter=routed.splitter)
+
     def get_metadata_routing(self) -> MetadataRouter:
         """What ``fit`` passes on with metadata routing: to `estimator` and the splitter."""
         fit = MethodMapping().add(caller="fit", callee="fit")
         split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(estimator=self.estimator, method_mapping=fit)
+        if self._auto is None:
+            router.add(estimator=self.estimator, method_mapping=fit)
         return router.add(
             splitter=self._split if hasattr(self._split, "split") else None, method_mapping=split
         )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
+        if self._auto is None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        else:
+            tags.input_tags.sparse = tags.input_tags.allow_nan = True
+            tags.input_tags.string = tags.input_tags.categorical = True
         try:
             goal = as_goal(self.goal)
             of_one = goal.is_blackbox or waits_for_class(goal)

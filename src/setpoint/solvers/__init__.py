@@ -1,5 +1,6 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
+from setpoint.solvers.auto_model import AutoModel
 from setpoint.solvers.base import Solver
 from setpoint.solvers.catalogue import (
     FAMILIES,
@@ -51,6 +52,7 @@ __all__ = [
     "Argmax",
     "AugmentedLagrangian",
     "Auto",
+    "AutoModel",
     "Balanced",
     "Bisection",
     "ColumnGeneration",

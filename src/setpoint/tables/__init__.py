@@ -1,5 +1,6 @@
 """Tables from outside: read, checked, brought into a model's columns, classified."""
 
+from setpoint.tables.auto_models import auto_model_for
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.features import described, model_for, transformer_for, unusable
@@ -35,6 +36,7 @@ __all__ = [
     "TableModel",
     "absent",
     "as_kind",
+    "auto_model_for",
     "conform",
     "described",
     "first_misfit",

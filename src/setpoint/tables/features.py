@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setpoint.errors import InputError
+from setpoint.estimators.as_floats import AsFloats
+from setpoint.plugin.auto.encoders import MOST_VALUES, as_codes, filled, one_hot
 from setpoint.tables.learners import learner_for
 from setpoint.tables.schema import ID_SHARE, ID_VALUES, Column
-from setpoint.tables.transformers import AsFloats, DateParts
+from setpoint.tables.transformers import DateParts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["described", "model_for", "transformer_for", "unusable"]
-
-_MOST_VALUES = 50  # columns that one category may become
-_MOST_CODES = 254  # what histograms take, with one bin for missing
-_RARE = 5  # rows below which a value shares its column with other rare ones
 
 _NOUNS = {
     "number": ("number", "numbers"),
@@ -127,19 +125,12 @@ def transformer_for(
 
 def _steps(estimator: str) -> dict[str, Any]:
     """What is done to categories, numbers and dates for an estimator."""
-    from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-
-    def filled() -> Any:
-        return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
     if estimator == "hist-gradient-boosting":
-        codes = OrdinalEncoder(
-            handle_unknown="use_encoded_value", unknown_value=np.nan, max_categories=_MOST_CODES
-        )
         dates = make_pipeline(DateParts(), AsFloats())
-        return {"categories": codes, "numbers": AsFloats(), "dates": dates}
+        return {"categories": as_codes(), "numbers": AsFloats(), "dates": dates}
     if estimator == "random-forest":
         codes = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-2
@@ -147,12 +138,7 @@ def _steps(estimator: str) -> dict[str, Any]:
         dates = make_pipeline(DateParts(), filled())
         return {"categories": codes, "numbers": filled(), "dates": dates}
     return {
-        "categories": OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            min_frequency=_RARE,
-            max_categories=_MOST_VALUES,
-            sparse_output=estimator == "logistic",
-        ),
+        "categories": one_hot(dense=estimator != "logistic"),
         "numbers": make_pipeline(filled(), StandardScaler()),
         "dates": make_pipeline(DateParts(), filled(), StandardScaler()),
     }
@@ -234,7 +220,7 @@ def described(
         "Pipeline": f"{filled}; scaled",
     }
     categories = {
-        "OneHotEncoder": f"one column for each value, at most {_MOST_VALUES}; rare and new values "
+        "OneHotEncoder": f"one column for each value, at most {MOST_VALUES}; rare and new values "
         "share one",
         "OrdinalEncoder": "one column of codes; new values count as one that is not known",
     }

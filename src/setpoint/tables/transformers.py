@@ -1,4 +1,4 @@
-"""Dates and numbers as a model takes them."""
+"""Dates as a model takes them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["AsFloats", "DateParts", "date_parts"]
+__all__ = ["DateParts", "date_parts"]
 
 _PARTS = ("days", "month", "weekday")
 
@@ -80,53 +80,3 @@ def date_parts(stamps: NDArray[Any]) -> NDArray[np.float64]:
     )
     parts[np.isnat(seconds)] = np.nan
     return parts
-
-
-class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Numbers and booleans as float64, missing ones as NaN.
-
-    A column without any value in ``fit`` becomes 0: histograms cannot be made of nothing,
-    and a fold of the rows may be without.
-
-    Attributes
-    ----------
-    empty_ : array of bool, shape (n_features_in_,)
-        The columns without a value.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> AsFloats().fit_transform(pd.DataFrame({"a": [1, None], "b": [None, None]}))
-    array([[ 1.,  0.],
-           [nan,  0.]])
-    """
-
-    def fit(self, X: Any, y: Any = None) -> AsFloats:
-        """Note the columns without a value.
-
-        Parameters
-        ----------
-        X : frame or array of shape (N, p)
-        """
-        self.empty_ = np.isnan(self._floats(X, reset=True)).all(axis=0)
-        return self
-
-    def transform(self, X: Any) -> NDArray[np.float64]:
-        """The numbers.
-
-        Parameters
-        ----------
-        X : frame or array of shape (N, p)
-
-        Returns
-        -------
-        array of shape (N, p)
-        """
-        check_is_fitted(self)
-        return np.where(self.empty_, 0.0, self._floats(X, reset=False))
-
-    def _floats(self, X: Any, reset: bool) -> NDArray[np.float64]:
-        floats: NDArray[np.float64] = validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        return floats

@@ -84,8 +84,12 @@ def about_model(fitted: FittedTable) -> list[str]:
         ]
         inner = clf.preprocessor
     else:
-        model = [f"The model inside is {choice.model}, with seed {settings.random_state}"]
-        inner = clf.estimator
+        chosen = getattr(clf, "choice_", None)
+        name = choice.model if chosen is None else f"{chosen.chosen}, chosen under the goal"
+        model = [f"The model inside is {name}, with seed {settings.random_state}"]
+        inner = (
+            clf.estimator if chosen is None else getattr(clf.estimator_, "model", clf.estimator_)
+        )
     model += described(inner, roles.features, dict(roles.left_out))
     if settings.metric is not None:
         model.append(_metric(settings.metric))

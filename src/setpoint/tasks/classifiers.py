@@ -9,6 +9,7 @@ from setpoint.goals.goal import Goal
 from setpoint.tasks.roles import ColumnRoles
 from setpoint.tasks.rows import TableRows
 from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.solver_choice import AUTO
 
 __all__ = ["classifier_for", "fit_classifier"]
 
@@ -31,11 +32,17 @@ def classifier_for(
     }  # fmt: skip
     if choice.family == "plugin":
         from setpoint.plugin import PlugInClassifier
-        from setpoint.tables import model_for
+        from setpoint.tables import auto_model_for, model_for
 
+        seed, limits = settings.random_state, choice.parameters.get("limits")
+        if choice.model == AUTO:
+            seconds = None if limits is None else limits.seconds
+            model = auto_model_for(X, roles.features, seed=seed, seconds=seconds)
+        else:
+            model = model_for(X, roles.features, choice.model, seed=seed)
         decide = [c.name for c in roles.decides_on] or None
         return PlugInClassifier(
-            model_for(X, roles.features, choice.model, seed=settings.random_state),
+            model,
             wanted,
             sensitive_features=decide,
             decide_on=decide,
@@ -93,3 +100,9 @@ def fit_classifier(
         more = {"validation": None if validation is None else validation.as_dataset()}
     classifier.fit(rows.X, rows.y, **more, **apart, **rows.sides())
     classifier.set_params(baseline=named)
+    if getattr(classifier, "choice_", None) is not None:
+        from sklearn.base import clone
+
+        # Of the candidates the file holds the one that was chosen.
+        fitted = classifier.estimator_
+        classifier.set_params(estimator=clone(getattr(fitted, "model", fitted)))

@@ -111,7 +111,9 @@ def evaluate_table(
     --------
     >>> from setpoint.tables import tumours
     >>> from setpoint.tasks import evaluate_table, fit_table
-    >>> fitted = fit_table(tumours(), "f1", target="diagnosis", pos_label="malignant")
+    >>> fitted = fit_table(
+    ...     tumours(), "f1", target="diagnosis", pos_label="malignant", estimator="logistic"
+    ... )
     >>> round(evaluate_table(fitted.model, tumours()).report.objective.value, 2)
     0.92
     """

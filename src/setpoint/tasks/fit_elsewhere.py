@@ -20,6 +20,7 @@ from setpoint.tasks.reading import note_reading
 from setpoint.tasks.roles import ColumnRoles, find_roles
 from setpoint.tasks.rows import kind_by_goal
 from setpoint.tasks.settings import FitSettings
+from setpoint.tasks.solver_choice import AUTO
 from setpoint.tasks.table_fit import note_positive
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ def prepare_files(
     from setpoint.tables import parquet_sample
 
     journal = Journal() if journal is None else journal
+    if settings.choice.model == AUTO:
+        raise InputError(
+            "`estimator=auto` tries models on rows in memory, and these files are only counted: "
+            "name a model, such as logistic"
+        )
     require_plain(goal, "these files are only counted; leave `engine` out to read them into memory")
     address, client = scheduler, None
     # Workers may run in other folders.

@@ -23,7 +23,7 @@ from setpoint.tasks.reading import (
 )
 from setpoint.tasks.roles import find_roles
 from setpoint.tasks.settings import FitSettings
-from setpoint.tasks.solver_choice import check_goal, choose_solver
+from setpoint.tasks.solver_choice import AUTO, check_goal, choose_solver
 from setpoint.tasks.table_fit import TableFit
 
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def fit_table(
     solver : str
         How the goal is reached: a name of the catalogue of solvers.
     estimator : str, optional
-        The model that gives the scores: "logistic", "hist-gradient-boosting", "random-forest",
-        or a class as package.module.Class.
+        The model that gives the scores: "auto", which is what None means, tries several under
+        the goal; "logistic", "hist-gradient-boosting", "random-forest", or a class as
+        package.module.Class.
     parameters : mapping, optional
         Further parameters of the classifier of the solver's family, such as `module`,
         `min_positives`, `C` or `n_jobs`; `max_seconds` and `evaluations` for its limits.
@@ -271,7 +272,7 @@ def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
     from setpoint.tables.learners import LEARNERS, learner_for
 
-    if name is not None and name not in LEARNERS:
+    if name is not None and name not in (AUTO, *LEARNERS):
         learner_for(name)
 
 

@@ -153,7 +153,9 @@ def show_model(
     --------
     >>> from setpoint.tables import tumours
     >>> from setpoint.tasks import fit_table, show_model
-    >>> fitted = fit_table(tumours(), "f1", target="diagnosis", pos_label="malignant")
+    >>> fitted = fit_table(
+    ...     tumours(), "f1", target="diagnosis", pos_label="malignant", estimator="logistic"
+    ... )
     >>> shown = show_model(fitted.model)
     >>> print(shown.goal, shown.inside, shown.rows["held_out"], sep=", ")
     maximize f1, LogisticRegression, 143
@@ -228,4 +230,6 @@ def _inside(classifier: Any) -> str:
         return name or str(getattr(module, "__name__", type(module).__name__))
     while hasattr(found, "steps"):
         found = found.steps[-1][1]
-    return type(found).__name__
+    choice = getattr(classifier, "choice_", None)
+    name = type(found).__name__
+    return name if choice is None else f"{name} ({choice.chosen}, chosen under the goal)"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
 
 __all__ = [
+    "AUTO",
     "MODULES",
     "SURROGATES",
     "SolverChoice",
@@ -24,6 +25,10 @@ __all__ = [
     "training_solver",
 ]
 
+AUTO = "auto"
+"""The estimator that is chosen among several under the goal."""
+DEFAULT = AUTO
+"""Where nobody names one."""
 MODULES = ("linear", "mlp")
 SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
 
@@ -53,13 +58,14 @@ class SolverChoice:
     solver : str
         A name of the catalogue.
     estimator : str or None
-        The model that keeps its scores; None where a model is trained for the goal.
+        The model that keeps its scores, "auto" where several are tried under the goal; None
+        where a model is trained for the goal.
     parameters : mapping of str to object
         Parameters of the family's classifier that were set.
     """
 
     solver: str = "auto"
-    estimator: str | None = "logistic"
+    estimator: str | None = AUTO
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -148,7 +154,7 @@ def choose_solver(
     --------
     >>> linear = choose_solver("ero", module="linear")
     >>> choose_solver("auto").model, choose_solver("ero").model, linear.family
-    ('logistic', 'linear', 'penalty')
+    ('auto', 'linear', 'penalty')
     >>> choose_solver("auto", own_metric=True).solver
     'adaptive-surrogates'
     """
@@ -158,7 +164,12 @@ def choose_solver(
         solver = "adaptive-surrogates" if estimator is None else "post-shift"
     family = SOLVERS[solver].family
     given = {name: value for name, value in settings.items() if value not in (None, ())}
-    choice = SolverChoice(solver, estimator or "logistic")
+    choice = SolverChoice(solver, estimator or ("logistic" if own_metric else DEFAULT))
+    if own_metric and estimator == AUTO:
+        raise InputError(
+            "`estimator=auto` compares models by goals that are counted, and the metric has no "
+            "formula: name a model"
+        )
     if own_metric and not choice.measures:
         raise InputError(
             f"`solver={solver}` needs a goal with a formula; for a metric without one there are "

@@ -1,0 +1,169 @@
+"""What a report says of the choice of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from setpoint.goals.errors import listed
+from setpoint.report.codec import plain, read
+from setpoint.report.numbers import number
+from setpoint.report.picture import Picture
+from setpoint.report.section import section
+
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
+
+__all__ = ["CALIBRATED", "ModelChoice", "TriedModel"]
+
+CALIBRATED = ", calibrated"
+"""After the name of a model: its probabilities go through isotonic curves."""
+
+
+@dataclass(frozen=True)
+class TriedModel:
+    """How one model did on rows that neither it nor its rule had seen.
+
+    Parameters
+    ----------
+    name : str
+    folds : int
+        So many folds were fitted.
+    value : float or None
+        The objective over all folds together; None: not all were fitted, or it has no rows.
+    difference : float or None
+        Its objective minus that of the best; None for the best, and where it is not known.
+    low, high : float or None
+        Limits of the difference; all of them hold together with the report's confidence.
+    tied : bool
+        Whether it cannot be distinguished from the best.
+    fails : bool
+        Whether the rows show that it fails the goal.
+    """
+
+    name: str
+    folds: int
+    value: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    tied: bool = False
+    fails: bool = False
+
+
+@section
+@dataclass(frozen=True)
+class ModelChoice:
+    r"""Which model was chosen, among which, and by how much.
+
+    Parameters
+    ----------
+    chosen, best : str
+        Names of models.
+    objective : str
+        As text.
+    folds : int
+        Of cross-validation.
+    tried : tuple of TriedModel
+        The simplest first.
+    left_out : tuple of str
+        Why models of the table were not tried.
+    stopped : str
+        Why no more were tried; "" where all were.
+
+    Examples
+    --------
+    >>> tried = (TriedModel("logistic", 5, 0.8, tied=True), TriedModel("boosting at 0.1", 2))
+    >>> choice = ModelChoice("logistic", "logistic", "recall", 5, tried)
+    >>> print("\n".join(choice.lines()))
+    Chosen: logistic. Of 2 models it does best on rows that neither model nor rule had seen.
+    logistic: recall 0.8000.
+    boosting at 0.1: clearly worse after 2 of 5 folds, and not fitted on the others.
+    """
+
+    name: ClassVar[str] = "models"
+    title: ClassVar[str] = "The model, chosen under the goal"
+
+    chosen: str
+    best: str
+    objective: str
+    folds: int
+    tried: tuple[TriedModel, ...]
+    left_out: tuple[str, ...] = ()
+    stopped: str = ""
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """Models that cannot be distinguished from the best, which is among them."""
+        return tuple(one.name for one in self.tried if one.tied)
+
+    @property
+    def why(self) -> str:
+        """The choice in a few words, for who asks how the rule was found."""
+        if self._is_alone:
+            return f"the model is {self.chosen}, the simplest: {self.stopped}"
+        out = f"the model is {self.chosen}, chosen among {len(self.tried)} under the goal"
+        return f"{out}; {self.stopped}" if self.stopped else out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars."""
+        out: dict[str, Any] = plain(self)
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ModelChoice:
+        """The choice that :meth:`to_dict` wrote."""
+        return read(cls, data)
+
+    def lines(self) -> Sequence[str]:
+        """The choice, then a line for each model."""
+        out = [f"Chosen: {self.chosen}. {self._reason}"]
+        out += [f"{one.name}: {self._words(one)}." for one in self.tried]
+        others = [name for name in self.ties if name != self.best]
+        if others:
+            out.append(f"Cannot be distinguished from {self.best}: {listed(others)}.")
+        if self.left_out:
+            out.append(f"Not tried: {'; '.join(self.left_out)}.")
+        if self.stopped and self.chosen:
+            out.append(f"{self.stopped[0].upper()}{self.stopped[1:]}.")
+        return out
+
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
+        """It has none."""
+        return ()
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether no model could be compared with the simplest; calibrated it is the same."""
+        judged = {one.name.removesuffix(CALIBRATED) for one in self.tried if one.value is not None}
+        return len(judged) < 2 and bool(self.stopped)
+
+    @property
+    def _reason(self) -> str:
+        if self._is_alone:
+            return "It is the simplest, and no other was judged."
+        where = "on rows that neither model nor rule had seen"
+        if self.chosen == self.best:
+            return f"Of {len(self.tried)} models it does best {where}."
+        return (
+            f"Of {len(self.tried)} models {self.best} does best {where}; this is the simplest "
+            "within one standard error of it."
+        )
+
+    def _words(self, one: TriedModel) -> str:
+        if one.folds < self.folds:
+            reason = "clearly worse" if not self._was_cut(one) else "not judged: ended"
+            rest = ", and not fitted on the others" if reason == "clearly worse" else ""
+            return f"{reason} after {one.folds} of {self.folds} folds{rest}"
+        out = f"{self.objective} {number(one.value)}"
+        if one.difference is not None and one.name != self.best:
+            sign = "+" if one.difference >= 0 else ""
+            out += f", {sign}{number(one.difference)} against the best"
+            if one.low is not None and one.high is not None:
+                out += f" ({number(one.low)} to {number(one.high)})"
+        return f"{out}; shown to fail the goal" if one.fails else out
+
+    def _was_cut(self, one: TriedModel) -> bool:
+        """Whether time ended while it was being fitted: it is then the last."""
+        return bool(self.stopped) and one is self.tried[-1]

@@ -1,0 +1,324 @@
+"""Models that race under a goal: one fit a fold serves the verdict and the rule's scores."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from setpoint.caller import warn_caller
+from setpoint.goals.errors import EmptyPopulationError
+from setpoint.inputs.inputs import CheckedData
+from setpoint.plugin.auto.calibrated import (
+    calibrated_out_of_fold,
+    curves_of,
+    fitted_calibrated,
+    through,
+)
+from setpoint.plugin.auto.candidates import Candidate
+from setpoint.plugin.auto.choice import CALIBRATED, ModelChoice, TriedModel
+from setpoint.plugin.auto.folds import FoldFits, Pieces, weights_for
+from setpoint.plugin.crossfit import CrossFit
+from setpoint.plugin.judging import Judge, Judged, JudgedRows
+from setpoint.plugin.judging.pairs import is_worse
+from setpoint.plugin.parameters import Options
+from setpoint.search.limits import StoppedWarning
+from setpoint.typing import Floats
+
+__all__ = ["Race", "Raced"]
+
+_FIRST = 2
+"""Folds after which a model may be dropped."""
+_CLEARLY = 0.99
+"""Confidence with which it is worse then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Raced:
+    """What a race leads to.
+
+    Parameters
+    ----------
+    fitted : CrossFit
+        The model for new rows, and its scores of rows that it did not see.
+    model : classifier
+        The same, not fitted, and without calibration.
+    params : mapping
+        For its ``fit``.
+    choice : ModelChoice
+    seconds : float
+        It took.
+    """
+
+    fitted: CrossFit
+    model: Any
+    params: Mapping[str, Any]
+    choice: ModelChoice
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Entrant:
+    """A model with scores of all folds.
+
+    Parameters
+    ----------
+    base : Candidate
+    calibrated : bool
+    plain : array of shape (N,) or (N, n)
+        Of the judged rows of X, without calibration.
+    scores : dict of data set (None: the judged rows of X) to array
+    kept : classifier or None
+        Fitted on the first fold.
+    """
+
+    base: Candidate
+    calibrated: bool
+    plain: Floats
+    scores: Mapping[str | None, Floats]
+    kept: Any
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self.base.name + CALIBRATED * self.calibrated
+
+
+@dataclass(frozen=True, eq=False)
+class Race:
+    """Candidates for one goal on one table.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+        The simplest first, in which order they are fitted.
+    left_out : sequence of str
+        Why others are not.
+    fits : FoldFits
+    inputs : CheckedData
+        The rows that the goal refers to.
+    sets : mapping of str to rows
+        Features of further data sets.
+    options : Options
+        How rules are found.
+    weight : array of shape (N,) or None
+        Sample weights, for the models.
+    calibrated : bool
+        Whether each is tried with isotonic calibration, too.
+    seconds : float or None
+        For fitting the folds.
+    refit : bool
+        Whether the model is fitted on all rows in the end; else that of the only fold is kept.
+    """
+
+    candidates: Sequence[Candidate]
+    left_out: Sequence[str]
+    fits: FoldFits
+    inputs: CheckedData
+    sets: Mapping[str, Any]
+    options: Options
+    weight: Any = None
+    calibrated: bool = True
+    seconds: float | None = None
+    refit: bool = True
+    _early: dict[str, Judged] = field(default_factory=dict, repr=False)
+
+    def run(self) -> Raced:
+        """Fit, judge and choose.
+
+        Raises
+        ------
+        InputError
+            If a candidate takes no weights and there are some.
+
+        Warns
+        -----
+        StoppedWarning
+            If the time ended before all candidates were judged.
+        UserWarning
+            If the folds lack something that the goal refers to: the simplest is then chosen.
+        """
+        start = time.perf_counter()
+        until = np.inf if self.seconds is None else start + self.seconds
+        params = {one.name: weights_for(one, self.weight) for one in self.candidates}
+        done: list[tuple[_Entrant, Judged]] = []
+        tried: list[TriedModel] = []
+        stopped, chosen = "", None
+        for one in self.candidates:
+            if time.perf_counter() >= until and done:
+                stopped = self._ended(done)
+                break
+            pieces, end = self._fitted(one, params[one.name], done, until)
+            if end:
+                tried.append(TriedModel(one.name, len(pieces)))
+                if end == "time":
+                    stopped = self._ended(done)
+                    break
+                continue
+            new = self._entrants(one, pieces)
+            try:
+                judged = [(e, self._judge.of_scores(e.name, e.scores)) for e in new]
+            except EmptyPopulationError as error:
+                stopped, chosen = f"the rows are too few to compare models ({error})", new[0]
+                tried.append(TriedModel(one.name, len(pieces)))
+                break
+            done += judged
+            tried += [TriedModel(e.name, len(pieces)) for e, _ in judged]
+        choice = self._choice(chosen, done, tried, stopped)
+        entrant = chosen or next(e for e, _ in done if e.name == choice.chosen)
+        if chosen is not None:
+            warn_caller(f"estimator='auto': {stopped}; the simplest is taken")
+        elif stopped:
+            more = "more time (`seconds`) judges more"
+            warn_caller(f"estimator='auto': {stopped}; {more}", StoppedWarning)
+        base = entrant.base
+        fitted = self._finished(entrant, params[base.name])
+        seconds = time.perf_counter() - start
+        return Raced(fitted, base.model, params[base.name], choice, seconds)
+
+    # ------------------------------------------------------------------ fitting
+    def _fitted(
+        self,
+        one: Candidate,
+        params: Mapping[str, Any],
+        done: Sequence[tuple[_Entrant, Judged]],
+        until: float,
+    ) -> tuple[Pieces, str]:
+        """Scores fold by fold, and why not of all: "worse" or "time"; the first is finished."""
+        n = len(self.fits.splits)
+        drops = bool(done) and n > _FIRST + 1
+        # The clock is looked at after each round; without it rounds have no say.
+        step = n if np.isinf(until) else effective_n_jobs(self.fits.n_jobs)
+        stops = sorted({*range(step, n, step), *([_FIRST] if drops else []), n})
+        pieces: Pieces = []
+        for stop in stops:
+            pieces += self.fits.some(one, params, len(pieces), stop)
+            if stop == n or not done:
+                continue
+            if time.perf_counter() >= until:
+                return pieces, "time"
+            if drops and stop == _FIRST and self._is_worse(one, pieces, done):
+                return pieces, "worse"
+        return pieces, ""
+
+    def _entrants(self, one: Candidate, pieces: Pieces) -> list[_Entrant]:
+        """The model, and the model with calibration."""
+        own = self.fits.in_order(pieces)[self._rows.index]
+        kept, response = pieces[0][0], self.fits.response
+        others: dict[str | None, Floats] = {
+            name: response(kept, X) for name, X in self.sets.items()
+        }
+        out = [_Entrant(one, False, own, {None: own, **others}, kept)]
+        if self.calibrated:
+            true, weight = self._labels
+            mapped = calibrated_out_of_fold(own, self._rows.fold, true, weight)
+            if others:
+                curves = curves_of(own, true, weight)
+                others = {name: through(curves, scores) for name, scores in others.items()}
+            out.append(_Entrant(one, True, own, {None: mapped, **others}, kept))
+        return out
+
+    def _finished(self, chosen: _Entrant, params: Mapping[str, Any]) -> CrossFit:
+        """The model for new rows, and the scores that it was chosen by."""
+        model = self.fits.on_all(chosen.base, params) if self.refit else chosen.kept
+        if chosen.calibrated:
+            classes = self.fits.response.classes
+            model = fitted_calibrated(model, chosen.plain, *self._labels, classes)
+        index = self._rows.index
+        whole = len(index) == self.inputs.n_rows[None]
+        scores, folds = chosen.scores[None], len(self.fits.splits)
+        return CrossFit(model, scores, None if whole else index, folds)
+
+    # ------------------------------------------------------------------ judging
+    @cached_property
+    def _rows(self) -> JudgedRows:
+        return JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
+
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.inputs, self._rows, self._options)
+
+    @cached_property
+    def _first_judge(self) -> Judge:
+        """Of the rows of the first folds."""
+        rows = JudgedRows.of(self.fits.splits[:_FIRST], self.inputs.kinds(None))
+        return Judge(self.inputs, rows, self._options)
+
+    @property
+    def _options(self) -> Options:
+        """How rules are found for the verdicts: by one kind of evidence for all models.
+
+        Left open, it would be chosen for each fold of each model anew, by searches of its own.
+        """
+        open_ = self.fits.response.posterior and self.options.evidence == "auto"
+        return replace(self.options, evidence="label") if open_ else self.options
+
+    @cached_property
+    def _labels(self) -> tuple[Any, Any]:
+        """True classes and weights of the judged rows."""
+        table, index = self.inputs.tables[None], self._rows.index
+        assert table.true is not None
+        return table.true[index], None if table.weight is None else table.weight[index]
+
+    def _is_worse(
+        self, one: Candidate, pieces: Pieces, done: Sequence[tuple[_Entrant, Judged]]
+    ) -> bool:
+        """Whether the first folds show that a model is worse than the best that is finished."""
+        if self.sets:  # what the goal says of them does not come in folds
+            return False
+        judge = self._first_judge
+        try:
+            for other, _ in done:
+                if other.name not in self._early:
+                    scores = other.scores[None]
+                    whole = np.full((self.inputs.n_rows[None], *scores.shape[1:]), np.nan)
+                    whole[self._rows.index] = scores
+                    self._early[other.name] = judge.of_scores(other.name, whole[judge.index])
+            new = judge.of_scores(one.name, self.fits.in_order(pieces)[judge.index])
+        except EmptyPopulationError:
+            return False
+        known = list(self._early.values())
+        top = known[judge.standing(known).best]
+        if new.fails and not top.fails:
+            return True
+        return new.score < top.score and is_worse(judge.difference(new, top, _CLEARLY))
+
+    # ------------------------------------------------------------------ choosing
+    def _choice(
+        self,
+        chosen: _Entrant | None,
+        done: Sequence[tuple[_Entrant, Judged]],
+        tried: list[TriedModel],
+        stopped: str,
+    ) -> ModelChoice:
+        """What was chosen, and how all did; `chosen`: without a judgement."""
+        objective, folds = str(self.inputs.goal.objective), len(self.fits.splits)
+        left_out = tuple(self.left_out)
+        if chosen is not None:
+            name = chosen.name
+            return ModelChoice(name, name, objective, folds, tuple(tried), left_out, stopped)
+        judged = [one for _, one in done]
+        standing = self._judge.standing(judged)
+        found = {}
+        for place, one in enumerate(judged):
+            entry = None if place == standing.best else standing.differences[place]
+            limits = (None,) * 3 if entry is None else (entry.value, entry.low, entry.high)
+            value = None if np.isnan(one.value) else one.value
+            tied = place in standing.ties
+            found[one.name] = TriedModel(
+                one.name, folds, value, *limits, tied=tied, fails=one.fails
+            )
+        name, best = judged[self._judge.simplest(judged)].name, judged[standing.best].name
+        known = tuple(found.get(one.name, one) for one in tried)
+        return ModelChoice(name, best, objective, folds, known, left_out, stopped)
+
+    def _ended(self, done: Sequence[tuple[_Entrant, Judged]]) -> str:
+        """Why no more were tried."""
+        n = len({one.base.name for one, _ in done})
+        some = "the simplest model alone was" if n == 1 else f"{n} models were"
+        return f"{some} judged of {len(self.candidates)} within {self.seconds:g} seconds"

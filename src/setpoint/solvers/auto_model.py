@@ -1,0 +1,97 @@
+"""Which models are tried for a goal, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from setpoint.errors import InputError, InputTypeError
+from setpoint.parameters import SECONDS
+from setpoint.solvers.settings import Settings
+
+__all__ = ["AutoModel"]
+
+
+@dataclass(frozen=True, repr=False)
+class AutoModel(Settings):
+    """Try several models under the goal, and keep the simplest that does as well as the best.
+
+    Wherever a classifier takes ``estimator="auto"``, the word stands for ``AutoModel()``. Each
+    model is fitted once a fold. Its rule for a fold is found on the out-of-fold scores of the
+    other folds, so that no row judges a rule that it chose. Kept is the simplest model whose
+    objective lies within one standard error of the best one's, by the paired difference over the
+    same rows; models that are shown to fail the goal come last. One that is clearly worse after
+    two folds is not fitted on the others.
+
+    Parameters
+    ----------
+    candidates : mapping of str to classifier, optional
+        Models by their names, the simplest first, with ``predict_proba``. None: a logistic
+        regression, histogram boosting with a learning rate of 0.1 and of 0.03, and LightGBM
+        where it is installed, each with what it takes of numbers, text, categories and missing
+        values.
+    calibrated : bool
+        Whether each is tried with isotonic calibration, too. It costs no fit: the map for the
+        rows of a fold is found on the out-of-fold scores of the others.
+    seconds : float, optional
+        For trying. What is finished by then is compared; the first model is always finished.
+        None: no limit, and then the choice depends on the rows and `random_state` alone.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not allowed, or a candidate is not a classifier.
+
+    Examples
+    --------
+    >>> from setpoint.solvers import AutoModel
+    >>> AutoModel(seconds=60)
+    AutoModel(seconds=60)
+    >>> AutoModel(candidates={})
+    Traceback (most recent call last):
+    ...
+    setpoint.errors.InputError: `candidates` holds at least one model, got {}
+    """
+
+    allowed: ClassVar = {"calibrated": (True, False), "seconds": SECONDS}
+
+    candidates: Mapping[str, Any] | None = None
+    calibrated: bool = True
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: Any = self.candidates
+        if given is None:
+            return
+        if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+            raise InputTypeError(
+                "`candidates` is a mapping of names to classifiers, or None, got a "
+                f"{type(given).__name__}"
+            )
+        if not given:
+            raise InputError("`candidates` holds at least one model, got {}")
+        for name, model in given.items():
+            if isinstance(model, type) or not hasattr(model, "fit"):
+                raise InputTypeError(
+                    f"`candidates`: {name!r} is not a classifier, which has fit and "
+                    f"predict_proba, got {model!r}"
+                )
+
+    @classmethod
+    def named(cls, estimator: Any) -> AutoModel | None:
+        """The value that an `estimator` stands for; None where it is a model.
+
+        Examples
+        --------
+        >>> AutoModel.named("auto")
+        AutoModel()
+        """
+        if isinstance(estimator, str):
+            if estimator != "auto":
+                raise InputError(
+                    f"`estimator` is a classifier, 'auto' or AutoModel(...), got {estimator!r}"
+                )
+            return cls()
+        return estimator if isinstance(estimator, cls) else None
