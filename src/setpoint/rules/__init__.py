@@ -23,6 +23,7 @@ from setpoint.rules.mixture import Mixture, mixture
 from setpoint.rules.per_segment import PerSegment, per_segment
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.threshold import Threshold
+from setpoint.rules.turning import TurningPoints, drawn_between, turning_points
 from setpoint.rules.value_aware import ValueAware
 from setpoint.rules.words import ClassNames
 
@@ -36,8 +37,11 @@ __all__ = [
     "Rule",
     "RuleFormatError",
     "Threshold",
+    "TurningPoints",
     "ValueAware",
+    "drawn_between",
     "mixture",
     "per_segment",
     "segment_codes",
+    "turning_points",
 ]
