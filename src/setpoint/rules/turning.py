@@ -204,9 +204,19 @@ Decide = Callable[[Floats], Codes]
 def _empty(decided: Codes) -> TurningPoints:
     """What never turns, to be filled."""
     n = len(decided)
-    none, never = np.full((3, n), -1), np.full((3, n), np.nan)
-    no, column = np.zeros((2, n), dtype=np.bool_), np.zeros(n, np.int64)
-    return TurningPoints(decided, column, none[0], *never, none[1], none[2], *no)
+    none, never, no = np.full((3, n), -1), np.full((3, n), np.nan), np.zeros((2, n), np.bool_)
+    return TurningPoints(
+        decided,
+        column=np.zeros(n, np.int64),
+        other=none[0],
+        score=never[0],
+        above=never[1],
+        below=never[2],
+        above_to=none[1],
+        below_to=none[2],
+        at_above=no[0],
+        at_below=no[1],
+    )
 
 
 # ------------------------------------------------------------------------- one score a row
@@ -354,8 +364,11 @@ def _meetings(rule: Argmax | ValueAware, s: Floats, direction: Floats, decided: 
     assert isinstance(flat, Argmax)
     here = np.arange(len(s))
     totals, slopes = flat.totals(s), weighted_sums(direction, flat.G)
+    sizes = weighted_sums(np.abs(direction), np.abs(flat.G))
     gaps = totals[here, decided][:, None] - totals
-    steps = _quotient(gaps, slopes - slopes[here, decided][:, None])
+    slopes = slopes - slopes[here, decided][:, None]
+    slopes[np.abs(slopes) <= _ROUNDING * (sizes + sizes[here, decided][:, None])] = 0.0
+    steps = _quotient(gaps, slopes)
     steps[here, decided] = np.nan
     return steps
 
