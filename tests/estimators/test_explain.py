@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import OnlineFClassifier, PlugInClassifier
 from setpoint.errors import InputTypeError
+from setpoint.estimators import ExplainedRow, Explanation
 from setpoint.goals.errors import GoalError
 from setpoint.rules import Band, Mixture, PerSegment, Threshold
 
@@ -165,9 +166,9 @@ def test_notebooks_get_a_table_and_long_ones_an_end(plain):
     assert html.count("<tr>") == 21
     assert "380 more rows are in to_frame()" in html
     assert "380 more rows" in str(found)
-    model = with_rule(plain, plain.rule_)
-    model.classes_ = np.array(["<b>", "yes"])
-    assert "<b>" not in model.explain(X[:9])._repr_html_()
+    row = ExplainedRow(0, "<b>", 1.0, 0.5, 0.25, -0.25, "<i>")
+    assert "<b>" not in Explanation((row,), "<i>")._repr_html_()
+    assert "<i>" not in Explanation((row,), "<i>")._repr_html_()
 
 
 def test_rows_out_of_memory_are_refused(plain):
