@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
@@ -18,6 +19,7 @@ from setpoint.caller import warn_caller
 from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.errors import InputError
+from setpoint.estimators.audit import audit_of, learner_versions
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.estimators.fingerprint import fingerprint
@@ -28,6 +30,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.digest import RowDigest
@@ -178,6 +181,7 @@ class GoalClassifier(DecidesByRule):
             With status "evaluated".
         """
         check_is_fitted(self)
+        started = time.perf_counter()
         own = self._goal()
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
@@ -220,14 +224,19 @@ class GoalClassifier(DecidesByRule):
             warnings=(*report.warnings, *notes),
         )
         against = against_deployed(goal, labels, table, decided[None])
-        return with_deployed(report, against)
+        named = {"" if name is None else f"{name}: ": part for name, part in rows.items()}
+        return self._signed(with_deployed(report, against), digests_of(named), started)
+
+    @property
+    def _learnt(self) -> dict[str, Any]:
+        """What the model has learnt, by the names of its attributes."""
+        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
+        return {k: v for k, v in vars(self).items() if k not in beside}
 
     @property
     def _fingerprint(self) -> str:
         """Of what the model has learnt, and of its rule."""
-        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
-        learnt = {k: v for k, v in vars(self).items() if k not in beside}
-        return fingerprint(learnt, self.rule_.to_json())
+        return fingerprint(self._learnt, self.rule_.to_json())
 
     def _bind(self) -> None:
         """Bind what is promised to the model and the rule that are there now, at the end of fit."""
@@ -235,6 +244,24 @@ class GoalClassifier(DecidesByRule):
         if report.guarantee is not None:
             bound = replace(report.guarantee, binding=self._fingerprint)
             self.goal_report_ = replace(report, guarantee=bound)
+
+    def _sign(self, given: Mapping[str, str], started: float) -> None:
+        """Write into the report what it was made from, once all of it is there.
+
+        Parameters
+        ----------
+        given : mapping of str to str
+            The digests of the rows.
+        started : float
+            On ``time.perf_counter``.
+        """
+        self.goal_report_ = self._signed(self.goal_report_, given, started)
+
+    def _signed(self, report: GoalReport, given: Mapping[str, str], started: float) -> GoalReport:
+        """A report of this model and rule with what it was made from."""
+        versions = {**report.run.versions, **learner_versions(self)}
+        audit = audit_of(self, report.goal, self._learnt, given, started)
+        return replace(report, run=replace(report.run, versions=versions), audit=audit)
 
     def _unbound(self) -> tuple[str, ...]:
         """A sentence where what was promised was promised of another model or rule."""

@@ -10,6 +10,7 @@ from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 from setpoint.guarantees.guarantee import Guarantee
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, Verdict
+from setpoint.report.audit import Audit
 from setpoint.report.codec import plain, read
 from setpoint.report.counts import Counts
 from setpoint.report.deployed import Comparison
@@ -161,6 +162,8 @@ class Facts:
     level : float
         Confidence of each limit of an interval by itself, where a constraint has none of its own.
     run : Run
+    audit : Audit or None
+        What it was made from and by; None where no classifier made it.
     """
 
     goal: str
@@ -178,6 +181,7 @@ class Facts:
     warnings: tuple[str, ...] = ()
     level: float = 0.95
     run: Run = field(default=Run(), compare=False)
+    audit: Audit | None = field(default=None, compare=False, repr=False)
 
     # blame is a dict, and equal reports would need equal hashes
     __hash__ = None  # type: ignore[assignment]
@@ -237,7 +241,9 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and scalars for JSON, verdicts among them."""
         out: dict[str, Any] = {"format": FORMAT, "verdict": self.verdict}
-        out |= {k: plain(v) for k, v in vars(self).items() if k != "sections"}
+        out |= {k: plain(v) for k, v in vars(self).items() if k not in ("sections", "audit")}
+        if self.audit is not None:
+            out["audit"] = plain(self.audit)
         for entry, data in zip(self.constraints, out["constraints"], strict=True):
             data["verdict"] = entry.verdict
         out["sections"] = [write_section(s) for s in self.sections]
