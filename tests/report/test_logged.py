@@ -46,8 +46,8 @@ def test_the_numbers_of_a_report():
 
 def test_of_a_fit_groups_gap_and_cut_offs():
     rng = np.random.default_rng(0)
-    X, sex = rng.normal(size=(300, 2)), np.where(rng.random(300) < 0.5, "a/b", "a b")
-    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    X, sex = rng.normal(size=(2000, 2)), np.where(rng.random(2000) < 0.5, "a/b", "a b")
+    y = (X[:, 0] + rng.normal(size=2000) > 0).astype(int)
     goal = "maximize recall subject to recall.difference(sex) <= 0.1, predicted_rate <= 0.6"
     model = PlugInClassifier(LogisticRegression(), goal, cv=2).fit(
         X, y, sensitive_features={"sex": sex}
