@@ -261,7 +261,7 @@ class GoalClassifier(DecidesByRule):
         """A report of this model and rule with what it was made from."""
         versions = {**report.run.versions, **learner_versions(self)}
         audit = audit_of(self, report.goal, self._learnt, given, started)
-        return replace(report, run=replace(report.run, versions=versions), audit=audit)
+        return replace(report, run=replace(report.run, versions=versions, audit=audit))
 
     def _unbound(self) -> tuple[str, ...]:
         """A sentence where what was promised was promised of another model or rule."""

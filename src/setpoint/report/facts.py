@@ -124,11 +124,15 @@ class Run:
     seconds : float or None
         The search took.
     versions : dict of str to str
+        Of the packages that the numbers may hang on, those of the models inside too.
+    audit : Audit or None
+        What the report was made from and by; None where no classifier made it.
     """
 
     when: str = ""
     seconds: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    audit: Audit | None = field(default=None, repr=False, metadata={"optional": True})
 
 
 @dataclass(frozen=True)
@@ -162,8 +166,6 @@ class Facts:
     level : float
         Confidence of each limit of an interval by itself, where a constraint has none of its own.
     run : Run
-    audit : Audit or None
-        What it was made from and by; None where no classifier made it.
     """
 
     goal: str
@@ -181,7 +183,6 @@ class Facts:
     warnings: tuple[str, ...] = ()
     level: float = 0.95
     run: Run = field(default=Run(), compare=False)
-    audit: Audit | None = field(default=None, compare=False, repr=False)
 
     # blame is a dict, and equal reports would need equal hashes
     __hash__ = None  # type: ignore[assignment]
@@ -213,6 +214,11 @@ class Facts:
         return None if self.guarantee is None else self.guarantee.state == "certified"
 
     @property
+    def audit(self) -> Audit | None:
+        """What the report was made from and by; None where no classifier made it."""
+        return self.run.audit
+
+    @property
     def verdict(self) -> Verdict | None:
         """Whether every constraint holds on new rows; None without constraints.
 
@@ -241,9 +247,7 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Plain dicts, lists and scalars for JSON, verdicts among them."""
         out: dict[str, Any] = {"format": FORMAT, "verdict": self.verdict}
-        out |= {k: plain(v) for k, v in vars(self).items() if k not in ("sections", "audit")}
-        if self.audit is not None:
-            out["audit"] = plain(self.audit)
+        out |= {k: plain(v) for k, v in vars(self).items() if k != "sections"}
         for entry, data in zip(self.constraints, out["constraints"], strict=True):
             data["verdict"] = entry.verdict
         out["sections"] = [write_section(s) for s in self.sections]
