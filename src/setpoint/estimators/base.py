@@ -23,6 +23,7 @@ from setpoint.estimators.audit import audit_of, learner_versions
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.estimators.fingerprint import fingerprint
+from setpoint.estimators.model_card import WritesCard
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -79,7 +80,7 @@ def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P
     return cast(Callable[Concatenate[E, P], E], fitted)
 
 
-class GoalClassifier(DecidesByRule):
+class GoalClassifier(WritesCard, DecidesByRule):
     """What the classifiers of all families do beside predicting: fit, evaluate, report.
 
     A family gives scores in ``_scores``; in ``fit`` it opens with
