@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
@@ -195,6 +195,22 @@ turn to no below 0.271, 0.141 less.
         if isinstance(place, slice):
             return Explanation(self.rows[place], self.covers)
         return self.rows[place]
+
+    def numbered(self, rows: Sequence[int]) -> Explanation:
+        """The same under the numbers that the rows have elsewhere.
+
+        Parameters
+        ----------
+        rows : sequence of int
+
+        Examples
+        --------
+        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25, "no")
+        >>> Explanation((row,), "").numbered([7])[0].row
+        7
+        """
+        pairs = zip(self.rows, rows, strict=True)
+        return Explanation(tuple(replace(row, row=int(n)) for row, n in pairs), self.covers)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """A dict a row, of plain values for JSON.

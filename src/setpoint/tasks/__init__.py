@@ -7,6 +7,7 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.tasks.comparison import ComparedTables, compare_tables
     from setpoint.tasks.evaluation import EvaluatedTable, evaluate_table
+    from setpoint.tasks.explaining import ExplainedTable, explain_table
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
     from setpoint.tasks.journal import Journal
@@ -23,6 +24,7 @@ __all__ = [
     "ComparedTables",
     "DecidedTable",
     "EvaluatedTable",
+    "ExplainedTable",
     "FitSettings",
     "FittedTable",
     "Journal",
@@ -33,6 +35,7 @@ __all__ = [
     "TableFrontier",
     "compare_tables",
     "evaluate_table",
+    "explain_table",
     "fit_table",
     "frontier_of_table",
     "move_rule",
@@ -46,6 +49,7 @@ _HOME = {
     "ComparedTables": "comparison",
     "DecidedTable": "prediction",
     "EvaluatedTable": "evaluation",
+    "ExplainedTable": "explaining",
     "FitSettings": "settings",
     "FittedTable": "fitted",
     "Journal": "journal",
@@ -56,6 +60,7 @@ _HOME = {
     "TableFrontier": "moved_bound",
     "compare_tables": "comparison",
     "evaluate_table": "evaluation",
+    "explain_table": "explaining",
     "fit_table": "fitting",
     "frontier_of_table": "moved_bound",
     "move_rule": "moving",
