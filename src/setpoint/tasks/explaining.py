@@ -74,9 +74,9 @@ def explain_table(
     >>> from setpoint.tables import tumours
     >>> from setpoint.tasks import explain_table, fit_table
     >>> fitted = fit_table(tumours(), "f1", target="diagnosis", pos_label="malignant")
-    >>> found = explain_table(fitted.model, tumours(), rows=[20]).explanation
+    >>> found = explain_table(fitted.model, tumours(), rows=[19]).explanation
     >>> print(found[0])
-    Row 20: predicted malignant. Its score ... is at least ..., the cut-off; it would turn to \
+    Row 19: predicted malignant. Its score ... is at least ..., the cut-off; it would turn to \
 benign below ..., ... less.
     """
     journal = Journal() if journal is None else journal
