@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from setpoint.estimators.fingerprint import fingerprint
+from setpoint.goals.goal import Goal
 from setpoint.inputs.content import text_digest
 from setpoint.report.audit import Audit
 
@@ -128,7 +129,7 @@ def _in_words(value: Any) -> str:
         names = [f"{one[0]}: {type(one[1]).__name__}" for one in value if isinstance(one, tuple)]
         text = ", ".join(names)
     else:
-        text = value if isinstance(value, str) else repr(value)
+        text = str(value) if isinstance(value, (str, Goal)) else repr(value)
     text = _ADDRESS.sub("", " ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
