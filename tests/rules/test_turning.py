@@ -46,8 +46,10 @@ def test_the_decision_turns_past_the_least_change_and_not_before(rule, seed):
     np.testing.assert_array_equal(turns, ~np.isnan(found.change))
     up = found.rises
     if scores.ndim == 1:  # to the last bit
-        at, before = found.at, np.nextafter(found.at, np.where(up, -np.inf, np.inf))
-        past = np.where(up, at, np.nextafter(at, -np.inf))
+        at = found.at
+        with np.errstate(over="ignore"):
+            before = np.nextafter(at, np.where(up, -np.inf, np.inf))
+            past = np.where(up, at, np.nextafter(at, -np.inf))
         before = np.where(up, before, at)
         sure = turns
     else:
@@ -169,5 +171,7 @@ def test_a_rule_of_ones_own_is_refused():
 
         _distribution = _words = None
 
+    with pytest.raises(InputError, match="type Own does not say where its decisions turn"):
+        turning_points(Mixture([(0.5, Own(0.5)), (0.5, Threshold(0.5))]), [0.5], u=[0.5])
     with pytest.raises(InputError, match="type Other does not say where its decisions turn"):
         turning_points(Other(), [0.5])
