@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
+    from setpoint.choosing import GoalSearchCV
+    from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
     from setpoint.estimators import (
@@ -95,6 +97,7 @@ __all__ = [
     "Goal",
     "GoalError",
     "GoalReport",
+    "GoalSearchCV",
     "GoalSyntaxError",
     "Guarantee",
     "HeavyTailWarning",
@@ -104,6 +107,7 @@ __all__ = [
     "MetricError",
     "MissedBoundsWarning",
     "MissingPairWarning",
+    "ModelComparison",
     "ModelFileError",
     "ModelFileFacts",
     "Monitor",
@@ -122,6 +126,7 @@ __all__ = [
     "__version__",
     "bound_path",
     "certify",
+    "compare",
     "describe_model",
     "evaluate",
     "frontier",
@@ -158,6 +163,7 @@ _HOME = {
     "FewRowsWarning": "report",
     "HeavyTailWarning": "report",
     "GoalReport": "report",
+    "GoalSearchCV": "choosing",
     "BoundPath": "estimators",
     "ExplainedRow": "estimators",
     "Explanation": "estimators",
@@ -165,6 +171,8 @@ _HOME = {
     "bound_path": "estimators",
     "Dataset": "inputs",
     "Deployed": "inputs",
+    "ModelComparison": "comparing",
+    "compare": "comparing",
     "ModelFileError": "estimators",
     "ModelFileFacts": "estimators",
     "describe_model": "estimators",

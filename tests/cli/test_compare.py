@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -102,3 +103,34 @@ def test_models_that_decide_something_else(run, model, folder):
     assert "--target names the column" in done.stderr
     done = run("compare", model, other, folder / "new.csv", "--target", "y")
     assert f"the classes of {model} is [0, 1], and of {other} ['f', 'm']" in done.stderr
+
+
+def test_picture_rows_and_page(run, poor, model, fresh, tmp_path):
+    names = {"--picture": "both.svg", "--changed": "rows.csv", "--report": "page.html"}
+    paths = {option: str(tmp_path / name) for option, name in names.items()}
+    options = [x for pair in paths.items() for x in pair]
+    done = run("compare", poor, model, fresh, *options)
+    assert done.exit_code in (0, 3, 4), done.stderr
+    assert done.stdout.endswith(f"Wrote {', '.join(paths.values())}.\n")
+    plain = run("compare", poor, model, fresh).stdout
+    assert done.stdout.startswith(plain.rstrip("\n"))
+    assert "<svg" in (tmp_path / "both.svg").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "What the scores of each could reach" in page
+    assert fresh in page
+    changed = pd.read_csv(tmp_path / "rows.csv", dtype={"id": str})
+    differs = json.loads(run("compare", poor, model, fresh, "--json").stdout)["changes"]["changed"]
+    assert len(changed) == pytest.approx(900 * differs)
+    assert set(changed["change_B"]) <= {"win", "loss"}
+    assert (changed["decision_A"] != changed["decision_B"]).all()
+    table = pd.read_csv(fresh, dtype={"id": str}).iloc[changed["row"]]
+    assert changed["id"].tolist() == table["id"].tolist()
+    assert changed["true"].tolist() == table["y"].tolist()
+
+
+def test_files_are_checked_before_the_work(run, poor, model, fresh, tmp_path):
+    done = run("compare", poor, model, fresh, "--picture", str(tmp_path / "both.gif"))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "ends neither in .svg nor in .png" in done.stderr
+    done = run("compare", poor, model, fresh, "--changed", fresh)
+    assert f"would overwrite DATA {fresh}" in " ".join(done.stderr.split())

@@ -1,4 +1,4 @@
-"""goal_scorer: feasible first, in model selection, with weights and columns."""
+"""goal_scorer: feasible first without a jump, in model selection, with weights and columns."""
 
 import pickle
 
@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from plugin.samples import sample, table
-from setpoint import Deployed, GoalError, RampClassifier, goal_scorer
+from setpoint import Deployed, GoalError, RampClassifier, evaluate, goal_scorer
 from setpoint.metrics import f1
 
 
@@ -48,12 +48,49 @@ def test_the_objective_where_all_holds():
     assert scored("minimize error_rate", 1.0) == pytest.approx(-np.mean(decided != s.y), abs=1e-12)
 
 
-def test_less_violated_is_better_and_every_feasible_model_beats_it():
+def test_a_miss_costs_by_what_chance_does_not_explain_of_it():
     s = sample()
     goal = "maximize recall subject to precision >= 0.95"
-    far, near, met = (scored(goal, t) for t in (-5.0, 1.0, 3.0))
-    assert far < near < -1 < met
-    assert near == pytest.approx(-2 - (0.95 - precision_score(s.y, s.scores >= 1.0)), abs=1e-9)
+    decided = s.scores >= 1.0
+    entry = evaluate(goal, s.y, decided.astype(int)).constraints[0]
+    past = (0.95 - precision_score(s.y, decided)) / (entry.high - entry.value)
+    wanted = recall_score(s.y, decided) - past / 4
+    assert scored(goal, 1.0) == pytest.approx(wanted, abs=1e-9)
+    # A miss that is four times as large as chance explains is below all that meets the goal.
+    far, met = scored(goal, -5.0), scored(goal, 3.0)
+    assert far < -1.0 < 0.0 <= met
+
+
+def test_no_jump_at_a_bound():
+    s = sample()
+    precision = precision_score(s.y, s.scores >= 1.0)
+    below, at, above = (
+        scored(f"maximize recall subject to precision >= {precision + x!r}", 1.0)
+        for x in (-1e-6, 0.0, 1e-6)
+    )
+    assert below == at == pytest.approx(recall_score(s.y, s.scores >= 1.0), abs=1e-12)
+    assert at - 1e-4 < above < at
+    # The more is missed the less it scores.
+    goals = (f"maximize recall subject to precision >= {x}" for x in (0.7, 0.8, 0.9, 0.99))
+    found = [scored(goal, 1.0) for goal in goals]
+    assert found == sorted(found, reverse=True)
+
+
+def test_the_worst_of_several_misses_counts():
+    one, other = "precision >= 0.9", "predicted_rate >= 0.6"
+    apart = [scored(f"maximize recall subject to {c}", 1.0) for c in (one, other)]
+    both = scored(f"maximize recall subject to {one} and {other}", 1.0)
+    assert both == min(apart) < max(apart)
+
+
+def test_a_miss_that_no_row_could_change_is_finite():
+    class Tiny(Constant):
+        """One row of each class."""
+
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    scorer = goal_scorer("maximize recall subject to precision >= 0.9")
+    assert np.isfinite(scorer(Tiny(5.0), X, y))
+    assert scorer(Tiny(5.0), X, y) < scorer(Tiny(0.5), X, y)
 
 
 def test_feasible_first_for_costs_of_any_size():

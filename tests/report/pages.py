@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 
 from plugin.samples import sample
-from setpoint import PlugInClassifier, evaluate, solve
+from setpoint import Deployed, PlugInClassifier, compare, evaluate, solve
+from setpoint.comparing.page import page_of_comparison
 from setpoint.goals.goal import Goal
 from setpoint.report import (
     Counts,
@@ -113,6 +114,16 @@ def infeasible():
         ["maximize accuracy subject to precision >= 0.9", "maximize accuracy"],
         HEADER,
     )
+
+
+def compared(names=("new",)):
+    """The page of models that are compared with today's."""
+    s = sample(500)
+    models = {"today": (s.scores > 0.9).astype(int)}
+    models |= {name: Deployed(s.scores, 0.5 + 0.1 * i) for i, name in enumerate(names)}
+    goal = "maximize recall subject to precision >= 0.6 and recall.difference(g) <= 0.3"
+    found = compare(goal, models, None, s.y, sensitive_features={"g": s.g})
+    return page_of_comparison(found, HEADER)
 
 
 def many_groups(names=50):

@@ -10,7 +10,9 @@ import pytest
 
 from report.pages import (
     HEADER,
+    ODD,
     adaptive_summary,
+    compared,
     empty,
     fair,
     floor,
@@ -165,6 +167,8 @@ def pages():
         "empty": page_text(empty()),
         "prices": page_text(prices()),
         "infeasible": infeasible(),
+        "compared": compared(),
+        "several": compared((ODD[0], ODD[5], ODD[7])),
         "searched": page_text(searched()),
         "kept": page_text(searched(adaptive_summary(14, accepted=False))),
     }

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from setpoint.report import Entry, GoalReport
+from setpoint.comparing.better import BETTER, WORSE
 from setpoint.tasks import compare_tables, fit_table
-from setpoint.tasks.better import BETTER, WORSE, Part, which_is_better
 
 from .conftest import GOAL, rows
 
@@ -133,49 +132,3 @@ def test_models_of_other_targets_need_a_target(good, fitted_on, fresh):
     with pytest.raises(ValueError, match=r"target of the first model is 'y'.*'z'; `target` names"):
         compare_tables(good, named, fresh)
     assert compare_tables(good, named, fresh, target="y").changes.rows == len(fresh)
-
-
-def entry(value, verdict, relation=">="):
-    low, high = {"s": (0.6, 0.8), "o": (0.4, 0.6), "f": (0.2, 0.4)}[verdict]
-    return Entry("precision >= 0.5", value, 0.5, low=low, high=high, relation=relation)
-
-
-def report(verdict):
-    return GoalReport(
-        "maximize recall subject to precision >= 0.5", Entry("recall", 0.5), (entry(0.5, verdict),)
-    )
-
-
-def parts(today, candidate, gain, side=0.0):
-    def difference(at):
-        return Entry("", at, 0.0, low=at - 0.1, high=at + 0.1, relation=">=")
-
-    objective = Entry("recall", 0.5)
-    return [
-        Part(objective, objective, difference(gain), None),
-        Part(entry(0.5, today), entry(0.5, candidate), difference(side), None),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("today", "candidate", "gain", "side", "verdict"),
-    [
-        ("s", "s", 0.2, 0.0, BETTER),
-        ("s", "s", -0.2, 0.0, WORSE),
-        ("s", "s", 0.05, 0.0, "too close to call"),
-        ("o", "o", 0.2, 0.0, BETTER),
-        ("o", "o", 0.2, -0.2, "too close to call"),  # bought by the constraint
-        ("o", "o", -0.2, 0.2, "too close to call"),
-        ("s", "s", 0.2, -0.2, BETTER),  # the bound is all that the goal asks for
-        ("s", "o", 0.2, 0.0, "too close to call"),
-        ("o", "s", 0.2, 0.0, BETTER),
-        ("f", "s", -0.2, 0.0, BETTER),
-        ("s", "f", 0.2, 0.0, WORSE),
-        ("f", "f", 0.2, 0.0, "too close to call"),
-        ("o", "f", 0.2, 0.0, "too close to call"),
-        ("f", "o", 0.2, 0.0, BETTER),
-    ],
-)
-def test_which_is_better(today, candidate, gain, side, verdict):
-    found = which_is_better(report(today), report(candidate), parts(today, candidate, gain, side))
-    assert found[0] == verdict

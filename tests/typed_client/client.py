@@ -13,11 +13,13 @@ from setpoint import (
     Goal,
     GoalReport,
     InfeasibleError,
+    ModelComparison,
     ModelFileError,
     ModelFileFacts,
     PlugInClassifier,
     SearchLimits,
     Solution,
+    compare,
     describe_model,
     evaluate,
     frontier,
@@ -35,6 +37,16 @@ def goals() -> tuple[Goal, Goal]:
     text = Goal.parse("maximize recall subject to precision >= 0.9")
     assert_type(text, Goal)
     return text, maximize(recall).subject_to(precision >= 0.9)
+
+
+def better_of_two(X: pd.DataFrame, y: pd.Series, old: LogisticRegression) -> str:
+    """Two models by a goal."""
+    found = compare("f1", {"today": old, "all": np.ones(len(y), int)}, X, y)
+    assert_type(found, ModelComparison)
+    assert_type(found.reports["all"], GoalReport)
+    assert_type(found.frontiers["today"], Frontier)
+    assert_type(found.to_frame(), pd.DataFrame)
+    return found.verdict
 
 
 def rule_for_scores(scores: np.ndarray[tuple[int], np.dtype[np.float64]], y: list[str]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import FAILED, SHOWN, TOO_CLOSE
+from setpoint.cli.errors import FAILED, SHOWN, TOO_CLOSE, CommandError
+from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import (
     as_json,
     datasets_option,
@@ -18,13 +19,14 @@ from setpoint.cli.options import (
     target_option,
     trust_option,
 )
-from setpoint.cli.output import aligned, print_json
+from setpoint.cli.output import print_json
+from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import accept_option, report_json
 
 if TYPE_CHECKING:
-    from setpoint.report import Entry, GoalReport
+    from setpoint.report import Entry
     from setpoint.tasks import ComparedTables
 
 __all__ = ["compare"]
@@ -34,7 +36,9 @@ _CODES = {"shown to be better": SHOWN, "shown to be worse": FAILED}
 
 
 @click.command(
-    epilog="\b\nFor example:\n  setpoint compare old.skops new.skops this-month.csv && echo better"
+    epilog="\b\nFor example:\n"
+    "  setpoint compare old.skops new.skops this-month.csv && echo better\n"
+    "  setpoint compare old.skops new.skops this-month.csv --report page.html --changed rows.csv"
 )
 @click.argument("model_a", metavar="MODEL_A")
 @click.argument("model_b", metavar="MODEL_B")
@@ -47,6 +51,9 @@ _CODES = {"shown to be better": SHOWN, "shown to be worse": FAILED}
 @skip_option
 @new_groups_option
 @accept_option
+@picture_option
+@click.option("--changed", metavar="FILE", help="The rows that change, as CSV.")
+@click.option("--report", metavar="FILE", help="A page for those who decide, as HTML.")
 @as_json
 @trust_option
 @settings_option(*READING)
@@ -60,6 +67,9 @@ def compare(
     skip_unlabelled: bool,
     unknown_group: str,
     accept: str | None,
+    picture: str | None,
+    changed: str | None,
+    report: str | None,
     as_json: bool,
     trust: tuple[str, ...],
     settings: dict[str, Any],
@@ -77,110 +87,70 @@ def compare(
     from setpoint.tasks import compare_tables
 
     files = named_files(datasets)
+    inputs = {"MODEL_A": model_a, "MODEL_B": model_b, "DATA": data}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
+    outputs = {"--picture": picture, "--changed": changed, "--report": report}
+    check_outputs(outputs, inputs)
+    check_picture(picture)
     found = compare_tables(
         model_a, model_b, data, goal=goal_text, target=target, datasets=files,
         skip_unlabelled=skip_unlabelled,
         unknown_group=unknown_group,
+        frontier=picture is not None or report is not None,
         trust=trust, reading=reading_of(settings), journal=current(),
     )  # fmt: skip
+    if picture is not None and not found.comparison.points:
+        raise CommandError("--picture: the frontiers are those of models of two classes")
+    about = {"A": model_a, "B": model_b}
+    _write(found, outputs, data, about)
+    paths = {"model_a": model_a, "model_b": model_b, "data": data, "datasets": files}
+    paths |= {name.removeprefix("--"): path for name, path in outputs.items() if path is not None}
     if as_json:
         what, run = _json(found)
-        paths = {"model_a": model_a, "model_b": model_b, "data": data, "datasets": files}
         print_json({**what, "notes": current().notes}, {**paths, **run})
     else:
-        word = found.verdict[0].upper() + found.verdict[1:]
-        word = click.style(word, fg=_COLORS.get(found.verdict, "yellow"), bold=True)
-        click.echo(f"{word} on {found.candidate.counts.n_rows:,} rows.")
-        click.echo(printed("\n".join(_text(found, model_a, model_b))))
+        from setpoint.comparing.words import headline, lines_of
+
+        words, mark = headline(found.comparison), len(found.verdict)
+        color = _COLORS.get(found.verdict, "yellow")
+        click.echo(click.style(words[:mark], fg=color, bold=True) + words[mark:])
+        click.echo(printed("\n".join(lines_of(found.comparison, about))))
+        wrote = [path for path in outputs.values() if path is not None]
+        if wrote:
+            click.echo(f"\nWrote {', '.join(wrote)}.")
     code = _CODES.get(found.verdict, TOO_CLOSE)
     raise click.exceptions.Exit(SHOWN if accept and code == TOO_CLOSE else code)
 
 
-def _text(found: ComparedTables, model_a: str, model_b: str) -> Iterator[str]:
-    """What the rows show, and the numbers behind it."""
-    yield from (found.why, "", f"Goal: {found.goal}", f"A: {model_a}", f"B: {model_b}", "")
-    yield aligned(("", "A", "B", "B - A", "on new rows", "B is"), list(_table(found)))
-    if len(found.parts) > 1:
-        yield from ("", "The constraints on new rows")
-        for part in found.parts[1:]:
-            one, other = (e.verdict or "not evaluated" for e in (part.today, part.candidate))
-            yield f"  {part.today.text}: A {one}, B {other}"
-    yield from ("", "Decisions")
-    yield from (f"  {line}" for line in _changes(found))
-    if found.groups:
-        yield ""
-        yield aligned(("group", "rows", "change", "wins", "losses"), list(_groups(found)))
-    if found.rows_needed is not None:
-        yield ""
-        yield (
-            f"A difference in {found.parts[0].today.text} as large as this one would be shown by "
-            f"about {found.rows_needed:,} rows."
-        )
-    for name, model in (("A", found.today), ("B", found.candidate)):
-        if model.counts.seen > 0.0:
-            from setpoint.report.findings import fitted_on
+def _write(
+    found: ComparedTables, outputs: Mapping[str, str | None], data: str, about: Mapping[str, str]
+) -> None:
+    """The picture, the rows and the page, where they are wanted."""
+    session = current()
+    picture, changed, page = (outputs[name] for name in ("--picture", "--changed", "--report"))
+    for path in (picture, changed, page):
+        if path is not None:
+            session.expect(path)
+    if picture is not None:
+        draw(picture, found.comparison.plot)
+    if changed is not None:
+        from setpoint.inputs.files import atomic_write
 
-            yield f"{name} was judged on rows {fitted_on(model)}: they flatter it."
+        with session.step(f"writing {changed}"), keep_old_on_error(changed):
+            text = found.changed_frame().to_csv(index=False, lineterminator="\n")
+            atomic_write(changed, text.encode("utf-8"))
+    if page is not None:
+        from setpoint.report.page import Header
 
-
-def _table(found: ComparedTables) -> Iterator[list[str]]:
-    """Objective, constraints and the rows accepted; a difference with its interval."""
-    from setpoint.report.units import shown, unit_of
-
-    for part in found.parts:
-        unit, gain = unit_of(part.side), part.difference
-        values = [shown(e.value, unit) if e.value is not None else "-"
-                  for e in (part.today, part.candidate)]  # fmt: skip
-        if gain is None or gain.value is None:
-            yield [part.today.text, *values, "-", "", ""]
-            continue
-        limits = ""
-        if gain.low is not None and gain.high is not None:
-            limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
-        word = (part.verdict or "").replace("shown to be ", "")
-        yield [part.today.text, *values, shown(gain.value, unit), limits, word]
-    shares = [_accepted(report) for report in (found.today, found.candidate)]
-    if None not in shares:
-        one, other = (float(x or 0.0) for x in shares)
-        values = [shown(x, "share") for x in (one, other, other - one)]
-        yield ["rows accepted", *values, "", ""]
-
-
-def _accepted(report: GoalReport) -> float | None:
-    """The share of rows that are decided positive, of two classes."""
-    counts = report.counts
-    total = counts.total
-    if counts.positive is None or not total:
-        return None
-    return sum(row[1] for row in counts.confusion) / total
-
-
-def _changes(found: ComparedTables) -> list[str]:
-    changes = found.changes
-    if not changes.changed:
-        return ["No decision differs."]
-    return [
-        f"{_percent(changes.changed)} of the decisions differ (churn).",
-        f"B alone is right on {_percent(changes.wins or 0.0)} of the rows (wins), A alone on "
-        f"{_percent(changes.losses or 0.0)} (losses).",
-    ]
-
-
-def _groups(found: ComparedTables) -> Iterator[list[str]]:
-    for group in found.groups:
-        c = group.changes
-        shares = (c.changed, c.wins or 0.0, c.losses or 0.0)
-        yield [f"{group.column} = {group.value}", f"{c.rows:,}", *map(_percent, shares)]
-
-
-def _percent(share: float) -> str:
-    from setpoint.report.numbers import percent
-
-    return percent(share)
+        models = ", ".join(f"{name}: {path}" for name, path in about.items())
+        with session.step(f"writing {page}"), keep_old_on_error(page), session.warnings_as_notes():
+            found.comparison.to_html(page, header=Header(data, models))
 
 
 def _json(found: ComparedTables) -> tuple[dict[str, Any], dict[str, Any]]:
     """The object of ``--json``, and what of it differs between two runs."""
+    from setpoint.comparing.words import accepted
+
     a, run_a = report_json(found.today)
     b, run_b = report_json(found.candidate)
     changes = found.changes
@@ -204,7 +174,7 @@ def _json(found: ComparedTables) -> tuple[dict[str, Any], dict[str, Any]]:
         "target": found.loaded.model.target,
         "rows": found.candidate.counts.n_rows,
         "parts": parts,
-        "accepted": {"a": _accepted(found.today), "b": _accepted(found.candidate)},
+        "accepted": {"a": accepted(found.today), "b": accepted(found.candidate)},
         "changes": {name: getattr(changes, name) for name in _CHANGES},
         "groups": [
             {"column": g.column, "value": g.value}

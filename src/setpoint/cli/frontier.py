@@ -16,7 +16,7 @@ from setpoint.cli.options import (
     target_option,
     trust_option,
 )
-from setpoint.cli.output import aligned, print_json
+from setpoint.cli.output import print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
@@ -163,6 +163,7 @@ def _levels(text: str | None) -> list[float] | None:
 
 def _text(found: Frontier) -> str:
     """The goal, the table with the bound that is asked for, and what is not known."""
+    from setpoint.report.aligned import aligned
     from setpoint.report.numbers import number
     from setpoint.report.units import shown, shown_bound, unit_of
 

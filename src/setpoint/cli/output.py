@@ -1,17 +1,17 @@
-"""What goes to stdout: one JSON object, or aligned text."""
+"""What goes to stdout where a program reads it: one JSON object."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from setpoint.cli.session import current
 
-__all__ = ["aligned", "print_json"]
+__all__ = ["print_json"]
 
 
 def print_json(what: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> None:
@@ -36,34 +36,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _finite(v) for k, v in value.items()}
     return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of text, every column as wide as it has to be, numbers to the right.
-
-    Examples
-    --------
-    >>> print(aligned(("name", "value"), [("a", "0.25"), ("bb", "1")]))
-    name  value
-    a      0.25
-    bb        1
-    """
-    table = [head, *rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
-    right = [i > 0 and all(_is_number(row[i]) for row in rows) for i in range(len(head))]
-    lines = (
-        "  ".join(
-            text.rjust(width) if to_right else text.ljust(width)
-            for text, width, to_right in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in table
-    )
-    return "\n".join(lines)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text.removesuffix(" %").replace(",", ""))
-    except ValueError:
-        return text in ("", "-")
-    return True

@@ -1,4 +1,4 @@
-"""A goal as a scorer, for model selection: feasible first."""
+"""A goal as a scorer, for model selection: feasible first, without a jump at a bound."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from setpoint.blackbox.measuring import shifted_by
 from setpoint.errors import InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.evaluation import value_of
+from setpoint.estimators.shortfall import range_of_objective, score_without_cliff
 from setpoint.evidence import Confusion
 from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
@@ -25,12 +26,14 @@ from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.predictions import decided_inputs
-from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report.counting import entries_on
 
 __all__ = ["GoalScorer", "goal_scorer"]
+
+_WEIGHT = 0.25
+"""Of the objective's range, for the largest miss of a bound that chance explains on one fold."""
 
 _ROUTED = ("sample_weight", "sensitive_features", "baseline")
 
@@ -183,17 +186,14 @@ def _above(clf: GoalClassifier, X: Any) -> NDArray[np.float64]:
 
 def _score(linked: LinkedGoal, confusion: Confusion) -> float:
     objective, *constraints = entries_on(linked, confusion, level=None)
-    value = objective.value
-    if value is None or any(c.satisfied is None for c in constraints):
+    if objective.value is None or any(c.satisfied is None for c in constraints):
         return math.nan
-    missed = [-float(c.slack or 0.0) for c in constraints if not c.satisfied]
     sense = 1.0 if linked.goal.sense == "maximize" else -1.0
-    if not missed:
-        return sense * float(value)
-    function = Folder(linked.codebook, confusion.marginals).function(linked.objective)
-    lowest = min(sense * function.low, sense * function.high)
-    # Below every score of a feasible model, the less violated the better.
-    return (min(lowest, -1.0) if math.isfinite(lowest) else -1e6) - 1.0 - max(missed)
+    if all(c.satisfied for c in constraints):
+        return sense * float(objective.value)
+    _, *constraints = entries_on(linked, confusion)
+    spread = range_of_objective(linked, confusion)
+    return score_without_cliff(sense, float(objective.value), constraints, spread, _WEIGHT)
 
 
 def goal_scorer(
@@ -203,12 +203,19 @@ def goal_scorer(
     baseline: Any = None,
     pos_label: Any = None,
 ) -> GoalScorer:
-    """A scorer for ``GridSearchCV`` and ``cross_validate``: feasible first, then objective.
+    """A scorer for ``GridSearchCV`` and ``cross_validate``: the objective, less what misses cost.
 
     Where every constraint holds the score is the objective (minus it for a goal that
-    minimises). Otherwise it is less than that of every model which meets them, by the
-    largest violation: ``-2 - violation`` for an objective in [-1, 1]. NaN where
-    something the goal refers to has no rows.
+    minimises). Otherwise it is less by ``range * miss / (4 * chance)``: the range of the objective
+    on these rows, times by how much the worst constraint is missed, over the largest miss that
+    chance explains, the distance from the value to its one-sided limit at 95 % confidence. So
+    there is no jump at a bound, which a rule that just meets it misses on half of all samples; a
+    miss that the rows begin to show as real costs a quarter of the range, and four times as large
+    a one puts the model below every model that meets the goal. NaN where something the goal refers
+    to has no rows.
+
+    One fold knows little of a bound, and a mean over folds no more: judge all folds together where
+    you can.
 
     A metric without a formula is called on what the classifier predicts, or on its scores:
     how far they lie above the cut-off for a classifier of this library, else those of

@@ -33,7 +33,7 @@ from setpoint.inference.sides import LEFT, SMOOTHING, STEP, WORST, OneSide, Vari
 from setpoint.program.functions import RateFunction
 from setpoint.typing import Bools, Floats
 
-__all__ = ["by_influence", "influence_of", "of_two_profiles", "unsmoothed"]
+__all__ = ["by_influence", "influence_of", "influence_of_entries", "of_two_profiles", "unsmoothed"]
 
 _AT_ONCE = 2_000_000
 """Rates that are computed together."""
@@ -99,6 +99,20 @@ def influence_of(
     at[profiles.index] = own
     slope = x.gradient(at)[profiles.index] / norms
     return float(x.value(at)), slope @ profiles.event - (slope * own) @ profiles.given
+
+
+def influence_of_entries(x: RateFunction, counted: CountedRates) -> Floats:
+    """What one more unit of weight in each entry (strata, n + 1, n) adds to the value.
+
+    Parameters
+    ----------
+    x : Bound
+        Of rates that count each row once.
+    counted : CountedRates
+    """
+    profiles, place = counted.profile_of_entries(x.features)
+    _, own = influence_of(x, profiles, profiles.counts, counted.v)
+    return np.where(place >= 0, own[place], 0.0)
 
 
 def by_influence(

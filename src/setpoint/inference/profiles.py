@@ -152,6 +152,11 @@ class CountedRates:
         """The profiles that these features tell apart."""
         return self._grouped(features)[0]
 
+    def profile_of_entries(self, features: Iterable[int]) -> tuple[RowProfiles, NDArray[np.int64]]:
+        """The profiles, and the profile of each entry (strata, n + 1, n), -1 where none looks."""
+        profiles, place = self._grouped(features)
+        return profiles, place.reshape(self.confusion.counts.shape)
+
     def _grouped(self, features: Iterable[int]) -> tuple[RowProfiles, NDArray[np.int64]]:
         """The profiles, and for each entry its profile, -1 where no feature looks."""
         key = frozenset(features)

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from setpoint.errors import InputError, quoted
 from setpoint.inputs.deployed import Deployed
 
-__all__ = ["aligned", "taken"]
+__all__ = ["aligned", "index_of", "taken"]
 
 
 def aligned(given: Any, X: Any, name: str) -> Any:
@@ -38,14 +38,14 @@ def aligned(given: Any, X: Any, name: str) -> Any:
     >>> aligned(y, X, "y").tolist()
     [1, 0]
     """
-    index = _index(X)
+    index = index_of(X)
     if index is None:
         return given
     if isinstance(given, Mapping):
         return {key: aligned(part, X, f"{name}[{key!r}]") for key, part in given.items()}
     if isinstance(given, Deployed):
         return Deployed(aligned(given.source, X, name), given.threshold)
-    own = _index(given)
+    own = index_of(given)
     if own is None or own.equals(index) or len(own) != len(index):
         return given  # another length is said elsewhere
     if index.is_unique and own.is_unique and bool(own.isin(index).all()):
@@ -83,7 +83,7 @@ def taken(given: Any, index: NDArray[np.int64], n_rows: int) -> Any:
     return _safe_indexing(given, index) if length == n_rows else given
 
 
-def _index(given: Any) -> Any:
-    """The index of a pandas object; lists have a method of that name."""
+def index_of(given: Any) -> Any:
+    """The index of a pandas object, else None; lists have a method of that name."""
     found = getattr(given, "index", None)
     return found if hasattr(found, "is_unique") and hasattr(given, "loc") else None

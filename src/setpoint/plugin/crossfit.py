@@ -19,7 +19,7 @@ from setpoint.inputs.classes import ClassOrder, one_score, posteriors
 from setpoint.plugin.errors import NoScoresError
 from setpoint.typing import Floats
 
-__all__ = ["CrossFit", "Response", "cross_fit", "splits_of"]
+__all__ = ["CrossFit", "Response", "cross_fit", "fit_fold", "splits_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +184,7 @@ def cross_fit(
     """
     parallel = Parallel(n_jobs=n_jobs, verbose=verbose)
     done = parallel(
-        delayed(_fit_fold)(clone(estimator), X, y, fold, response, params, not refit)
+        delayed(fit_fold)(clone(estimator), X, y, fold, response, params, not refit)
         for fold in splits
     )
     model = clone(estimator).fit(X, y, **params) if refit else done[0][0]
@@ -199,7 +199,7 @@ def cross_fit(
     return CrossFit(model, scores, index, len(splits))
 
 
-def _fit_fold(
+def fit_fold(
     model: Any,
     X: Any,
     y: Any,
@@ -208,6 +208,14 @@ def _fit_fold(
     params: Mapping[str, Any],
     keep: bool,
 ) -> tuple[Any, Floats]:
+    """Fit a model on a fold and score the rows that it leaves out.
+
+    Returns
+    -------
+    model : classifier or None
+        Where it is kept.
+    scores : array of shape (M,) or (M, s)
+    """
     train, test = fold
     n_rows = int(_num_samples(X))
     own = {name: _part(value, train, n_rows) for name, value in params.items()}

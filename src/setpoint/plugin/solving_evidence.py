@@ -26,7 +26,7 @@ from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 from setpoint.typing import Codes, Floats
 
-__all__ = ["solve_evidence"]
+__all__ = ["outcome_on", "solve_evidence"]
 
 
 _BLIND = (
@@ -118,6 +118,25 @@ def solve_evidence(
         table=table,
         certification=None if certify is None else certify(find),
     )
+
+
+def outcome_on(
+    linked: LinkedGoal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
+) -> tuple[Outcome, Evidence]:
+    """What the solver for these scores finds, and the rows as its rule looks at them.
+
+    Nothing is certified or reported: for rules that other rows judge.
+
+    Parameters
+    ----------
+    sees : tuple of str
+        Columns by which rows count that the rule may look at.
+    """
+    if sees and options.solver not in _OF_SCORES:
+        aware, _ = _with_sight(evidence, sees, joint=False)
+        if aware is not None:
+            return _by_sight(linked, evidence, aware, options)[:2]
+    return _outcome(linked, evidence, options, None), evidence
 
 
 def _with_sight(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,10 +23,21 @@ from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import INTERRUPTED, StoppedWarning
 
-__all__ = ["FAILURES", "OF_A_BOUND", "Reached", "bounds_of", "held_out", "quick", "some_rows"]
+__all__ = [
+    "FAILURES",
+    "OF_A_BOUND",
+    "Reached",
+    "bounds_of",
+    "held_out",
+    "in_quiet",
+    "quick",
+    "some_rows",
+]
 
 FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
 """What a search on some of the rows may end with, though one on all would not."""
+
+T = TypeVar("T")
 
 _SHARE = 0.05
 """Of the time that there is, for each quick search."""
@@ -88,19 +100,29 @@ def held_out(
     """
     pooled: Confusion | None = None
     for most, rest in folds_of(evidence):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            rule = find(seen(most))
-        if any(
-            w.category is StoppedWarning and str(w.message).startswith(INTERRUPTED) for w in caught
-        ):
-            raise KeyboardInterrupt
+        rule = in_quiet(partial(find, seen(most)))
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
     assert pooled is not None
     program = link(goal, pooled.codebook).at(pooled.marginals)
     v = program.rates_of(pooled.counts)
     return Reached(float(program.violation(v)), program.score_at(v))
+
+
+def in_quiet(find: Callable[[], T]) -> T:
+    """What a search on some of the rows finds, without its warnings: they are of those rows.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C, which a search by itself would turn into a warning.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = find()
+    if any(w.category is StoppedWarning and str(w.message).startswith(INTERRUPTED) for w in caught):
+        raise KeyboardInterrupt
+    return found
 
 
 def bounds_of(program: Program) -> list[float]:

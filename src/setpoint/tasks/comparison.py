@@ -1,44 +1,29 @@
-"""Two stored models on the same rows: which of them serves the goal better."""
+"""Two stored models on the rows of a table: which of them serves the goal better."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.tasks.better import Part, which_is_better
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import Reading, only_one_stdin, open_model, read
 
 if TYPE_CHECKING:
-    from setpoint.inputs.inputs import CheckedData
-    from setpoint.report import Entry, GoalReport
+    import pandas as pd
+
+    from setpoint.comparing import ChangedGroup, ModelComparison, Pair, Part
+    from setpoint.report import GoalReport
     from setpoint.report.deployed import Comparison
     from setpoint.tables import TableModel
 
-__all__ = ["ChangedGroup", "ComparedTables", "compare_tables"]
+__all__ = ["ComparedTables", "compare_tables"]
 
-_MOST_GROUPS = 40
-
-
-@dataclass(frozen=True)
-class ChangedGroup:
-    """What changes in one group.
-
-    Parameters
-    ----------
-    column : str
-    value : object
-    changes : Comparison
-    """
-
-    column: str
-    value: Any
-    changes: Comparison
+A, B = "A", "B"
+"""What the two models are called: today's, and the candidate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,40 +32,62 @@ class ComparedTables:
 
     Parameters
     ----------
-    goal : Goal
-        Both are judged by.
-    today, candidate : GoalReport
-        Of each model; that of the candidate compares with the other model.
-    parts : sequence of Part
-        The objective, then the constraints: of both models, and the difference.
-    groups : sequence of ChangedGroup
-        Where the goal names columns.
-    verdict : {"shown to be better", "shown to be worse", "too close to call"}
-        Of the candidate.
-    why : str
-        A sentence.
+    comparison : ModelComparison
+        Of the models "A", today's, and "B", the candidate.
     loaded : LoadedModel
         The candidate and the rows.
     notes : sequence of str
         What was said on the way.
     """
 
-    goal: Goal
-    today: GoalReport
-    candidate: GoalReport
-    parts: Sequence[Part]
-    groups: Sequence[ChangedGroup]
-    verdict: str
-    why: str
+    comparison: ModelComparison
     loaded: LoadedModel
     notes: Sequence[str]
 
     @property
+    def goal(self) -> Goal:
+        """The goal that both are judged by."""
+        return self.comparison.goal
+
+    @property
+    def today(self) -> GoalReport:
+        """The report of the model in use."""
+        return self.comparison.reports[A]
+
+    @property
+    def candidate(self) -> GoalReport:
+        """The report of the candidate, which compares with the model in use."""
+        return self.comparison.reports[B]
+
+    @property
+    def pair(self) -> Pair:
+        """The candidate against the model in use."""
+        return self.comparison.pairs[B]
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The objective, then the constraints: of both models, and the difference."""
+        return self.pair.parts
+
+    @property
+    def groups(self) -> Sequence[ChangedGroup]:
+        """What changes in each group, where the goal names columns."""
+        return self.pair.groups
+
+    @property
     def changes(self) -> Comparison:
         """The decisions that change."""
-        found = self.candidate.deployed
-        assert found is not None
-        return found
+        return self.pair.changes
+
+    @property
+    def verdict(self) -> str:
+        """Of the candidate: shown to be better, shown to be worse, or too close to call."""
+        return self.pair.verdict
+
+    @property
+    def why(self) -> str:
+        """What the verdict stands on, in a sentence."""
+        return self.pair.why
 
     @property
     def rows_needed(self) -> int | None:
@@ -88,7 +95,22 @@ class ComparedTables:
 
         None where one is shown already, and where there is none that rows could show.
         """
-        return _rows_needed(self.parts[0].difference, self.candidate.counts.n_rows)
+        return self.pair.rows_needed
+
+    def changed_frame(self) -> pd.DataFrame:
+        """The rows that change, with the columns of the table behind.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As :attr:`ModelComparison.changed`; "row" counts the rows that were compared from 0.
+        """
+        import pandas as pd
+
+        own = pd.DataFrame(self.comparison.changed)
+        rest = self.loaded.table.frame.iloc[own["row"].to_numpy()].reset_index(drop=True)
+        taken = {name: f"{name} (column)" for name in rest.columns if name in own.columns}
+        return pd.concat([own, rest.rename(columns=taken)], axis=1)
 
 
 def compare_tables(
@@ -101,6 +123,7 @@ def compare_tables(
     datasets: Mapping[str, Any] | None = None,
     skip_unlabelled: bool = False,
     unknown_group: str = "raise",
+    frontier: bool = False,
     trust: Sequence[str] = (),
     reading: Reading | None = None,
     journal: Journal | None = None,
@@ -128,6 +151,9 @@ def compare_tables(
         Whether rows without a label are left out; else they are an error.
     unknown_group : {"raise", "largest"}
         What becomes of a group that a model has not seen.
+    frontier : bool
+        Whether to find the best that the scores of each model reach, as in
+        :func:`setpoint.compare`.
     trust : sequence of str
         Types that the files may hold beside setpoint's and scikit-learn's.
     reading : Reading, optional
@@ -183,21 +209,21 @@ def compare_tables(
         )  # fmt: skip
     first, second = both
     with journal.step("comparing the models"), journal.warnings_as_notes():
+        from setpoint.comparing.judged import judged_classifier
+        from setpoint.comparing.result import comparison_of
+
         decided = first.model.classifier.predict(first.part.X)
         of_sets = {
             name: first.model.classifier.predict(one.X)
             for name, one in first.datasets.items()
             if name in goal.needs.baseline
         }
-        today = first.model.classifier.evaluate(**_rows(first, decided, of_sets), goal=goal)
-        candidate = second.model.classifier.evaluate(**_rows(second, decided, of_sets), goal=goal)
-        seen, shares = _decided(second, goal, _rows(second, decided, of_sets))
-        parts = _parts(goal, today, candidate, seen, shares)
-        groups = _groups(goal, second.part.groups, seen, shares)
-    verdict, why = which_is_better(today, candidate, parts)
-    return ComparedTables(
-        goal, today, candidate, parts, groups, verdict, why, second, tuple(journal.notes)
-    )
+        judged = [
+            judged_classifier(name, one.model.classifier, goal, _rows(one, decided, of_sets))
+            for name, one in ((A, first), (B, second))
+        ]
+        found = comparison_of(goal, judged, vary=frontier, named=False)
+    return ComparedTables(found, second, tuple(journal.notes))
 
 
 def _named(model: Any, name: str) -> str:
@@ -219,28 +245,12 @@ def _goal_of(model: TableModel, name: str) -> Goal:
 
 def _check_alike(a: TableModel, b: TableModel, names: tuple[str, str], target: str | None) -> None:
     """Refuse models that do not decide the same."""
-    of_a, of_b = a.classifier, b.classifier
-    for model, name in zip((a, b), names, strict=True):
-        if model.classifier._defers:
-            raise InputError(
-                f"{name} defers rows to a person, and models are compared that decide every row; "
-                "evaluate each on these rows by a goal with deferral_rate instead"
-            )
-    found = [
-        ("classes", of_a.classes_.tolist(), of_b.classes_.tolist()),
-        ("positive class", of_a.positive_, of_b.positive_),
-    ]
+    from setpoint.comparing.alike import check_alike, check_same
+
+    more = "; `target` names the column of this table, if both mean the same"
     if target is None:
-        found.insert(0, ("target", a.target, b.target))
-    for what, one, other in found:
-        if one != other or str(one) != str(other):  # True and 1 are equal, and other labels
-            more = ""
-            if what == "target":
-                more = "; `target` names the column of this table, if both mean the same"
-            raise InputError(
-                f"the models do not decide the same: the {what} of {names[0]} is {one!r}, and of "
-                f"{names[1]} {other!r}{more}"
-            )
+        check_same("target", dict(zip(names, (a.target, b.target), strict=True)), more)
+    check_alike(dict(zip(names, (a.classifier, b.classifier), strict=True)))
 
 
 def _columns(a: TableModel, b: TableModel) -> tuple[Any, ...]:
@@ -260,54 +270,3 @@ def _rows(loaded: LoadedModel, decided: Any, of_sets: Mapping[str, Any]) -> dict
             for name, one in loaded.datasets.items()
         }  # fmt: skip
     return rows
-
-
-def _decided(loaded: LoadedModel, goal: Goal, rows: Mapping[str, Any]) -> tuple[CheckedData, Any]:
-    """The rows as checked, and the probability of each decision of the candidate."""
-    clf, X, sides = loaded.model.classifier, rows["X"], rows["sensitive_features"]
-    _, seen = clf._seen(goal, X, rows["y"], None, sides, rows["baseline"], rows["datasets"])
-    return seen, clf._shares(goal, clf._rule_scores(X, sides), clf._segments(X, sides))
-
-
-def _parts(
-    goal: Goal, today: GoalReport, candidate: GoalReport, seen: CheckedData, shares: Any
-) -> list[Part]:
-    """The objective and the constraints, of both models."""
-    from setpoint.report.paired import differences_of_constraints
-
-    found = differences_of_constraints(goal, seen.classes.labels, seen.tables[None], shares)
-    assert candidate.deployed is not None
-    gains = [candidate.deployed.difference, *found]
-    texts = [goal.objective, *(c.lhs for c in goal.constraints)]
-    sides = zip(today.entries, candidate.entries, gains, texts, strict=True)
-    n = candidate.counts.n_rows
-    return [Part(one, other, gain, x, _rows_needed(gain, n)) for one, other, gain, x in sides]
-
-
-def _rows_needed(gain: Entry | None, n_rows: int) -> int | None:
-    """How many rows like these would show a difference as large as this one."""
-    if gain is None or not gain.value or gain.low is None or gain.high is None:
-        return None
-    # An interval shrinks with the root of the number of rows.
-    past = gain.low if gain.value > 0.0 else gain.high
-    times = ((past - gain.value) / gain.value) ** 2
-    return math.ceil(times * n_rows) if times > 1.0 else None
-
-
-def _groups(goal: Goal, groups: Any, seen: CheckedData, shares: Any) -> list[ChangedGroup]:
-    """The decisions that change, in each group of the columns that the goal names."""
-    import numpy as np
-
-    from setpoint.report.deployed import compared
-
-    table = seen.tables[None]
-    assert table.true is not None
-    assert table.deployed is not None
-    out = []
-    for name in sorted(goal.needs.columns.get(None, {})):
-        values = groups[name].to_numpy()
-        for value in sorted(set(values.tolist()), key=str)[:_MOST_GROUPS]:
-            rows = np.flatnonzero(values == value)
-            changes = compared(table.true[rows], table.deployed[rows], shares[rows])
-            out.append(ChangedGroup(name, value, changes))
-    return out

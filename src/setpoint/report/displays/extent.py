@@ -8,7 +8,7 @@ from setpoint.report.displays.scales import range_of_text
 from setpoint.search.frontier import Frontier
 from setpoint.typing import Floats
 
-__all__ = ["known_line", "not_excluded", "out_of_reach", "shown_bounds"]
+__all__ = ["drawstyle_of", "known_line", "not_excluded", "out_of_reach", "shown_bounds"]
 
 
 def shown_bounds(f: Frontier) -> tuple[float, float]:
@@ -25,6 +25,13 @@ def shown_bounds(f: Frontier) -> tuple[float, float]:
     least, most = range_of_text(f.side)
     low, high = max(low - air, min(least, low)), min(high + air, max(most, high))
     return (low, high) if low < high else (low - 0.05, high + 0.05)
+
+
+def drawstyle_of(f: Frontier) -> str:
+    """How matplotlib joins its points: between two bounds steps have the value of the stricter."""
+    if f.kind != "steps":
+        return "default"
+    return "steps-pre" if f.relation == ">=" else "steps-post"
 
 
 def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, Floats]:

@@ -14,6 +14,7 @@ from setpoint.goals.words import constraint_in_words
 from setpoint.inputs.inputs import DecideOn
 from setpoint.report.displays import style
 from setpoint.report.displays.extent import (
+    drawstyle_of,
     known_line,
     not_excluded,
     out_of_reach,
@@ -229,7 +230,7 @@ class FrontierDisplay:
                 x,
                 y,
                 color=style.BLUE,
-                drawstyle=self._drawstyle if f.kind == "steps" else "default",
+                drawstyle=drawstyle_of(f),
                 linewidth=style.THIN if marked else style.LINE,
                 marker="." if marked else "",
                 markersize=7.0 if len(x) <= _FEW else 3.5,
@@ -251,11 +252,6 @@ class FrontierDisplay:
             ax_, mode, kept + self._proof() + (" Shaded: not ruled out." if open_ else "")
         )
         return self
-
-    @property
-    def _drawstyle(self) -> str:
-        """Between two bounds the value is that of the stricter one."""
-        return "steps-pre" if self.frontier.relation == ">=" else "steps-post"
 
     def _beyond(self, ax: Axes, low: float, high: float) -> bool:
         """What may be had beyond the line at most, where that is wider than the line anywhere."""

@@ -12,9 +12,12 @@ from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 if TYPE_CHECKING:
     from setpoint.report import Entry, GoalReport
 
-__all__ = ["BETTER", "WORSE", "Part", "which_is_better"]
+__all__ = ["BETTER", "CANDIDATE", "TODAY", "WORSE", "Part", "which_is_better"]
 
 BETTER, WORSE = "shown to be better", "shown to be worse"
+
+TODAY, CANDIDATE = "the model of today", "the candidate"
+"""What the two are called that have no names."""
 
 _DOUBT = {SHOWN: 0, OPEN: 1, None: 1, FAILS: 2}
 
@@ -52,7 +55,11 @@ class Part:
 
 
 def which_is_better(
-    today: GoalReport, candidate: GoalReport, parts: Sequence[Part]
+    today: GoalReport,
+    candidate: GoalReport,
+    parts: Sequence[Part],
+    changed: float,
+    names: tuple[str, str] = (TODAY, CANDIDATE),
 ) -> tuple[str, str]:
     """What the rows show of the candidate, and why.
 
@@ -65,19 +72,28 @@ def which_is_better(
     today, candidate : GoalReport
     parts : sequence of Part
         The objective, then the constraints.
+    changed : float
+        The share of the rows whose decision differs.
+    names : (str, str)
+        What the sentence calls the two.
+
+    Returns
+    -------
+    verdict, why : str
     """
     old, new = today.verdict, candidate.verdict
+    first, second = names
     meets = "is shown to meet the goal"
     fails = "is shown to fail it"
     if new == SHOWN and old == FAILS:
-        return BETTER, f"The candidate {meets}, and the model of today {fails}."
+        return BETTER, _sentence(f"{second} {meets}, and {first} {fails}.")
     if new == FAILS and old == SHOWN:
-        return WORSE, f"The model of today {meets}, and the candidate {fails}."
+        return WORSE, _sentence(f"{first} {meets}, and {second} {fails}.")
     if new == FAILS and old == FAILS:
         by = parts[0].verdict
-        more = f"; by {parts[0].today.text} the candidate is {by}" if by in (BETTER, WORSE) else ""
+        more = f"; by {parts[0].today.text} {second} is {by}" if by in (BETTER, WORSE) else ""
         return OPEN, f"Both models are shown to fail the goal{more}."
-    if candidate.deployed is not None and candidate.deployed.changed == 0.0:
+    if changed == 0.0:
         return OPEN, "Both models decide every row alike."
     gain = parts[0].verdict
     name = parts[0].today.text
@@ -87,15 +103,20 @@ def which_is_better(
         return OPEN, f"The difference in {name} is too close to call."
     ahead = gain == BETTER
     flattered = candidate if ahead else today
-    who = "the candidate" if ahead else "the model of today"
+    who = second if ahead else first
+    its = f"Its {name}" if second == CANDIDATE else f"The {name} of {second}"
     if flattered.counts.seen > 0.0:
         share = f"{100 * flattered.counts.seen:.3g} %"
         return OPEN, f"{share} of these rows are rows of the fit of {who}, which flatter it."
     doubted = _less_sure(parts, ahead)
     if doubted:
-        return OPEN, f"Its {name} is {gain}, but {doubted} is less sure to hold for {who}."
+        return OPEN, f"{its} is {gain}, but {doubted} is less sure to hold for {who}."
     more = ", and every constraint holds as surely" if len(parts) > 1 else ""
-    return gain, f"Its {name} is {gain}{more if ahead else ''}."
+    return gain, f"{its} is {gain}{more if ahead else ''}."
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _less_sure(parts: Sequence[Part], ahead: bool) -> str:

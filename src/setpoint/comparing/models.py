@@ -1,0 +1,265 @@
+"""Compare fitted models, or decisions, by a goal, on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from setpoint.comparing.alike import check_alike
+from setpoint.comparing.judged import JudgedModel, judged_classifier, judged_decisions
+from setpoint.comparing.result import ModelComparison, comparison_of
+from setpoint.errors import InputError, InputTypeError, SetpointError
+from setpoint.estimators.base import GoalClassifier
+from setpoint.goals.constraints import Constraint
+from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.inputs.classes import ClassOrder, classes_of, one_score
+from setpoint.inputs.deployed import Deployed, finite_scores
+from setpoint.inputs.errors import UnfittedError
+from setpoint.inputs.index import aligned
+from setpoint.inputs.inputs import GivenRows
+from setpoint.inputs.labels import union_of
+from setpoint.search.frontier import vary_of
+from setpoint.typing import Codes, Floats
+
+__all__ = ["compare"]
+
+
+def compare(
+    goal: Goal | Expression | str,
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    sensitive_features: Any = None,
+    baseline: Any = None,
+    pos_label: Any = None,
+    frontier: bool | Constraint | str = True,
+) -> ModelComparison:
+    """Compare models by a goal: which serves it better, and which rows change.
+
+    The test is of the goal's own objective, and of each constraint's side. Each difference is
+    that of the pairs of decisions on the same rows, with its interval, so that it is known far
+    better than from two values by themselves.
+
+    Parameters
+    ----------
+    goal : Goal, str or metric
+        Also of a classifier of this library it is this goal that it is judged by, and not that
+        of its fit.
+    models : dict of str to model
+        Two or more, the first of which is in use. A model is a fitted classifier of this
+        library, which decides by its own rule; any other fitted classifier, by its ``predict``;
+        or decisions, as `baseline` takes them: an array of shape (N,), the name of a column of
+        X, or a :class:`setpoint.Deployed` of scores and their threshold.
+    X : array-like, sparse matrix or frame of shape (N, p), or None
+        None where only decisions are compared. Rows that no model was fitted on.
+    y : array-like of shape (N,)
+        True labels.
+    sample_weight : array-like of shape (N,), optional
+    sensitive_features : column, dict, frame, or names of columns of X, optional
+        The columns that the goal refers to, or that a rule looks at.
+    baseline : array-like of shape (N,), str or classifier, optional
+        The deployed model that the goal refers to. None: the first model.
+    pos_label : label, optional
+        The positive class of two, where neither the labels nor a classifier of this library say
+        which it is.
+    frontier : bool, constraint or str
+        Whether to find the best that each model's scores reach on these rows, for goals over two
+        classes: as the bound of the goal's first constraint moves, or of the one named; of a goal
+        without constraints, by the share of rows that is accepted at most.
+
+    Returns
+    -------
+    ModelComparison
+
+    Raises
+    ------
+    InputError, InputTypeError
+        If an argument is wrong, or models cannot be compared: of other classes, of another
+        positive class, for other rows, or not fitted.
+    GoalError
+        If the goal names what the data do not have, or refers to other data sets.
+
+    Notes
+    -----
+    With more than two models each is compared with the first, and their limits hold for all of
+    them at once (Bonferroni).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setpoint import PlugInClassifier, compare
+    >>> X, y = make_classification(4000, weights=[0.8], class_sep=0.7, random_state=0)
+    >>> today = LogisticRegression().fit(X[:2000], y[:2000])
+    >>> new = PlugInClassifier(LogisticRegression(), "f1").fit(X[:2000], y[:2000])
+    >>> found = compare("maximize f1", {"today": today, "new": new}, X[2000:], y[2000:])
+    >>> found.verdict
+    'shown to be better'
+    >>> gain = found.differences["new"][0].difference
+    >>> f"{gain.value:.3f}, on new rows {gain.low:.3f} to {gain.high:.3f}"
+    '0.140, on new rows 0.104 to 0.177'
+    """
+    goal = as_goal(goal)
+    goal.require_formula("models are compared by goals that are counted")
+    if goal.needs.datasets:
+        raise GoalError(
+            f"the goal refers to the data sets {list(goal.needs.datasets)}, and models are "
+            "compared on the rows of X alone"
+        )
+    wanted = _moving(goal, frontier)
+    given = _checked(models, X)
+    n_rows = _length(X, y)
+    order = _classes(goal, given, y, pos_label)
+    known = {name: _decided(name, m, order, X, n_rows, sensitive_features)
+             for name, m in given.items()}  # fmt: skip
+    first = next(iter(given))
+    labels = order.sorted[np.array(order.order)]
+    own = baseline
+    judged: list[JudgedModel] = []
+    for name, model in given.items():
+        if baseline is None and (name != first or wanted.needs.baseline):
+            own = labels[known[first]]
+        sides = {"sensitive_features": sensitive_features, "baseline": own}
+        if isinstance(model, GoalClassifier):
+            rows = {"X": X, "y": y, "sample_weight": sample_weight, **sides}
+            judged.append(judged_classifier(name, model, goal, rows))
+            continue
+        columns = _columns(goal, given, sensitive_features)
+        rest = GivenRows(n_rows, y, sample_weight, columns, own, X)
+        scores = _scores(name, model, order, X) if len(order.labels) == 2 else None
+        judged.append(judged_decisions(name, known[name], scores, goal, order, rest))
+    return comparison_of(goal, judged, X, vary=frontier, apart=baseline is not None)
+
+
+def _moving(goal: Goal, frontier: Any) -> Goal:
+    """The goal, with the constraint that moves where it is another one."""
+    if isinstance(frontier, bool):
+        return goal
+    if not isinstance(frontier, (str, Constraint)):
+        raise InputTypeError(
+            "`frontier` is True, False, or the constraint whose bound moves, got "
+            f"{type(frontier).__name__}"
+        )
+    try:
+        return vary_of(goal, frontier)[0]
+    except GoalError as error:
+        raise GoalError(str(error).replace("`vary", "`frontier")) from None
+
+
+def _checked(models: Any, X: Any) -> dict[str, Any]:
+    """The models by name: two or more, each of which decides."""
+    if not isinstance(models, Mapping):
+        raise InputTypeError(
+            "`models` is a dict from two or more names to what decides, got a "
+            f"{type(models).__name__}"
+        )
+    if len(models) < 2:
+        raise InputError(
+            f"`models` holds two or more, the first of which is in use, got {len(models)}"
+        )
+    out: dict[str, Any] = {}
+    for name, given in models.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InputTypeError(f"`models`: a name is text, got {name!r}")
+        where = f"`models[{name!r}]`"
+        model = given.source if isinstance(given, Deployed) and given.is_model else given
+        wide = getattr(model, "shape", ())[1:]
+        if model is None or isinstance(model, type) or (wide and wide != (1,)):
+            what = f"the class {model.__name__}" if isinstance(model, type) else repr(model)
+            what = f"an array of shape {model.shape}" if wide else what
+            raise InputTypeError(
+                f"{where} is a fitted classifier, or its decisions, one a row; got {what:.60}"
+            )
+        out[name] = aligned(model, X, f"models[{name!r}]")
+        if not hasattr(model, "predict"):
+            continue
+        if X is None:
+            raise InputTypeError(f"{where} is a model, and `X` is None: pass the rows it decides")
+        if isinstance(model, GoalClassifier):
+            try:
+                check_is_fitted(model)
+            except NotFittedError:
+                raise _unfitted(where, model) from None
+    check_alike({f"{name!r}": model for name, model in out.items() if hasattr(model, "predict")})
+    return out
+
+
+def _unfitted(where: str, model: Any) -> UnfittedError:
+    return UnfittedError(f"{where} is a {type(model).__name__} that is not fitted; fit it first")
+
+
+def _length(X: Any, y: Any) -> int:
+    """The number of rows, the same for all that has rows."""
+    if y is None:
+        raise InputTypeError("`y` is the true labels of the rows, got None")
+    n_rows = int(_num_samples(y))
+    if X is not None and int(_num_samples(X)) != n_rows:
+        raise InputError(f"`X` has {_num_samples(X)} rows, `y` has {n_rows}")
+    return n_rows
+
+
+def _classes(goal: Goal, models: Mapping[str, Any], y: Any, pos_label: Any) -> ClassOrder:
+    """The classes that all models decide among, in order."""
+    known = [m.classes_ for m in models.values() if hasattr(m, "classes_")]
+    plain = [(y, "y")] + [
+        (m, f"models[{name!r}]")
+        for name, m in models.items()
+        if not hasattr(m, "predict") and not isinstance(m, (str, Deployed))
+    ]
+    positive = {n: m.positive_ for n, m in models.items() if isinstance(m, GoalClassifier)}
+    for name, own in positive.items():
+        if pos_label is not None and own != pos_label:
+            raise InputError(
+                f"`pos_label` is {pos_label!r}, and the positive class of {name!r} is {own!r}"
+            )
+    settled = next(iter(positive.values()), pos_label)
+    return classes_of(y, known[0] if known else union_of(plain), settled, goal=goal)
+
+
+def _decided(name: str, model: Any, classes: ClassOrder, X: Any, n_rows: int, sides: Any) -> Codes:
+    """The class that a model decides for each row."""
+    where = f"models[{name!r}]"
+    if not hasattr(model, "predict"):
+        found = Deployed.of(model)
+        assert found is not None
+        return found.codes(classes, X, n_rows, where)
+    try:
+        if isinstance(model, GoalClassifier):
+            labels = model._decided(X, model._scores(X), sides)
+        else:
+            labels = model.predict(X)
+    except NotFittedError:
+        raise _unfitted(f"`{where}`", model) from None
+    except SetpointError:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"`{where}` cannot decide these rows: {error}") from error
+    return Deployed(labels).codes(classes, None, n_rows, where)
+
+
+def _scores(name: str, model: Any, classes: ClassOrder, X: Any) -> Floats | None:
+    """One score a row, higher for the positive class; None where only decisions are known."""
+    if isinstance(model, Deployed) and model.threshold is not None:
+        return finite_scores(model._values(X, f"models[{name!r}]"), f"models[{name!r}]")
+    for method in ("predict_proba", "decision_function"):
+        if hasattr(model, method):
+            found = np.asarray(getattr(model, method)(X))
+            scores = one_score(found, classes, f"models[{name!r}]")
+            return -scores if found.ndim == 1 and classes.positive_first else scores
+    return None
+
+
+def _columns(goal: Goal, models: Mapping[str, Any], given: Any) -> Any:
+    """The side information for a model that knows of none: that of the others."""
+    if given is not None or not goal.needs.names:
+        return given
+    named = (m._side_columns for m in models.values() if isinstance(m, GoalClassifier))
+    return next((names for names in named if names is not None), None)

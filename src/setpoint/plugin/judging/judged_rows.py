@@ -1,0 +1,91 @@
+"""The rows that judge, and the fold of each: no row judges a rule that it chose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from setpoint.errors import InputError
+from setpoint.estimators.splitting import Fold
+from setpoint.typing import Codes, Integers
+
+__all__ = ["JudgedRows", "parts_of"]
+
+_PARTS = 5
+"""Parts that the rows of a single fold fall into, so that rules have rows of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Which rows of X judge, and which of them choose a rule together.
+
+    Parameters
+    ----------
+    index : int array of shape (N,)
+        Places in X, ascending.
+    fold : int array of shape (N,)
+        The rule for the rows of one fold is found on those of all others.
+    """
+
+    index: Codes
+    fold: Codes
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return int(self.fold.max(initial=-1)) + 1
+
+    @classmethod
+    def of(cls, splits: Sequence[Fold], kinds: Integers) -> JudgedRows:
+        """The rows that the splits leave out.
+
+        The rows of a single split fall into five parts, alike in their kinds of rows.
+
+        Parameters
+        ----------
+        splits : sequence of (train, test)
+        kinds : int array of shape (n_rows,)
+            Of all rows, such as group and true class.
+
+        Raises
+        ------
+        ValueError
+            If two splits leave out the same row.
+
+        Examples
+        --------
+        >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
+        >>> rows = JudgedRows.of(halves, np.zeros(4, int))
+        >>> rows.index, rows.fold
+        (array([0, 1, 2, 3]), array([1, 1, 0, 0]))
+        """
+        fold = np.full(len(kinds), -1)
+        for k, (_, test) in enumerate(splits):
+            again = test[fold[test] >= 0]
+            if len(again):
+                raise InputError(
+                    f"`cv`: two splits leave out row {again[0]}, and a row judges a candidate "
+                    "once: give folds that do not overlap, such as StratifiedKFold, or one share"
+                )
+            fold[test] = k
+        index = np.flatnonzero(fold >= 0)
+        if len(splits) == 1:
+            return cls(index, parts_of(kinds[index]))
+        return cls(index, fold[index])
+
+
+def parts_of(kinds: Integers, n_parts: int = _PARTS) -> Codes:
+    """A part for each row (N,), with about the same share of each kind; the same every time.
+
+    Examples
+    --------
+    >>> parts_of(np.array([0, 0, 1, 1]), 2)
+    array([0, 1, 0, 1])
+    """
+    order = np.random.default_rng(0).permutation(len(kinds))
+    order = order[np.argsort(kinds[order], kind="stable")]
+    out = np.empty(len(kinds), np.int64)
+    out[order] = np.arange(len(kinds)) % n_parts
+    return out

@@ -1,0 +1,98 @@
+"""The faces of a comparison: text, frame, notebook, picture, page."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+
+from setpoint import Deployed, ModelComparison, compare
+from setpoint.comparing import ModelComparisonDisplay
+from setpoint.report.page import Header
+
+R = np.random.default_rng(0)
+Y = (R.random(500) < 0.3).astype(int)
+SCORES = np.round(0.3 * Y + 0.7 * R.random(500), 2)
+GOAL = "maximize recall subject to precision >= 0.4"
+TODAY = np.where(R.random(500) < 0.5, Y, R.random(500) < 0.2).astype(int)
+
+
+def found(goal=GOAL, n=2, **more):
+    others = {"new": Deployed(SCORES, threshold=0.5), "<b>": Deployed(SCORES, threshold=0.6)}
+    others |= {f"m{i}": Deployed(SCORES, threshold=i / 10) for i in range(1, 6)}
+    models = {"today": TODAY, **dict(list(others.items())[: n - 1])}
+    return compare(goal, models, None, Y, **more)
+
+
+def test_text_says_who_by_how_much_and_what_changes():
+    text = str(found())
+    assert text.startswith("Shown to be better on 500 rows.\nThe recall of 'new' is shown to be")
+    for part in ("Goal: maximize recall", "new - today", "rows accepted", "(churn)", "new alone"):
+        assert part in text
+    several = str(found(n=3))
+    assert "new against today: " in several
+    assert "<b> against today: " in several
+    assert "2 models are compared with today: each limit of a difference has 97.5 %" in several
+
+
+def test_frame_has_a_row_for_each_part_of_each_model():
+    frame = found(n=3).to_frame()
+    assert frame["model"].tolist() == ["today"] * 2 + ["new"] * 2 + ["<b>"] * 2
+    assert frame["part"].tolist() == ["objective", "constraint"] * 3
+    new = frame.iloc[2]
+    assert new["difference"] == pytest.approx(new["value"] - frame["value"][0])
+    assert new["difference_low"] < new["difference"] < new["difference_high"]
+    assert pd.isna(frame["difference"][0])
+    assert new["is"] == "shown to be better"
+
+
+def test_notebook_is_escaped():
+    one = found(n=3)
+    assert "&lt;b&gt;" in one._repr_html_()
+    assert "<b>" not in one._repr_html_()
+    assert repr(one) == "ModelComparison('today', 'new', '<b>': shown to be better)"
+
+
+def test_picture_has_a_line_for_scores_and_a_dot_for_each_model():
+    one = found(n=3)
+    display = one.plot()
+    labels = display.ax_.get_legend_handles_labels()[1]
+    assert sorted(labels) == sorted(["today", "new", "<b>", "asked"])
+    dots = [tuple(c.get_offsets().data[0]) for c in display.ax_.collections]
+    assert dots == [pytest.approx(one.points[name]) for name in ("today", "new", "<b>")]
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == (
+        "precision at least", "best recall"
+    )  # fmt: skip
+    plt.close(display.figure_)
+    plain = ModelComparisonDisplay(found("f1")).plot(Figure())
+    assert "asked" not in plain.ax_.get_legend_handles_labels()[1]
+    only = compare(GOAL, {"today": TODAY, "new": Y}, None, Y)
+    assert ModelComparisonDisplay(only).plot(Figure()).ax_.get_xlabel() == "precision"
+
+
+def test_what_no_picture_can_show():
+    with pytest.raises(TypeError, match="`comparison` is what compare returns, got str"):
+        ModelComparisonDisplay("no")
+    with pytest.raises(ValueError, match="`comparison` holds no frontiers"):
+        found(frontier=False).plot()
+    with pytest.raises(ValueError, match="is of 6 models, and at most 5"):
+        found(n=6).plot()
+
+
+def test_page_is_whole_and_quotes_names(tmp_path):
+    path = tmp_path / "page.html"
+    found(n=3).to_html(path, header=Header("rows.csv", cautions=["Mind the gap."]))
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert "&lt;b&gt;" in text
+    assert "<b>:" not in text
+    for part in ("rows.csv", "Mind the gap.", "Rows that change", "<svg viewBox", "new against"):
+        assert part in text
+    assert "http://" not in text.replace("http://www.w3.org", "")
+    assert "<script" not in text
+    found(n=6, frontier=False).to_html(path)
+    assert "What the scores of each could reach" not in path.read_text(encoding="utf-8")
+    same = compare("recall", {"a": Y, "b": Y}, None, Y)
+    same.to_html(path)
+    assert "Rows that change" not in path.read_text(encoding="utf-8")
+    assert isinstance(same, ModelComparison)
