@@ -382,7 +382,8 @@ def test_times_and_versions_do_not_make_reports_differ():
     )
     assert one == other
     assert one.to_dict()["run"] != other.to_dict()["run"]
-    assert set(on("maximize recall").run.versions) == {"setpoint", "numpy", "python"}
+    packages = {"setpoint", "python", "numpy", "scipy", "scikit-learn", "numba", "highspy"}
+    assert set(on("maximize recall").run.versions) == packages
 
 
 @pytest.mark.parametrize("data", [{}, {"format": 2}, {"format": 3}, {"format": 4}, [], None])

@@ -38,6 +38,9 @@ PLACES = {
         "evaluate",
         "Judge a model file by a table with labels, or decisions that are a column of tables.",
     ),
+    "explain": Place(
+        "explain", "explain", "Say why rows are decided as they are, and what would turn them."
+    ),
     "show": Place(
         "show",
         "show",
@@ -48,6 +51,7 @@ PLACES = {
         "report",
         "Write the page of a model file: on a table with labels, or as it was judged in the fit.",
     ),
+    "card": Place("card", "card", "Write the model card of a model file, as Markdown."),
     "compare": Place(
         "compare",
         "compare",

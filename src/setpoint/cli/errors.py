@@ -63,6 +63,7 @@ OPTIONS = {
     "rates": "--rate",
     "rates[]": "--rate",
     "restart": "--no-restart",
+    "rows": "--row",
     "sample_weight": "--weight",
     "score": "--score",
     "scores": "--score",

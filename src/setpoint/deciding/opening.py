@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ from setpoint.errors import InputError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
 from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.digest import RowDigest
@@ -115,6 +116,8 @@ class FitData:
         Their number.
     promised : Confidence or None
         What is to hold on new rows; None: nothing.
+    digests : mapping of str to str
+        Of all parts of the rows as given.
     """
 
     goal: Goal
@@ -137,6 +140,7 @@ class FitData:
     whole: Any = None
     n_given: int = 0
     promised: Confidence | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     def own(self, given: Any) -> Any:
         """What was given for the rows of X, for those that are trained on."""
@@ -231,7 +235,28 @@ def open_fit(
         goal, metric, solver, limits, X, y, true, weight, features, judged, rows, deployed, key,
         started, is_validated=validation is not None,
     )  # fmt: skip
-    return with_certifying_rows(data, classifier, decide_on, certify_on)
+    data = with_certifying_rows(data, classifier, decide_on, certify_on)
+    given = Dataset(
+        X, y, sample_weight=weight, sensitive_features=sensitive_features, baseline=baseline
+    )
+    return replace(data, digests=_digests(data, given, rows, certify_on is not None))
+
+
+def _digests(
+    data: FitData,
+    given: Dataset,
+    judged: Mapping[str | None, GivenRows],
+    certify_on: bool,
+) -> dict[str, str]:
+    """The digests of all rows as given: those of X, further data sets, those that certify."""
+    named: dict[str, Dataset | GivenRows] = {"": given}
+    named |= {f"{name}: ": part for name, part in judged.items() if name is not None}
+    if data.is_validated:
+        named["validation: "] = judged[None]
+    if certify_on and data.certifying is not None:
+        for name, part in data.certifying.given.items():
+            named["certify_on: " if name is None else f"certify_on: {name}: "] = part
+    return digests_of(named)
 
 
 def with_certifying_rows(

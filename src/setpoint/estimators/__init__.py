@@ -3,6 +3,7 @@
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
+from setpoint.estimators.explanation import ExplainedRow, Explanation
 from setpoint.estimators.model_archive import ModelFileError
 from setpoint.estimators.model_facts import ModelFileFacts, describe_model
 from setpoint.estimators.monitor import Alarm, Monitor
@@ -20,6 +21,8 @@ __all__ = [
     "Alarm",
     "BoundPath",
     "BoundPathDisplay",
+    "ExplainedRow",
+    "Explanation",
     "ModelFileError",
     "ModelFileFacts",
     "Monitor",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,12 @@ from setpoint.caller import warn_caller
 from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.errors import InputError
+from setpoint.estimators.audit import audit_of, learner_versions
 from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
+from setpoint.estimators.explorable import Explorable
 from setpoint.estimators.fingerprint import fingerprint
+from setpoint.estimators.model_card import WritesCard
 from setpoint.estimators.path import BoundPath
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -29,6 +32,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.digest import RowDigest
@@ -46,9 +50,6 @@ from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
-
-if TYPE_CHECKING:
-    from setpoint.explorer.interactive import Explorer
 
 __all__ = ["GoalClassifier", "atomic_fit"]
 
@@ -80,7 +81,7 @@ def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P
     return cast(Callable[Concatenate[E, P], E], fitted)
 
 
-class GoalClassifier(DecidesByRule):
+class GoalClassifier(Explorable, WritesCard, DecidesByRule):
     """What the classifiers of all families do beside predicting: fit, evaluate, report.
 
     A family gives scores in ``_scores``; in ``fit`` it opens with
@@ -182,6 +183,7 @@ class GoalClassifier(DecidesByRule):
             With status "evaluated".
         """
         check_is_fitted(self)
+        started = time.perf_counter()
         own = self._goal()
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
@@ -224,77 +226,19 @@ class GoalClassifier(DecidesByRule):
             warnings=(*report.warnings, *notes),
         )
         against = against_deployed(goal, labels, table, decided[None])
-        return with_deployed(report, against)
+        named = {"" if name is None else f"{name}: ": part for name, part in rows.items()}
+        return self._signed(with_deployed(report, against), digests_of(named), started)
 
-    def explore(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        by: str | Sequence[str] | None = None,
-        goal: Goal | Expression | str | None = None,
-        other_goal: Goal | Expression | str | None = None,
-        check: float | Mapping[str, Any] | None = None,
-    ) -> Explorer:
-        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
-
-        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
-        the scores of then; X and y are rows for the check. Copies and model files do not
-        hold those rows: then X and y are the rows to choose on, and `check` says which are held
-        out.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where to write the page; None: nowhere, and it is shown in a notebook.
-        X, y, sample_weight, sensitive_features, baseline
-            As in ``fit``.
-        by : str or sequence of str, optional
-            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
-            names are known.
-        goal : Goal, str or metric, optional
-            None: that of the fit.
-        other_goal : Goal, str or metric, optional
-            A second goal, beside the first.
-        check : float or dict, optional
-            Rows for the check, where X and y are those to choose on: a share of them, drawn at
-            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
-
-        Returns
-        -------
-        Explorer
-
-        Raises
-        ------
-        GoalError
-            A goal names what the rows do not have.
-        ValueError, TypeError
-            If an argument is wrong; the message names it.
-        """
-        # Whoever predicts needs no page.
-        from setpoint.estimators.exploring import explored
-
-        check_is_fitted(self)
-        given = {
-            "sample_weight": sample_weight,
-            "sensitive_features": sensitive_features,
-            "baseline": baseline,
-        }
-        page = explored(self, X, y, by, goal, other_goal, given, check)
-        if path is not None:
-            page.to_html(path)
-        return page
+    @property
+    def _learnt(self) -> dict[str, Any]:
+        """What the model has learnt, by the names of its attributes."""
+        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
+        return {k: v for k, v in vars(self).items() if k not in beside}
 
     @property
     def _fingerprint(self) -> str:
         """Of what the model has learnt, and of its rule."""
-        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
-        learnt = {k: v for k, v in vars(self).items() if k not in beside}
-        return fingerprint(learnt, self.rule_.to_json())
+        return fingerprint(self._learnt, self.rule_.to_json())
 
     def _bind(self) -> None:
         """Bind what is promised to the model and the rule that are there now, at the end of fit."""
@@ -302,6 +246,24 @@ class GoalClassifier(DecidesByRule):
         if report.guarantee is not None:
             bound = replace(report.guarantee, binding=self._fingerprint)
             self.goal_report_ = replace(report, guarantee=bound)
+
+    def _sign(self, given: Mapping[str, str], started: float) -> None:
+        """Write into the report what it was made from, once all of it is there.
+
+        Parameters
+        ----------
+        given : mapping of str to str
+            The digests of the rows.
+        started : float
+            On ``time.perf_counter``.
+        """
+        self.goal_report_ = self._signed(self.goal_report_, given, started)
+
+    def _signed(self, report: GoalReport, given: Mapping[str, str], started: float) -> GoalReport:
+        """A report of this model and rule with what it was made from."""
+        versions = {**report.run.versions, **learner_versions(self)}
+        audit = audit_of(self, report.goal, self._learnt, given, started)
+        return replace(report, run=replace(report.run, versions=versions, audit=audit))
 
     def _unbound(self) -> tuple[str, ...]:
         """A sentence where what was promised was promised of another model or rule."""

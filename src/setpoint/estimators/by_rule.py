@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.batch import DecidesBatches
+from setpoint.estimators.explaining import ExplainsDecisions
 from setpoint.estimators.notebook import ShowsReport
 from setpoint.evidence.columns import Column
 from setpoint.evidence.score_columns import beside
@@ -40,7 +41,7 @@ class UnknownGroupWarning(UserWarning):
     """Rows of a group that was not there in ``fit`` were decided by another group's rule."""
 
 
-class DecidesByRule(DecidesBatches, ClassifierMixin, ShowsReport):
+class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsReport):
     """Prediction and distribution for whatever has scores and a fitted rule."""
 
     rule_: Rule

@@ -144,6 +144,7 @@ class TrainedClassifier(GoalClassifier):
             certify_on=certify_on,
         )
         self._close(data, self._train(data))
+        self._sign(data.digests, data.started)
         return self
 
     def _train(self, data: FitData) -> Decision:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -17,6 +18,8 @@ from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, some
 from setpoint.inputs.classes import ClassOrder, classes_of
+from setpoint.inputs.content import digests_of
+from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.adapting import adapted
 from setpoint.plugin.available import available_columns
@@ -282,6 +285,8 @@ class PlugInClassifier(FitsTables):
             "certify_on": certify_on,
         }
         self.__dict__.pop("side_columns_", None)  # of an earlier fit
+        digests: Mapping[str, str] = {}
+        started = time.perf_counter()
         if is_elsewhere(X, y):
             self._fit_table(X, y, params=params, **rows)
         else:
@@ -294,11 +299,13 @@ class PlugInClassifier(FitsTables):
             self.choice_ = fitted.choice
             self._close(data, fitted.decision)
             self._keep(fitted.decision)
+            digests = data.digests
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._bind()
+        self._sign(digests, started)
         return self
 
     def adapt(
@@ -330,6 +337,7 @@ class PlugInClassifier(FitsTables):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
+        started = time.perf_counter()
         goal, options = self._goal(), self._options(self._chosen()[0])
         found = adapted(self, goal, options, X, sensitive_features, baseline)
         if found.decision.rule.randomized:
@@ -337,6 +345,8 @@ class PlugInClassifier(FitsTables):
         self.posterior_, self.scorer_, self.evidence_ = found.by_posteriors, None, None
         self._keep(found.decision)
         self.largest_segment_ = int(np.argmax(found.evidence.rows.segment_weights))
+        given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
+        self._sign(digests_of({"": given}), started)
         return self
 
     def _frontier_on(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError, listed
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
+from setpoint.inputs.content import digests_of
+from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import Table
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
@@ -44,6 +47,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     GoalError
         If the rule is one that is found together with models, so that it cannot move alone.
     """
+    started = time.perf_counter()
     _check_movable(classifier)
     evidence, table = _scored(classifier, goal, rows)
     numbers = goal.needs.measures.get(None, {})
@@ -60,6 +64,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
         out.gap_ = decision.report.certificate.gap
     if hasattr(classifier, "goal"):
         out.goal = str(goal)
+    out._sign(_digests(rows), started)
     return out
 
 
@@ -81,6 +86,7 @@ def with_threshold(classifier: C, threshold: float, goal: Goal, **rows: Any) -> 
     GoalError
         If the rule goes by more than one score.
     """
+    started = time.perf_counter()
     _check_movable(classifier)
     if goal.defers or classifier.rule_.value_columns:
         why = "defers rows between two places"
@@ -98,7 +104,9 @@ def with_threshold(classifier: C, threshold: float, goal: Goal, **rows: Any) -> 
     moved = copy.copy(classifier)
     moved.rule_ = rule
     moved.goal_report_ = replace(classifier.goal_report_, rule=facts, guarantee=None)
-    return _moved(classifier, rule, moved.evaluate(**rows, goal=goal), rows)
+    out = _moved(classifier, rule, moved.evaluate(**rows, goal=goal), rows)
+    out._sign(_digests(rows), started)
+    return out
 
 
 def _check_movable(classifier: GoalClassifier) -> None:
@@ -153,3 +161,11 @@ def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any]) 
         names = column_names(rows["X"])
         out.digest_ = digest | RowDigest.of(rows["X"], names, rows.get("sample_weight"))
     return out
+
+
+def _digests(rows: dict[str, Any]) -> dict[str, str]:
+    """The digests of the rows that a rule was moved on, as in ``fit``."""
+    names = ("sample_weight", "sensitive_features", "baseline")
+    own = Dataset(rows["X"], rows.get("y"), **{name: rows.get(name) for name in names})
+    others = {f"{name}: ": part for name, part in as_datasets(rows.get("datasets")).items()}
+    return digests_of({"": own, **others})

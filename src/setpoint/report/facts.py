@@ -10,6 +10,7 @@ from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 from setpoint.guarantees.guarantee import Guarantee
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, Verdict
+from setpoint.report.audit import Audit
 from setpoint.report.codec import plain, read
 from setpoint.report.counts import Counts
 from setpoint.report.deployed import Comparison
@@ -123,11 +124,15 @@ class Run:
     seconds : float or None
         The search took.
     versions : dict of str to str
+        Of the packages that the numbers may hang on, those of the models inside too.
+    audit : Audit or None
+        What the report was made from and by; None where no classifier made it.
     """
 
     when: str = ""
     seconds: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
+    audit: Audit | None = field(default=None, repr=False, metadata={"optional": True})
 
 
 @dataclass(frozen=True)
@@ -207,6 +212,11 @@ class Facts:
         or only approximately so (``guarantee.state``).
         """
         return None if self.guarantee is None else self.guarantee.state == "certified"
+
+    @property
+    def audit(self) -> Audit | None:
+        """What the report was made from and by; None where no classifier made it."""
+        return self.run.audit
 
     @property
     def verdict(self) -> Verdict | None:

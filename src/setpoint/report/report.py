@@ -76,6 +76,31 @@ class GoalReport(Facts):
         frame.insert(0, "part", parts)
         return frame
 
+    def metrics(self) -> dict[str, float]:
+        """The numbers of the report by name, for a tracker of experiments such as MLflow.
+
+        Returns
+        -------
+        dict of str to float
+            ``objective/value``, ``/low`` and ``/high``; of each constraint, under its text with
+            "at least" for ``>=`` and "at most" for ``<=``, the value, the bound, the slack, the
+            limits on new rows and whether it is satisfied (0 or 1); ``satisfied`` and
+            ``certified`` of the goal as a whole; ``gap`` and ``bound on the objective``;
+            ``cut-off/...``; ``rows``, ``counts/...`` and ``groups/...``; and the seconds.
+
+            What is not there, and what is infinite, is left out. Names are as MLflow takes them:
+            letters, digits, ``_ - . /`` and blanks, at most 250 of them, each once.
+
+        Examples
+        --------
+        >>> found = GoalReport("maximize recall", Entry("recall", 0.8, low=0.7)).metrics()
+        >>> found["objective/value"], found["objective/low"]
+        (0.8, 0.7)
+        """
+        from setpoint.report.logged import metrics_of
+
+        return metrics_of(self)
+
     def to_html(
         self,
         path: str | os.PathLike[str],

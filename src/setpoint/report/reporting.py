@@ -42,6 +42,10 @@ from setpoint.report.units import unit_of
 __all__ = ["FewRowsWarning", "report_on", "warn_few_rows"]
 
 
+_PACKAGES = ("setpoint", "numpy", "scipy", "scikit-learn", "numba", "highspy")
+"""What the numbers of a report may hang on."""
+
+
 class FewRowsWarning(UserWarning):
     """A constraint was measured on so few rows that its interval is wide."""
 
@@ -212,8 +216,4 @@ def _adds_up(x: Expression) -> bool:
 
 @cache
 def _versions() -> dict[str, str]:
-    return {
-        "setpoint": version("setpoint"),
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }
+    return {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()}

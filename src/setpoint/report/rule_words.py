@@ -7,10 +7,11 @@ from setpoint.goals.populations import column_in_words
 from setpoint.report.facts import Facts
 from setpoint.report.findings import sentence
 from setpoint.report.numbers import percent
+from setpoint.report.promised import statement
 from setpoint.report.units import shown, unit_of
 from setpoint.tolerances import SATISFIED
 
-__all__ = ["certificate", "how_found", "rule_lines"]
+__all__ = ["certificate", "covered", "how_found", "rule_lines"]
 
 _HOW = {
     "optimal": "the best rule of its kind, proved",
@@ -67,6 +68,35 @@ def certificate(facts: Facts, goal: Goal) -> str:
                 "Ratios with a denominator of less than one expected row are excluded."
             )
     return " ".join(sentences)
+
+
+def covered(facts: Facts) -> str:
+    """What is certified or proved of a rule, for who asks about one decision of it: a sentence.
+
+    Examples
+    --------
+    >>> from setpoint.report.entry import Entry
+    >>> from setpoint.report.facts import Certificate
+    >>> print(covered(Facts("maximize recall", Entry("recall", 0.8))))
+    Nothing is certified of the rule.
+    >>> print(covered(Facts("maximize recall", Entry("recall", 0.8), certificate=Certificate(0.0))))
+    On the scores that it was chosen on no other rule is better (proved), and nothing is \
+certified on new rows; this is said of all rows together, not of a single one.
+    """
+    goal, known = Goal.parse(facts.goal), facts.certificate
+    if facts.guarantee is not None:
+        out = statement(facts, goal)
+    elif known.gap is not None:
+        better = "better"
+        if known.gap > SATISFIED:
+            better += f" by more than {shown(known.gap, unit_of(goal.objective))}"
+        out = (
+            f"On the scores that it was chosen on no other {known.rivals} is {better} (proved), "
+            "and nothing is certified on new rows"
+        )
+    else:
+        return "Nothing is certified of the rule."
+    return f"{out}; this is said of all rows together, not of a single one."
 
 
 def _by_posteriors(facts: Facts, value: str) -> str:

@@ -7,6 +7,7 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.tasks.comparison import ComparedTables, compare_tables
     from setpoint.tasks.evaluation import EvaluatedTable, evaluate_table
+    from setpoint.tasks.explaining import ExplainedTable, explain_table
     from setpoint.tasks.exploring import ExploredTable, explore_table
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
@@ -24,6 +25,7 @@ __all__ = [
     "ComparedTables",
     "DecidedTable",
     "EvaluatedTable",
+    "ExplainedTable",
     "ExploredTable",
     "FitSettings",
     "FittedTable",
@@ -35,6 +37,7 @@ __all__ = [
     "TableFrontier",
     "compare_tables",
     "evaluate_table",
+    "explain_table",
     "explore_table",
     "fit_table",
     "frontier_of_table",
@@ -50,6 +53,7 @@ _HOME = {
     "DecidedTable": "prediction",
     "EvaluatedTable": "evaluation",
     "ExploredTable": "exploring",
+    "ExplainedTable": "explaining",
     "FitSettings": "settings",
     "FittedTable": "fitted",
     "Journal": "journal",
@@ -61,6 +65,7 @@ _HOME = {
     "compare_tables": "comparison",
     "evaluate_table": "evaluation",
     "explore_table": "exploring",
+    "explain_table": "explaining",
     "fit_table": "fitting",
     "frontier_of_table": "moved_bound",
     "move_rule": "moving",

@@ -245,4 +245,5 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
         out.append(("search", f"{facts.run.seconds:.3g} seconds"))
     if facts.search.calls is not None:
         out.append(("passes over the data", f"{facts.search.calls:,}"))
-    return out + list(facts.run.versions.items())
+    out += facts.run.versions.items()
+    return out if facts.audit is None else out + facts.audit.lines()
