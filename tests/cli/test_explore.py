@@ -26,10 +26,9 @@ def test_page_and_its_commands(run, model, folder, tmp_path):
     assert f"Wrote the page to {tmp_path / 'x.html'}." in done.stdout
     page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
     assert [g["column"] for g in page["groups"]] == ["sex", "old"]
-    shell = page["programs"][0]["template"]["shell"]
-    assert "--line={threshold}" in shell["one"]
-    assert shell["segments"].startswith("setpoint take ")
-    assert "{bounds}" in shell["segments"]
+    one, own = page["take"]["one"]["shell"], page["take"]["segments"]["shell"]
+    assert one[0] == f"setpoint take {model} {folder / 'new.csv'} --line="
+    assert [one[1], own[1]] == [["threshold"], ["rule"]]
 
 
 def test_a_table_for_the_check_and_json(run, model, folder, tmp_path):
@@ -101,5 +100,6 @@ def test_a_goal_that_no_rule_meets_has_the_page(run, folder, tmp_path):
     assert f"bounds are moved by hand on {tmp_path / 'e.html'}" in " ".join(done.stderr.split())
     page = payload_of((tmp_path / "e.html").read_text(encoding="utf-8"))
     assert not page["programs"][0]["start"]["feasible"]
-    assert page["programs"][0]["template"]["shell"]["one"].startswith("setpoint fit ")
+    assert "setpoint fit " in page["take"]["one"]["shell"][0]
+    assert page["take"]["one"]["shell"][1] == ["goal"]
     assert not (tmp_path / "m.skops").exists()

@@ -65,10 +65,10 @@ def test_rows_of_the_fit_are_said(run, model, folder, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "--bound or --line: one of the two is needed, and not both"),
+        ((), "--bound, --line or --rule: one of the three is needed, and no more"),
         (
             ("--bound", "recall >= 0.5", "--line", "1"),
-            "--bound or --line: one of the two is needed, and not both",
+            "--bound, --line or --rule: one of the three is needed, and no more",
         ),
         (("--bound", "recall"), "--bound: 'recall' is not a constraint"),
         (("--bound", "recal >= 0.5"), "unknown word 'recal'"),

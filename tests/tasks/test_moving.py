@@ -128,7 +128,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
     model = fit_table(three(fitted_on), goal, target="y", drop=["old"]).model
     found = move_rule(model, three(fresh), bounds=["recall(label='c') >= 0.95"])
     assert found.report.constraints[0].value >= 0.95
-    with pytest.raises(ValueError, match="`line` is a place on one score"):
+    with pytest.raises(ValueError, match="a threshold is a place on one score"):
         move_rule(model, three(fresh), line=0.5)
 
 
@@ -136,7 +136,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
     ("asked", "message"),
     [
         ({}, "say where the rule goes"),
-        ({"bounds": ["recall >= 0.5"], "line": 0.5}, "leave one of them out"),
+        ({"bounds": ["recall >= 0.5"], "line": 0.5}, "leave all but one out"),
         ({"line": float("nan")}, "`line` is a finite number, got nan"),
         ({"bounds": ["recall"]}, "'recall' is not a constraint"),
         ({"bounds": ["recall >= 0.5 and precision >= 0.5"]}, "is 2 constraints"),
