@@ -2,9 +2,14 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 
+from explorer.in_node import called, needs_node
+from setpoint import load_model
+from setpoint.rules import Rule
 from setpoint.tasks import explore_table
 
 
@@ -103,3 +108,39 @@ def test_a_goal_that_no_rule_meets_has_the_page(run, folder, tmp_path):
     assert "setpoint fit " in page["take"]["one"]["shell"][0]
     assert page["take"]["one"]["shell"][1] == ["goal"]
     assert not (tmp_path / "m.skops").exists()
+
+
+@needs_node
+def test_the_commands_of_the_page_give_its_rules(run, model, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    odd = tmp_path / "my model's {goal}.skops"
+    odd.write_bytes(Path(model).read_bytes())
+    done = explore(
+        run, odd, folder, "--target", "y", "--set", "separator=,", to=tmp_path / "x.html"
+    )
+    assert done.exit_code == 0, done.stderr
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    program = page["programs"][0]
+    levels = [c["level"] for c in program["constraints"]]
+    places = [program["start"]["cut"], 40, program["start"]["cuts"], [50, 20]]
+    for taken in called(page, *(["take", levels, where] for where in places)):
+        words = shlex.split(taken["shell"])
+        assert words[:5] == ["setpoint", "take", str(odd), str(folder / "new.csv"), "--target"]
+        done = run(*words[1:])
+        assert done.exit_code in (0, 3, 4), done.stderr
+        new = tmp_path / "new.skops"
+        assert load_model(new).classifier.rule_ == Rule.from_json(taken["json"])
+        new.unlink()
+
+
+def test_a_group_that_the_fit_did_not_see(run, model, folder, tmp_path):
+    lines = (folder / "new.csv").read_text(encoding="utf-8").splitlines()
+    lines[1:21] = [line.replace(",f,", ",x,").replace(",m,", ",x,") for line in lines[1:21]]
+    (tmp_path / "new.csv").write_text("\n".join(lines), encoding="utf-8")
+    done = explore(run, model, tmp_path, to=tmp_path / "x.html")
+    assert done.exit_code == 1
+    assert "--new-groups largest decides them" in " ".join(done.stderr.split())
+    done = explore(run, model, tmp_path, "--new-groups", "largest", to=tmp_path / "x.html")
+    assert done.exit_code == 0, done.stderr
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert [s["name"] for s in page["segments"]] == ["sex = f", "sex = m", "sex = x"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.constraints import Constraint
+from setpoint.goals.errors import listed
 from setpoint.goals.goal import Goal
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import LoadedModel, load_and_read
@@ -141,7 +142,7 @@ def move_rule(
             "by a goal; fit for another one"
         )
     goal = moved_goal(own, bounds, journal)
-    looks = dict(chosen.segment_keys[0]) if chosen is not None and chosen.needs_segments else ()
+    looks = _columns_of(chosen, found)
     loaded = load_and_read(
         found, table, Reading() if reading is None else reading, journal, target=target,
         baseline=baseline, files=datasets or {}, judging=True, goal=goal,
@@ -206,6 +207,29 @@ def _rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | No
     if rule is not None and not isinstance(rule, Rule):
         raise InputTypeError(f"`rule` is a Rule, or one as JSON, found {type(rule).__name__}")
     return rule
+
+
+def _columns_of(rule: Rule | None, model: TableModel) -> list[str]:
+    """The columns that a rule looks at beside the score.
+
+    Raises
+    ------
+    InputError
+        If the model does not read one of them.
+    """
+    if rule is None or not rule.needs_segments:
+        return []
+    looks = [name for name, _ in rule.segment_keys[0]]
+    given = model.classifier._side_columns
+    known = [] if given is None else list(given)
+    missing = [name for name in looks if name not in known]
+    if missing:
+        those = f"only at {listed(known)}" if known else "at none"
+        raise InputError(
+            f"`rule` looks at the column {missing[0]!r} beside the score, and rules of this model "
+            f"can look {those}; a fit with such a goal, or with `decide_on`, lets them"
+        )
+    return looks
 
 
 def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
