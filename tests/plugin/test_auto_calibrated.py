@@ -147,8 +147,8 @@ def test_pairs_that_leave_a_class_out(rows):
     assert clf.choice_.chosen == "bayes"
     [reason] = clf.choice_.left_out
     assert reason == (
-        "bayes, calibrated (without folds 1 and 2 there is no row of 1, and calibration leaves "
-        "out two folds)"
+        "bayes, calibrated (without folds 1 and 2, which calibration leaves out together, there "
+        "is no row of 1)"
     )
     assert f"Not tried: {reason}." in str(clf.goal_report_).replace("\n    ", " ")
     weight = np.ones(300)
@@ -159,7 +159,7 @@ def test_pairs_that_leave_a_class_out(rows):
 
 def test_two_folds_have_no_third_to_learn_from(rows):
     clf = PlugInClassifier(AutoModel({"bayes": GaussianNB()}), GOAL, cv=2).fit(*rows)
-    assert "there is no row to fit a model on" in clf.choice_.left_out[0]
+    assert "there is no row to fit on" in clf.choice_.left_out[0]
 
 
 def test_time_that_ends_while_calibrated_models_are_fitted(rows):

@@ -70,15 +70,16 @@ def why_no_pairs(
     --------
     >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
     >>> why_no_pairs(pairs_of(halves), halves, [0, 1, 0, 1], None)
-    'without folds 1 and 2 there is no row to fit a model on'
+    'without folds 1 and 2, which calibration leaves out together, there is no row to fit on'
     """
-    labels = np.asarray(y)
+    labels, codes = np.unique(np.asarray(y), return_inverse=True)
     for j, k, (train, _) in pairs:
-        missing = np.setdiff1d(labels, labels[train])
+        without = f"without folds {j + 1} and {k + 1}, which calibration leaves out together,"
+        missing = labels[np.bincount(codes[train], minlength=len(labels)) == 0]
         if len(train) == 0:
-            return f"without folds {j + 1} and {k + 1} there is no row to fit a model on"
+            return f"{without} there is no row to fit on"
         if len(missing):
-            return f"without folds {j + 1} and {k + 1} there is no row of {missing.tolist()[0]!r}"
+            return f"{without} there is no row of {missing.tolist()[0]!r}"
     for k, (_, test) in enumerate(splits):
         if weight is not None and not weight[test].any():
             return f"no row of fold {k + 1} weighs anything"

@@ -219,18 +219,22 @@ class Race:
         mean, response = Averaging(self.fits, self._rows, *self._labels), self.fits.response
         names = [one.name + CALIBRATED for one, _ in fitted]
         if mean.why_not:
-            why = f"{mean.why_not}, and calibration leaves out two folds"
-            return [], [f"{name} ({why})" for name in names], False
+            return [], [f"{name} ({mean.why_not})" for name in names], False
         found: list[tuple[_Entrant, Judged]] = []
+        reasons: list[str] = []
         for place, (one, pieces) in enumerate(fitted):
             scores = mean.scores(one, pieces, params[one.name], until)
             if scores is None:
-                return found, [f"{name} (no time was left)" for name in names[place:]], True
+                late = [f"{name} (no time was left)" for name in names[place:]]
+                return found, reasons + late, True
             model = mean.model(pieces)
             others: dict[str | None, Floats] = {n: response(model, X) for n, X in self.sets.items()}
             new = _Entrant(one, True, {None: scores, **others}, model)
-            found.append((new, self._judge.of_scores(new.name, new.scores)))
-        return found, [], False
+            try:
+                found.append((new, self._judge.of_scores(new.name, new.scores)))
+            except EmptyPopulationError as error:
+                reasons.append(f"{new.name} ({error})")
+        return found, reasons, False
 
     def _finished(self, chosen: _Entrant, params: Mapping[str, Any]) -> CrossFit:
         """The model for new rows, and the scores that it was chosen by."""
