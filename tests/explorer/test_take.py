@@ -136,4 +136,5 @@ def test_of_a_classifier():
     left = ran(taken["python"], scores=scores)
     assert left["rule"] == Rule.from_json(taken["json"])
     assert isinstance(left["rule"], Threshold)
+    np.testing.assert_array_equal(left["decided"], clf._scores(X) >= left["rule"].threshold)
     assert "setpoint solve SCORES.csv --score SCORE --target LABEL" in taken["shell"]
