@@ -2,9 +2,14 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 
+from explorer.in_node import called, needs_node
+from setpoint import load_model
+from setpoint.rules import Rule
 from setpoint.tasks import explore_table
 
 
@@ -26,10 +31,9 @@ def test_page_and_its_commands(run, model, folder, tmp_path):
     assert f"Wrote the page to {tmp_path / 'x.html'}." in done.stdout
     page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
     assert [g["column"] for g in page["groups"]] == ["sex", "old"]
-    shell = page["programs"][0]["template"]["shell"]
-    assert "--line={threshold}" in shell["one"]
-    assert shell["segments"].startswith("setpoint take ")
-    assert "{bounds}" in shell["segments"]
+    one, own = page["take"]["one"]["shell"], page["take"]["segments"]["shell"]
+    assert one[0] == f"setpoint take {model} {folder / 'new.csv'} --line="
+    assert [one[1], own[1]] == [["threshold"], ["rule"]]
 
 
 def test_a_table_for_the_check_and_json(run, model, folder, tmp_path):
@@ -91,6 +95,7 @@ def test_fit_writes_one_too(run, folder, tmp_path):
     assert (page["rows"]["n"], page["check"]["n"]) == (600, 200)
 
 
+@needs_node
 def test_a_goal_that_no_rule_meets_has_the_page(run, folder, tmp_path):
     done = run(
         "fit", folder / "loans.csv", "--target", "y", "--drop", "id", "--estimator", "logistic",
@@ -101,5 +106,46 @@ def test_a_goal_that_no_rule_meets_has_the_page(run, folder, tmp_path):
     assert f"bounds are moved by hand on {tmp_path / 'e.html'}" in " ".join(done.stderr.split())
     page = payload_of((tmp_path / "e.html").read_text(encoding="utf-8"))
     assert not page["programs"][0]["start"]["feasible"]
-    assert page["programs"][0]["template"]["shell"]["one"].startswith("setpoint fit ")
+    (taken,) = called(page, ["take", [0.6, 0.3], 40])
+    said, *command = taken["shell"].split("\n")
+    assert said.startswith("# Fits anew")
     assert not (tmp_path / "m.skops").exists()
+    done = run(*shlex.split("\n".join(command))[1:])
+    assert done.exit_code in (0, 4), done.stderr
+    assert str(load_model(tmp_path / "m.skops").classifier.goal) == taken["goal"]
+
+
+@needs_node
+def test_the_commands_of_the_page_give_its_rules(run, model, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    odd = tmp_path / "my model's {goal}.skops"
+    odd.write_bytes(Path(model).read_bytes())
+    done = explore(
+        run, odd, folder, "--target", "y", "--set", "separator=,", to=tmp_path / "x.html"
+    )
+    assert done.exit_code == 0, done.stderr
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    program = page["programs"][0]
+    levels = [c["level"] for c in program["constraints"]]
+    places = [program["start"]["cut"], 40, program["start"]["cuts"], [50, 20]]
+    for taken in called(page, *(["take", levels, where] for where in places)):
+        words = shlex.split(taken["shell"])
+        assert words[:5] == ["setpoint", "take", str(odd), str(folder / "new.csv"), "--target"]
+        done = run(*words[1:])
+        assert done.exit_code in (0, 3, 4), done.stderr
+        new = tmp_path / "new.skops"
+        assert load_model(new).classifier.rule_ == Rule.from_json(taken["json"])
+        new.unlink()
+
+
+def test_a_group_that_the_fit_did_not_see(run, model, folder, tmp_path):
+    lines = (folder / "new.csv").read_text(encoding="utf-8").splitlines()
+    lines[1:21] = [line.replace(",f,", ",x,").replace(",m,", ",x,") for line in lines[1:21]]
+    (tmp_path / "new.csv").write_text("\n".join(lines), encoding="utf-8")
+    done = explore(run, model, tmp_path, to=tmp_path / "x.html")
+    assert done.exit_code == 1
+    assert "--new-groups largest decides them" in " ".join(done.stderr.split())
+    done = explore(run, model, tmp_path, "--new-groups", "largest", to=tmp_path / "x.html")
+    assert done.exit_code == 0, done.stderr
+    page = payload_of((tmp_path / "x.html").read_text(encoding="utf-8"))
+    assert [s["name"] for s in page["segments"]] == ["sex = f", "sex = m", "sex = x"]

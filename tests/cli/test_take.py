@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from setpoint import load_model
+from setpoint.rules import Mixture, PerSegment, Threshold
+
 from .conftest import GOAL
 
 
@@ -41,6 +44,31 @@ def test_json(run, model, folder, tmp_path):
     assert done.exit_code == codes[found["status"]]
 
 
+def by_group(*thresholds):
+    keys = [(("sex", value),) for value in "fm"]
+    return PerSegment([Threshold(t) for t in thresholds], keys)
+
+
+def test_a_rule_as_text_and_in_a_file(run, model, folder, tmp_path):
+    rule = by_group(0.4, float("inf"))
+    file, new = tmp_path / "rule.json", tmp_path / "n.skops"
+    file.write_text(rule.to_json())
+    for given in (file, rule.to_json()):
+        done = take(run, model, folder, "--rule", given, to=new)
+        assert done.exit_code in (0, 3, 4), done.stderr
+        assert load_model(new).classifier.rule_ == rule
+        new.unlink()
+    done = take(run, model, folder, "--rule", file, to=new)
+    rows = run("predict", new, folder / "new.csv").stdout.splitlines()[1:]
+    said = (folder / "new.csv").read_text(encoding="utf-8").splitlines()[1:]
+    for row, line in zip(rows, said, strict=True):
+        decided, score = row.split(",")[-2:]
+        assert (decided == "1") == (line.split(",")[1] == "f" and float(score) >= 0.4)
+    assert "replaced by one that was given, and measured on 300" in " ".join(
+        run("show", new).stdout.split()
+    )
+
+
 def test_infeasible(run, model, folder, tmp_path):
     new = tmp_path / "n.skops"
     args = ("--bound", "precision >= 0.99", "--bound", "recall >= 0.99")
@@ -65,13 +93,32 @@ def test_rows_of_the_fit_are_said(run, model, folder, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((), "--bound or --line: one of the two is needed, and not both"),
+        ((), "--bound, --line or --rule: one of the three is needed, and no more"),
         (
             ("--bound", "recall >= 0.5", "--line", "1"),
-            "--bound or --line: one of the two is needed, and not both",
+            "--bound, --line or --rule: one of the three is needed, and no more",
         ),
         (("--bound", "recall"), "--bound: 'recall' is not a constraint"),
         (("--bound", "recal >= 0.5"), "unknown word 'recal'"),
+        (
+            ("--line", "0.5", "--rule", "r.json"),
+            "--bound, --line or --rule: one of the three is needed, and no more",
+        ),
+        (("--rule", "{}"), "--rule is not a rule as JSON"),
+        (("--rule", "none.json"), "none.json"),
+        (
+            ("--rule", Mixture([(0.5, Threshold(0)), (0.5, Threshold(1))]).to_json()),
+            "--rule is one threshold of the score of two classes, or one for each group",
+        ),
+        (("--rule", Threshold(0.5, 0.1).to_json()), "--rule decides without draws"),
+        (
+            ("--rule", PerSegment([Threshold(0)], [(("sex", "f"),)]).to_json()),
+            "--rule has no threshold for",
+        ),
+        (
+            ("--rule", PerSegment([Threshold(0)], [(("town", "f"),)]).to_json()),
+            "'town' beside the score, and rules of this model can look only at",
+        ),
         (("--line", "nan"), "--line is a finite number, got nan"),
         (("--line", "high"), "--line"),
         (("--bound", "recall >= 0.5", "--target", "z"), "has no column 'z'"),

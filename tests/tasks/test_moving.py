@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from setpoint import Goal, InputError, load_model, save_model, solve
+from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_model, solve
+from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
+from setpoint.solvers import ModelResponse
 from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.moving import moved_goal
@@ -128,7 +130,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
     model = fit_table(three(fitted_on), goal, target="y", drop=["old"]).model
     found = move_rule(model, three(fresh), bounds=["recall(label='c') >= 0.95"])
     assert found.report.constraints[0].value >= 0.95
-    with pytest.raises(ValueError, match="`line` is a place on one score"):
+    with pytest.raises(ValueError, match="a threshold is a place on one score"):
         move_rule(model, three(fresh), line=0.5)
 
 
@@ -136,7 +138,10 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
     ("asked", "message"),
     [
         ({}, "say where the rule goes"),
-        ({"bounds": ["recall >= 0.5"], "line": 0.5}, "leave one of them out"),
+        ({"bounds": ["recall >= 0.5"], "line": 0.5}, "leave all but one out"),
+        ({"rule": "[]"}, "`rule` is not a rule as JSON"),
+        ({"rule": 0.5}, "`rule` is a Rule, or one as JSON, found float"),
+        ({"rule": Threshold(0), "line": 0.5}, "`line` and `rule` each move the rule"),
         ({"line": float("nan")}, "`line` is a finite number, got nan"),
         ({"bounds": ["recall"]}, "'recall' is not a constraint"),
         ({"bounds": ["recall >= 0.5 and precision >= 0.5"]}, "is 2 constraints"),
@@ -146,7 +151,7 @@ def test_more_classes_move_by_bounds_and_not_by_a_line(fitted_on, fresh):
     ],
 )
 def test_bad_input(plain, fresh, asked, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         move_rule(plain, fresh, **asked)
 
 
@@ -169,3 +174,28 @@ def test_the_same_side_in_two_bounds_is_ambiguous():
         moved_goal(goal, ["precision >= 0.8"], Journal())
     kept = moved_goal(goal, ["precision <= 0.9"], Journal())
     assert len(kept.constraints) == 3
+
+
+def test_a_rule_takes_the_place_of_another(plain, good, fresh):
+    keys = [(("sex", value),) for value in sorted(fresh["sex"].unique())]
+    rule = PerSegment([Threshold(0.3), Threshold(0.8)], keys)
+    line = move_rule(good, fresh, line=0.5).model  # its rule looks at no column
+    for model in (good, line):
+        moved = move_rule(model, fresh, rule=rule).model.classifier
+        assert moved.rule_ == rule
+        assert moved.goal_report_.rule.decides_on == ("sex",)
+    table = move_rule(good, fresh, rule=rule.to_json()).model.predict(fresh)
+    cut = np.where(fresh["sex"] == keys[0][0][1], 0.3, 0.8)
+    np.testing.assert_array_equal(table["prediction"] == "yes", table["score"] >= cut)
+    assert line.classifier.goal_report_.rule.decides_on == ()
+    with pytest.raises(InputError, match="'sex' beside the score, and rules of this model can loo"):
+        move_rule(plain, fresh, rule=rule)
+
+
+def test_new_groups_go_by_the_rule_of_the_largest(good, fresh):
+    first, second = (((("sex", value),)) for value in fresh["sex"].value_counts().index)
+    rule = PerSegment([Threshold(float("inf")), Threshold(float("-inf"))], [second, first])
+    moved = move_rule(good, fresh, rule=rule).model
+    moved.classifier.set_params(response=ModelResponse(unknown_group="largest"))
+    with pytest.warns(UnknownGroupWarning, match=f"by the rule for sex = {first[0][1]}"):
+        assert set(moved.predict(fresh.assign(sex="new"))["prediction"]) == {"yes"}

@@ -96,6 +96,7 @@ OPTIONS = {
     "keep": "--keep",
     "adapt": "--adapt",
     "bounds": "--bound",
+    "rule": "--rule",
     "line": "--line",
     "prediction": "--prediction",
     "sensitive": "--sensitive",

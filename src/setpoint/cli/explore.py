@@ -10,15 +10,22 @@ import click
 
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error
-from setpoint.cli.options import as_json, skip_option, target_option, trust_option
+from setpoint.cli.options import (
+    as_json,
+    new_groups_option,
+    skip_option,
+    target_option,
+    trust_option,
+)
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
-from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.cli.settings import GIVEN, READING, reading_of, settings_option
 from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
     from setpoint.cli.writing import Page
     from setpoint.explorer import Explorer
+    from setpoint.explorer.take import Command
     from setpoint.goals.goal import Goal
     from setpoint.search import InfeasibleError
 
@@ -53,6 +60,7 @@ _NEW = "new.skops"
 @target_option
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
 @skip_option
+@new_groups_option
 @as_json
 @trust_option
 @settings_option(*READING)
@@ -68,6 +76,7 @@ def explore(
     target: str | None,
     baseline: str | None,
     skip_unlabelled: bool,
+    unknown_group: str,
     as_json: bool,
     trust: tuple[str, ...],
     settings: dict[str, Any],
@@ -93,8 +102,8 @@ def explore(
     found = explore_table(
         model, data, check=share if check is None else check, goal=goal_text,
         other_goal=other_goal, by=by, target=target, baseline=baseline,
-        skip_unlabelled=skip_unlabelled, trust=trust, reading=reading_of(settings),
-        journal=current(),
+        skip_unlabelled=skip_unlabelled, unknown_group=unknown_group, trust=trust,
+        reading=reading_of(settings), journal=current(),
     )  # fmt: skip
     write_explorer(found.explorer, output, model, data)
     if as_json:
@@ -114,14 +123,37 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
     path, model, data : str
         Names of files.
     """
-    take = ["setpoint", "take", shlex.quote(model), shlex.quote(data)]
-    new = ["--model", shlex.quote(str(Path(model).with_name(_NEW)))]
+    from setpoint.explorer.take import Place
+
+    given = _reads_alike()
+    take = shlex.join(["setpoint", "take", model, data, *given])
+    new = " " + shlex.join(["--model", str(Path(model).with_name(_NEW))])
     session = current()
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
         explorer.for_shell(
-            " ".join([*take, "--line={threshold}", *new]), " ".join([*take, "{bounds}", *new])
+            [f"{take} --line=", Place.THRESHOLD, new], [f"{take} --rule ", Place.RULE, new]
         ).to_html(path)
+
+
+def _reads_alike() -> list[str]:
+    """Options of the command that runs by which another one reads the table in the same way."""
+    context = click.get_current_context()
+    asked, words = context.params, []
+    names = (
+        ["target", "baseline"] if context.info_name == "explore" else []
+    )  # a model knows its own
+    for name in names:
+        if asked[name] is not None:
+            words += [f"--{name}", asked[name]]
+    if asked["skip_unlabelled"]:
+        words.append("--skip-unlabelled")
+    for name in asked.get("trust", ()):
+        words += ["--trust", name]
+    for setting in context.meta.get(GIVEN, ()):
+        if setting.partition("=")[0].strip() in READING:
+            words += ["--set", setting]
+    return words
 
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
@@ -145,5 +177,16 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
         explorer = explorer_on(goal, error.evidence)
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
-        explorer.for_shell(page.command).to_html(path)
+        explorer.for_shell(_fit_anew(page.command)).to_html(path)
     session.note(f"bounds are moved by hand on {path}")
+
+
+def _fit_anew(command: str) -> Command:
+    """A command that fits for the goal of the page; the rule is found anew."""
+    from setpoint.explorer.take import Place
+
+    words = shlex.split(command)
+    at = words.index("--goal") + 1
+    after = shlex.join(words[at + 1 :])
+    before = f"# Fits anew and chooses by the goal.\n{shlex.join(words[:at])} "
+    return [before, Place.GOAL, f" {after}" if after else ""]

@@ -12,6 +12,7 @@ import click
 from setpoint.cli.errors import CommandError
 from setpoint.cli.files import check_outputs, keep_old_on_error
 from setpoint.cli.options import trust_option
+from setpoint.cli.rule_files import rule_in_file
 from setpoint.cli.session import current
 from setpoint.inputs.files import whole_file
 from setpoint.tasks.reading import open_model
@@ -128,7 +129,7 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
     with Path(path).open("rb") as file:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
-        return _Found(_rule_of(path), None, None)
+        return _Found(rule_in_file(path), None, None)
     clf: Any = open_model(path, trust, current()).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
@@ -142,18 +143,6 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
             answers = tuple(map(str, answers))
         classes = answers
     return _Found(clf.rule_, classes, scores)
-
-
-def _rule_of(path: str) -> Rule:
-    from setpoint.rules import Rule, RuleFormatError
-
-    with current().step(f"reading {path}"):
-        try:
-            return Rule.from_json(Path(path).read_text(encoding="utf-8"))
-        except UnicodeDecodeError:
-            raise CommandError(f"{path} is not a rule: it is not text in UTF-8") from None
-        except RuleFormatError as error:
-            raise CommandError(f"{path} is not a rule: {error}") from None
 
 
 def _scores(found: _Found, given: tuple[str, ...]) -> str | tuple[str, ...]:

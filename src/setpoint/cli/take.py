@@ -16,6 +16,7 @@ from setpoint.cli.options import (
     trust_option,
 )
 from setpoint.cli.output import print_json
+from setpoint.cli.rule_files import rule_in_file
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.cli.verdicts import (
@@ -29,6 +30,7 @@ from setpoint.cli.writing import end_infeasible
 from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
+    from setpoint.rules import Rule
     from setpoint.tasks import MovedRule
 
 __all__ = ["take"]
@@ -37,7 +39,8 @@ __all__ = ["take"]
 @click.command(
     epilog="\b\nFor example:\n"
     "  setpoint take loans.skops new.csv --bound 'precision >= 0.8' --model bold.skops\n"
-    "  setpoint take loans.skops new.csv --line 0.35 --model at-35.skops"
+    "  setpoint take loans.skops new.csv --line 0.35 --model at-35.skops\n"
+    "  setpoint take loans.skops new.csv --rule rule.json --model by-group.skops"
 )
 @click.argument("model")
 @click.argument("data", required=False)
@@ -55,6 +58,12 @@ __all__ = ["take"]
     help="In place of --bound: all rows with this score, as predict writes it, or more are "
     "decided positive.",
 )
+@click.option(
+    "--rule",
+    metavar="JSON",
+    help="In place of both: a rule as explore and export write it, as text or a file.json. One "
+    "threshold, or one for each group.",
+)
 @click.option("--model", "new", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
 @target_option
@@ -70,6 +79,7 @@ def take(
     data: str | None,
     bounds: tuple[str, ...],
     line: float | None,
+    rule: str | None,
     new: str,
     report: str | None,
     target: str | None,
@@ -95,10 +105,14 @@ def take(
             "Missing argument 'DATA': the rule is found on rows with labels, which a model file "
             "does not hold."
         )
-    if bool(bounds) == (line is not None):
-        raise click.UsageError("--bound or --line: one of the two is needed, and not both.")
+    if bool(bounds) + (line is not None) + (rule is not None) != 1:
+        raise click.UsageError(
+            "--bound, --line or --rule: one of the three is needed, and no more."
+        )
     files = named_files(datasets)
     inputs = {"MODEL": model, "DATA": data}
+    if rule is not None and rule.endswith(".json"):
+        inputs["--rule"] = rule
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     check_outputs({"--model": new, "--report": report}, inputs)
     if report is not None:
@@ -109,8 +123,8 @@ def take(
     paths = {"model": model, "data": data, "new": new, "report": report, "datasets": files}
     try:
         moved = move_rule(
-            model, data, bounds=bounds, line=line, target=target, baseline=baseline,
-            datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
+            model, data, bounds=bounds, line=line, rule=_rule_of(rule), target=target,
+            baseline=baseline, datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
             reading=reading_of(settings), journal=current(),
         )  # fmt: skip
     except InfeasibleError as error:
@@ -120,6 +134,11 @@ def take(
         end_infeasible(error, goal, "nothing was written", what, paths, as_json=as_json)
     _write(moved, new, report)
     _end(moved, paths, accept, as_json=as_json)
+
+
+def _rule_of(given: str | None) -> Rule | str | None:
+    """The rule as text, or in a file."""
+    return rule_in_file(given) if given is not None and given.endswith(".json") else given
 
 
 def _write(moved: MovedRule, new: str, report: str | None) -> None:

@@ -120,10 +120,7 @@ def explored(
     if rows.deployed is not None:
         markers.append(Marker(_DEPLOYED, (rows.deployed == 1).astype(np.float64)))
     goals = [first] if second is None else [first, second]
-    page = payload_of(goals, rows, markers=markers, check=checked, warnings=warnings)
-    for program in page["programs"]:
-        program["template"]["python"] = ["clf.set_params(goal=", ").fit(X, y)"]
-    return Explorer(page).for_shell("setpoint fit table.csv --goal {goal}")
+    return Explorer(payload_of(goals, rows, markers=markers, check=checked, warnings=warnings))
 
 
 def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:

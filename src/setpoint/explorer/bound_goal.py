@@ -145,12 +145,7 @@ def _template(goal: Goal) -> dict[str, Any]:
     for i, c in enumerate(goal.constraints):
         pieces.append(" and " if i else " subject to ")
         pieces += _in_pieces(c, i)
-    return {
-        "goal": pieces,
-        "bounds": [_in_pieces(c, i) for i, c in enumerate(goal.constraints)],
-        "python": ["solve(", ", scores, y)"],
-        "shell": dict.fromkeys(("one", "segments"), "setpoint solve scores.csv --goal {goal}"),
-    }
+    return {"goal": pieces}
 
 
 def _in_pieces(c: Constraint, i: int) -> list[str | int]:

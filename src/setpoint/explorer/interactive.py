@@ -11,6 +11,7 @@ from typing import Any
 from setpoint.errors import InputTypeError
 from setpoint.explorer.fallback import fallback_page
 from setpoint.explorer.page import page_of
+from setpoint.explorer.take import Command, command_template
 from setpoint.inputs.files import atomic_write
 
 __all__ = ["Explorer"]
@@ -61,33 +62,34 @@ class Explorer:
         """
         return page_of(self.payload) if self.has_curve else fallback_page(self.payload)
 
-    def for_shell(self, command: str, by_group: str | None = None) -> Explorer:
+    def for_shell(self, command: Command, by_group: Command | None = None) -> Explorer:
         """The same page, on which "take this" shows another command.
 
         Parameters
         ----------
-        command : str
-            In it ``{goal}`` stands for the goal with the bounds of the page, quoted,
-            ``{bounds}`` for a ``--bound`` of each, and ``{threshold}`` for the threshold.
-        by_group : str, optional
-            The command for rules with several thresholds, without ``{threshold}``; None: the
-            same.
+        command : sequence of str and Place
+            Pieces of text, and between them what the page puts there.
+        by_group : sequence of str and Place, optional
+            The command for rules with several thresholds, without ``Place.THRESHOLD``; None:
+            the same.
 
         Examples
         --------
         >>> from setpoint import explore
         >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4], [1, 0, 1])
-        >>> own = page.for_shell("setpoint take m.skops new.csv --line={threshold}")
-        >>> own.payload["programs"][0]["template"]["shell"]["one"]
-        'setpoint take m.skops new.csv --line={threshold}'
+        >>> from setpoint.explorer.take import Place
+        >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", Place.THRESHOLD])
+        >>> own.payload["take"]["one"]["shell"]
+        ['setpoint take m.skops new.csv --line=', ['threshold']]
         """
         if not self.has_curve:
             return self
-        shell = {"one": command, "segments": command if by_group is None else by_group}
-        programs = [
-            p | {"template": p["template"] | {"shell": shell}} for p in self.payload["programs"]
-        ]
-        return Explorer(self.payload | {"programs": programs})
+        take = dict(self.payload["take"])
+        take["one"] = take["one"] | {"shell": command_template(command)}
+        if take["segments"] is not None:
+            own = command_template(command if by_group is None else by_group)
+            take["segments"] = take["segments"] | {"shell": own}
+        return Explorer(self.payload | {"take": take})
 
     def summary(self) -> dict[str, Any]:
         """What the page holds, as plain values: rows, thresholds, whether bounds are met."""

@@ -153,7 +153,12 @@ def payload_of(
         "check": None
         if check is None
         else _checked(check, goals, bins, programs, [b for _, b in segments]),
-        "take": take_templates(classes, evidence.segments if segments else [()]),
+        "take": take_templates(
+            classes,
+            evidence.segments if segments else [()],
+            goals,
+            weighted=bool((rows.weight != 1.0).any()),
+        ),
     }
     return dict(plain(out))
 

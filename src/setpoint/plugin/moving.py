@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError, listed
@@ -21,10 +22,12 @@ from setpoint.inputs.inputs import Table
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.report import GoalReport
-from setpoint.report.outcome import rule_facts
-from setpoint.rules import Rule, Threshold
+from setpoint.report.outcome import cutoffs_of, rule_facts
+from setpoint.rules import Rule
+from setpoint.rules.segments import segment_in_words
+from setpoint.typing import Codes
 
-__all__ = ["with_goal", "with_threshold"]
+__all__ = ["with_goal", "with_rule"]
 
 C = TypeVar("C", bound=GoalClassifier)
 
@@ -68,14 +71,14 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     return out
 
 
-def with_threshold(classifier: C, threshold: float, goal: Goal, **rows: Any) -> C:
-    """A copy that decides positive from a score on, measured on some rows with labels.
+def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
+    """A copy that decides by another rule, measured on some rows with labels.
 
     Parameters
     ----------
     classifier : fitted classifier
-    threshold : float
-        Of the score that ``predict`` writes.
+    rule : Rule
+        One threshold of the score that ``predict`` writes, or one for each group.
     goal : Goal
         What is measured.
     **rows
@@ -84,29 +87,82 @@ def with_threshold(classifier: C, threshold: float, goal: Goal, **rows: Any) -> 
     Raises
     ------
     GoalError
-        If the rule goes by more than one score.
+        If the rule that it takes the place of goes by more than one score.
+    InputError
+        If the rule is of another kind, or does not know the group of some rows.
     """
     started = time.perf_counter()
     _check_movable(classifier)
+    _check_by_thresholds(rule)
     if goal.defers or classifier.rule_.value_columns:
         why = "defers rows between two places"
         if classifier.rule_.value_columns:
             why = f"looks at {listed(classifier.rule_.value_columns)}, too"
-        raise GoalError(f"`line` is one place on the score, and this rule {why}; move a bound")
+        raise GoalError(
+            f"a threshold is one place on the score, and the model's rule {why}; move a bound"
+        )
     if classifier.rule_.score_columns is not None:
         raise GoalError(
-            "`line` is a place on one score, and this rule goes by a score for each of "
+            "a threshold is a place on one score, and the model's rule goes by a score for each of "
             f"{len(classifier.classes_)} classes; move a bound of the goal"
         )
-    rule = Threshold(threshold)
-    evidence, _ = _scored(classifier, goal, rows)
-    facts = rule_facts(rule, evidence, 0.0)
-    moved = copy.copy(classifier)
+    moved, before = copy.copy(classifier), classifier.goal_report_
+    looks = tuple(name for name, _ in rule.segment_keys[0]) if rule.needs_segments else ()
     moved.rule_ = rule
-    moved.goal_report_ = replace(classifier.goal_report_, rule=facts, guarantee=None)
-    out = _moved(classifier, rule, moved.evaluate(**rows, goal=goal), rows)
+    moved.goal_report_ = replace(before, rule=replace(before.rule, decides_on=looks))
+    evidence, table = _scored(moved, goal, rows)
+    if looks:
+        codes = _groups_known(rule, table)
+        weight = np.ones(len(codes)) if table.weight is None else table.weight
+        moved.largest_segment_ = int(np.argmax(np.bincount(codes, weight)))
+    facts = rule_facts(rule, evidence, 0.0)
+    moved.goal_report_ = replace(before, rule=facts, guarantee=None)
+    out = _moved(moved, rule, moved.evaluate(**rows, goal=goal), rows)
     out._sign(_digests(rows), started)
     return out
+
+
+def _check_by_thresholds(rule: Rule) -> None:
+    """Refuse rules of another kind than thresholds of one score.
+
+    Raises
+    ------
+    InputError
+        If it is one.
+    """
+    kind = f"{type(rule).__name__} of {rule.n_classes} classes"
+    if not cutoffs_of(rule):
+        raise InputError(
+            "`rule` is one threshold of the score of two classes, or one for each group, found a "
+            f"{kind}"
+        )
+    if rule.randomized:
+        raise InputError(
+            f"`rule` decides without draws, found a {kind} with a soft edge; set its width to 0"
+        )
+
+
+def _groups_known(rule: Rule, table: Table) -> Codes:
+    """Which segment of a rule each row is of.
+
+    Raises
+    ------
+    InputError
+        If some row is of none.
+    """
+    columns = table.columns
+    codes = rule.segment_codes(columns)
+    unseen = np.flatnonzero(codes < 0)
+    if len(unseen):
+        names = [name for name, _ in rule.segment_keys[0]]
+        row = tuple((n, columns[n].take(unseen[:1]).values.tolist()[0]) for n in names)
+        known = listed([segment_in_words(key) for key in rule.segment_keys])
+        raise InputError(
+            f"`rule` has no threshold for {len(unseen)} rows, as {segment_in_words(row)} in row "
+            f"{unseen[0]} (it has them for {known}); leave such rows out, or choose a rule on rows "
+            "that have all groups"
+        )
+    return codes
 
 
 def _check_movable(classifier: GoalClassifier) -> None:

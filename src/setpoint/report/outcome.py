@@ -21,7 +21,7 @@ from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
-__all__ = ["in_words", "report_on_outcome", "rule_facts", "with_guarantee"]
+__all__ = ["cutoffs_of", "in_words", "report_on_outcome", "rule_facts", "with_guarantee"]
 
 
 def report_on_outcome(

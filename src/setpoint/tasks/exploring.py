@@ -11,7 +11,7 @@ from setpoint.errors import InputError
 from setpoint.goals.goal import as_goal
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.journal import Journal
-from setpoint.tasks.loaded import LoadedModel, load_and_read
+from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import (
     Reading,
     check_one_table,
@@ -61,6 +61,7 @@ def explore_table(
     target: str | None = None,
     baseline: str | None = None,
     skip_unlabelled: bool = False,
+    unknown_group: str = "raise",
     trust: Sequence[str] = (),
     reading: Reading | None = None,
     journal: Journal | None = None,
@@ -85,6 +86,9 @@ def explore_table(
         Columns; None: as in the fit.
     skip_unlabelled : bool
         Whether rows without a label are left out; else they are an error.
+    unknown_group : {"raise", "largest"}
+        Of groups that the model has not seen: how its own rule, which is a point to compare with,
+        decides them.
     trust : sequence of str
         Types that the file may hold beside setpoint's and scikit-learn's.
     reading : Reading, optional
@@ -115,6 +119,7 @@ def explore_table(
         raise InputError(f"`check` is a table, or a share from 0 to below 1, got {check}")
     only_one_stdin([table] if share else [table, check])
     found = open_model(model, trust, journal)
+    decide_new_groups(found.classifier, unknown_group)
     whole = read(table, reading, journal, found.columns)
     by = columns_named("by", by, list(whole.frame.columns), whole.name)
     other = None if other_goal is None else as_goal(other_goal)

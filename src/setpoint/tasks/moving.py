@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.constraints import Constraint
+from setpoint.goals.errors import listed
 from setpoint.goals.goal import Goal
 from setpoint.tasks.journal import Journal
 from setpoint.tasks.loaded import LoadedModel, load_and_read
@@ -16,6 +17,7 @@ from setpoint.tasks.reading import Reading, open_model
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport, TextSection
+    from setpoint.rules import Rule
     from setpoint.tables import TableModel
 
 __all__ = ["MovedRule", "move_rule", "moved_goal"]
@@ -65,6 +67,7 @@ def move_rule(
     *,
     bounds: Sequence[str] = (),
     line: float | None = None,
+    rule: Rule | str | None = None,
     target: str | None = None,
     baseline: str | None = None,
     datasets: Mapping[str, Any] | None = None,
@@ -88,6 +91,8 @@ def move_rule(
         the same left side, or joins the goal.
     line : float, optional
         In place of `bounds`: the score from which on all rows are decided positive.
+    rule : Rule or str, optional
+        In place of both: one threshold of the score, or one for each group, as it is or as JSON.
     target, baseline : str, optional
         Columns; None: as in the fit.
     datasets : mapping of str to table, optional
@@ -122,18 +127,13 @@ def move_rule(
     >>> moved.report.satisfied
     True
     """
-    from setpoint.plugin.moving import with_goal, with_threshold
+    from setpoint.plugin.moving import with_goal, with_rule
     from setpoint.search import InfeasibleError
 
     journal = Journal() if journal is None else journal
-    if not bounds and line is None:
-        raise InputError("say where the rule goes: `bounds`, such as 'precision >= 0.8', or `line`")
-    if bounds and line is not None:
-        raise InputError("`bounds` and `line` move the rule both: leave one of them out")
-    if line is not None and not math.isfinite(line):
-        raise InputError(f"`line` is a finite number, got {line}")
     if isinstance(bounds, str):
         bounds = [bounds]
+    chosen = _rule_given(bounds, line, rule)
     found = open_model(model, trust, journal)
     own = Goal.parse(found.classifier.goal_report_.goal)
     if own.is_blackbox:
@@ -142,17 +142,18 @@ def move_rule(
             "by a goal; fit for another one"
         )
     goal = moved_goal(own, bounds, journal)
+    looks = _columns_of(chosen, found)
     loaded = load_and_read(
         found, table, Reading() if reading is None else reading, journal, target=target,
         baseline=baseline, files=datasets or {}, judging=True, goal=goal,
-        skip_unlabelled=skip_unlabelled,
+        skip_unlabelled=skip_unlabelled, beside=dict.fromkeys(looks, "`rule`"),
     )  # fmt: skip
     with journal.warnings_as_notes(), journal.step("moving the rule"):
         try:
-            if line is None:
+            if chosen is None:
                 clf = with_goal(found.classifier, goal, **loaded.rows())
             else:
-                clf = with_threshold(found.classifier, line, goal, **loaded.rows())
+                clf = with_rule(found.classifier, chosen, goal, **loaded.rows())
         except InfeasibleError as error:
             error.goal = goal
             raise
@@ -167,13 +168,68 @@ def move_rule(
         classifier=clf,
         target=loaded.model.target,
         dataset_names=goal.needs.datasets,
-        notes=(*found.notes, _moved_note(source, own, goal, line, loaded)),
-        judge_by=None if line is None else found.judge_by,
+        notes=(*found.notes, _moved_note(source, own, goal, line, chosen, loaded)),
+        judge_by=None if chosen is None else found.judge_by,
         held_out=None,
     )
-    if line is None and found.judge_by is not None:
+    if chosen is None and found.judge_by is not None:
         journal.note(f"the model was judged by '{found.judge_by}'; the new one is by '{goal}'")
     return MovedRule(stored, goal, loaded, tuple(journal.notes))
+
+
+def _rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | None) -> Rule | None:
+    """The rule to move to; None: the bounds say where.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        If not one of the three is there, or it is none.
+    """
+    from setpoint.rules import Rule, RuleFormatError, Threshold
+
+    ways = {"bounds": bool(bounds), "line": line is not None, "rule": rule is not None}
+    named = [f"`{name}`" for name, given in ways.items() if given]
+    if not named:
+        raise InputError(
+            "say where the rule goes: `bounds`, such as 'precision >= 0.8', `line` or `rule`"
+        )
+    if len(named) > 1:
+        raise InputError(f"{' and '.join(named)} each move the rule: leave all but one out")
+    if line is not None:
+        if not math.isfinite(line):
+            raise InputError(f"`line` is a finite number, got {line}")
+        return Threshold(line)
+    if isinstance(rule, str):
+        try:
+            return Rule.from_json(rule)
+        except RuleFormatError as error:
+            raise InputError(f"`rule` is not a rule as JSON: {error}") from None
+    if rule is not None and not isinstance(rule, Rule):
+        raise InputTypeError(f"`rule` is a Rule, or one as JSON, found {type(rule).__name__}")
+    return rule
+
+
+def _columns_of(rule: Rule | None, model: TableModel) -> list[str]:
+    """The columns that a rule looks at beside the score.
+
+    Raises
+    ------
+    InputError
+        If the model does not read one of them.
+    """
+    if rule is None or not rule.needs_segments:
+        return []
+    looks = [name for name, _ in rule.segment_keys[0]]
+    given = model.classifier._side_columns
+    known = [] if given is None else list(given)
+    missing = [name for name in looks if name not in known]
+    if missing:
+        those = f"only at {listed(known)}" if known else "at none"
+        raise InputError(
+            f"`rule` looks at the column {missing[0]!r} beside the score, and rules of this model "
+            f"can look {those}; a fit with such a goal, or with `decide_on`, lets them"
+        )
+    return looks
 
 
 def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
@@ -241,8 +297,19 @@ def _constraint(goal: Goal, text: str) -> Constraint:
     return found[0]
 
 
-def _moved_note(source: str, own: Goal, goal: Goal, line: float | None, loaded: LoadedModel) -> str:
+def _moved_note(
+    source: str,
+    own: Goal,
+    goal: Goal,
+    line: float | None,
+    chosen: Rule | None,
+    loaded: LoadedModel,
+) -> str:
     """The sentence that stays with the model."""
-    moved = f"moved to '{goal}'" if line is None else f"moved to the score {line:g} and measured"
+    moved = f"moved to '{goal}'"
+    if chosen is not None:
+        moved = "replaced by one that was given, and measured"
+    if line is not None:
+        moved = f"moved to the score {line:g} and measured"
     rows = f"{loaded.part.n_rows:,} rows of {loaded.table.name}"
     return f"The rule of {source}, which was found for '{own}', was {moved} on {rows}"

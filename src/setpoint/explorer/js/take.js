@@ -21,6 +21,11 @@ function withBounds(pieces, levels) {
     .join("");
 }
 
+/** Pieces of text; one in a list is a place, and not a text. */
+function withPlaces(pieces, texts) {
+  return pieces.map((piece) => (Array.isArray(piece) ? texts[piece[0]] : piece)).join("");
+}
+
 /** The goal with other bounds, as text. */
 export function goalText(board, levels) {
   return withBounds(board.program.template.goal, levels);
@@ -40,19 +45,11 @@ export function ruleText(data, thresholds) {
 
 /** Everything to take along from a place: texts. */
 export function take(board, { levels, where }) {
-  const { template } = board.program;
   const goal = goalText(board, levels);
   const state = board.at(where);
   const { data } = board;
   const several = Array.isArray(where);
   const rule = several ? data.take.segments : data.take.one;
-  const shell = {
-    goal: shellText(goal),
-    bounds: template.bounds
-      .map((pieces) => `--bound ${shellText(withBounds(pieces, levels))}`)
-      .join(" "),
-    threshold: finiteText(state.thresholds[0]),
-  };
   const filled = (pieces, end) =>
     pieces
       .map((piece) => {
@@ -61,22 +58,21 @@ export function take(board, { levels, where }) {
         return Number.isFinite(t) ? numberText(t) : end(t);
       })
       .join("");
+  const json = filled(rule.json, (t) => (t > 0 ? '"inf"' : '"-inf"'));
+  const threshold = finiteText(state.thresholds[0]);
   return {
     goal,
-    python: `${template.python[0]}${pythonText(goal)}${template.python[1]}`,
-    shell: template.shell[several ? "segments" : "one"].replace(
-      /\{(goal|bounds|threshold)\}/g,
-      (_, name) => shell[name],
-    ),
-    json: filled(rule.json, (t) => (t > 0 ? '"inf"' : '"-inf"')),
+    python: withPlaces(rule.python, { rule: pythonText(json) }),
+    shell: withPlaces(rule.shell, { goal: shellText(goal), rule: shellText(json), threshold }),
+    json,
     sql: filled(rule.sql, finiteText),
     rule: state.rule,
   };
 }
 
-/** Text as Python writes it. */
+/** Text of one line as Python reads it. */
 export function pythonText(text) {
-  return JSON.stringify(text);
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
 /** Text as one word of a shell. */
