@@ -109,8 +109,8 @@ def test_results(search):
         "objective", "objective: low", "objective: high",
         "precision >= 0.6", "precision >= 0.6: low", "precision >= 0.6: high",
         "precision >= 0.6: verdict", "feasible", "verdict", "score", "rank",
-        "difference", "difference: low", "difference: high", "cannot_be_distinguished",
-        "rows", "fit_seconds",
+        "difference", "difference: low", "difference: high", "against_the_best",
+        "cannot_be_distinguished", "rows", "fit_seconds",
     ]  # fmt: skip
     best = search.best_index_
     row = table.iloc[best]
@@ -274,6 +274,8 @@ def test_a_fit_that_fails_comes_last():
     assert found.cv_results_["rank"].tolist() == [2, 1]
     assert np.isnan(found.cv_results_["score"][0])
     assert "failed: ValueError: Input X contains NaN" in str(found.search_)
+    assert "The fit of bayes failed.\n" in str(found.search_)
+    assert "shown to be worse" not in str(found.search_)
     with pytest.raises(ValueError, match="NaN") as caught:
         GoalSearchCV(both, None, "f1", cv=2, error_score="raise").fit(X, y)
     assert caught.value.__notes__ == ["The candidate was bayes."]
@@ -285,11 +287,18 @@ def test_where_no_candidate_meets_the_goal():
     X, y = rows(400)
     goal = "maximize recall subject to precision >= 0.99 and predicted_rate >= 0.6"
     new = GoalSearchCV({"a": GaussianNB(), "b": DecisionTreeClassifier(max_depth=3)}, None, goal)
-    with pytest.raises(InfeasibleError):
+    with pytest.raises(InfeasibleError) as caught:
         new.fit(X, y)
-    assert not hasattr(new, "search_")
+    assert "`search_` prints the table" in caught.value.__notes__[0]
+    assert len(new.cv_results_["rank"]) == 2
+    assert new.best_report_.verdict == "shown to fail"
+    with pytest.raises(AttributeError, match="the last fit of all rows failed"):
+        new.predict(X)
     found = new.set_params(on_infeasible="nearest").fit(X, y)
-    assert "Even the best is shown to fail the goal: " in str(found.search_)
+    text = str(found.search_).replace("\n", " ")
+    assert "Even the best is shown to fail the goal: " in text
+    assert "All are ranked by how far they miss the bounds, and not by recall." in text
+    assert "distinguished on these rows" not in text
     assert not found.cv_results_["feasible"].any()
 
 
