@@ -1,6 +1,7 @@
 """GoalSearchCV: what is judged, how, and what users get."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,7 @@ from setpoint import (
     save_model,
     solve,
 )
+from setpoint.choosing.search_result import JudgedCandidate, SearchResult
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"
@@ -221,6 +223,42 @@ def test_several_fits_at_a_time_change_nothing():
     with parallel_config(backend="threading"):
         two = clone(new).set_params(n_jobs=2).fit(X, y)
     assert str(two.search_) == str(new.fit(X, y).search_)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "doubt", "sentence", "cell"),
+    [
+        (
+            "worse, but surer of a bound",
+            "precision >= 0.6",
+            "By recall b is shown to be worse, but precision >= 0.6 is less sure to hold for a: "
+            "too close to call.",
+            "worse, but surer of precision >= 0.6",
+        ),
+        (
+            "better, but misses the bounds by more",
+            "",
+            "By recall b is shown to be better, but it misses the bounds by more.",
+            "better, but misses the bounds by more",
+        ),
+        (
+            "shown to fail the goal",
+            "",
+            "Every other candidate is shown to fail the goal.",
+            "shown to fail the goal",
+        ),
+    ],
+)
+def test_words_on_another_candidate(verdict, doubt, sentence, cell):
+    report = evaluate(PRECISE, [0, 1, 1, 0, 1, 0], [0, 1, 1, 0, 0, 0])
+    gain = replace(report.objective, value=-0.1, low=-0.2, high=-0.05)
+    a = JudgedCandidate("a", 1, report, gain, "best", 6, 0.6)
+    b = JudgedCandidate("b", 2, report, gain, verdict, 6, 0.5, doubt=doubt)
+    found = SearchResult(PRECISE, (a, b), best=0, level=0.95, n_folds=2)
+    assert sentence in found.sentences()
+    assert found.ties == ("a",)
+    assert f"{cell}\n" in str(found)
+    assert "Every other" in " ".join(found.sentences()) or verdict[0] != "s"
 
 
 def test_a_share_judges_the_rows_that_it_leaves_out():
