@@ -7,8 +7,9 @@ the one with the best mean on rows held out, among those whose mean precision th
 than 0.01 below the floor. Two figures: how far auto is from that one, in
 standard errors over the splits; and its time, over the sum of the candidates' times.
 
-``python benchmarks/choose_auto.py [--rows N] [--splits N] [--keep FOLDER]``. With a folder each
-finished split is kept there, and a later run goes on from it.
+``python benchmarks/choose_auto.py [--rows N] [--splits N] [--keep FOLDER] [--known FOLDER]``.
+With a folder each finished split is kept there, and a later run goes on from it; `--known` names
+one with splits of an earlier run whose candidates are taken as they are, so that auto alone runs.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def measured(clf: Any, rule: Any, X: Any, y: np.ndarray) -> tuple[float, float, 
     return recall, precision, 2 * right / max(hit.sum() + y.sum(), 1)
 
 
-def one_split(name: str, rows: int, seed: int) -> dict[str, Any]:
+def one_split(name: str, rows: int, seed: int, known: Path | None) -> dict[str, Any]:
     """Times, and what each model reaches on rows held out, by goal."""
     X, y = table(name)
     some = np.random.default_rng(seed).permutation(len(y))[:rows]
@@ -64,7 +65,9 @@ def one_split(name: str, rows: int, seed: int) -> dict[str, Any]:
     first, second = goals(name)
     common: dict[str, Any] = {"on_infeasible": "nearest", "random_state": seed}
     found: dict[str, Any] = {first: {}, second: {}, "seconds": {}, "chosen": {}}
-    for one in candidates_of(AutoModel(), X_train, seed)[0]:
+    if known is not None:
+        found.update(json.loads(known.read_text()))
+    for one in candidates_of(AutoModel(), X_train, seed)[0] if known is None else ():
         for method in (None, "isotonic"):
             who = f"{one.name}, calibrated" if method else one.name
             start = time.perf_counter()
@@ -93,6 +96,14 @@ def kept(name: str, args: argparse.Namespace) -> Iterator[tuple[int, dict[str, A
             yield seed, json.loads(path.read_text())
 
 
+def known(name: str, seed: int, args: argparse.Namespace) -> Path | None:
+    """The file of an earlier run with this split's candidates."""
+    if args.known is None:
+        return None
+    path: Path = args.known / f"{name}-{args.rows}-{seed}.json"
+    return path if path.exists() else None
+
+
 def work(args: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
     """All splits, one of each table after the other."""
     done = {name: dict(kept(name, args)) for name in args.tables}
@@ -103,7 +114,7 @@ def work(args: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
             if args.report:
                 continue
             start = time.perf_counter()
-            done[name][seed] = one_split(name, args.rows, seed)
+            done[name][seed] = one_split(name, args.rows, seed, known(name, seed, args))
             print(f"     {name}, split {seed}: {time.perf_counter() - start:.0f} s", flush=True)
             if args.keep is not None:
                 path = args.keep / f"{name}-{args.rows}-{seed}.json"
@@ -117,6 +128,7 @@ def main() -> int:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--tables", nargs="*", default=list(FLOORS))
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--known", type=Path)
     parser.add_argument("--report", action="store_true", help="of what is kept alone")
     args = parser.parse_args()
     if args.keep is not None:

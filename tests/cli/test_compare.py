@@ -41,8 +41,8 @@ def test_better_worse_and_the_codes(run, poor, model, fresh):
 def test_text_has_both_values_and_the_difference(run, poor, model, fresh):
     text = run("compare", poor, model, fresh, "--goal", GOAL).stdout
     lines = text.splitlines()
-    assert f"A: {poor}" in lines
-    assert f"B: {model}" in lines
+    assert f"A, of today: {poor}" in lines
+    assert f"B, the candidate: {model}" in lines
     head = next(line for line in lines if "B - A" in line)
     assert head.split("  ")[-1].strip() == "B is"
     assert any(line.startswith("rows accepted") for line in lines)

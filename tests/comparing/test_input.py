@@ -96,3 +96,9 @@ def test_goals():
         compare(BlackBox(lambda y, d: 0.0, takes="predictions", name="own"), models, X, Y)
     with pytest.raises(GoalError, match="the goal refers to the column 'sex'"):
         compare("maximize recall.min('sex')", models, X, Y)
+
+
+def test_rows_of_one_class_show_nothing():
+    one = np.zeros(300, np.int64)
+    with pytest.raises(InputError, match=r"^`y`: all 300 rows are 0, and models are compared on"):
+        compare("maximize recall subject to precision >= 0.5", {"a": A, "b": A}, X, one)

@@ -16,6 +16,10 @@ READERS = {
     "deciding/certifying.py",
     "deciding/scored.py",
     "plugin/adapting.py",
+    # Rows that are shown, or judge a candidate, are split off likewise.
+    "plugin/exploring.py",
+    "plugin/judging/deciding_out_of_fold.py",
+    "plugin/judging/pairs.py",
     "plugin/group_posteriors.py",
     "plugin/learner_oracle.py",
     "plugin/solvers/post_shift.py",

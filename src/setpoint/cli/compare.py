@@ -114,7 +114,8 @@ def compare(
         words, mark = headline(found.comparison), len(found.verdict)
         color = _COLORS.get(found.verdict, "yellow")
         click.echo(click.style(words[:mark], fg=color, bold=True) + words[mark:])
-        click.echo(printed("\n".join(lines_of(found.comparison, about))))
+        who = {"A, of today": model_a, "B, the candidate": model_b}
+        click.echo(printed("\n".join(lines_of(found.comparison, who))))
         wrote = [path for path in outputs.values() if path is not None]
         if wrote:
             click.echo(f"\nWrote {', '.join(wrote)}.")

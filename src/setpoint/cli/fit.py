@@ -76,7 +76,7 @@ _written = together(
 _GROUPS = {
     "Columns and tables": ("--sensitive", "--drop", "--baseline", "--dataset"),
     "Rows that judge": ("--test-size", "--test-by", "--skip-unlabelled"),
-    "Output": ("--model", "--report", "--explore", "--accept", "--json"),
+    "Output": ("--model", "--report", "--accept", "--json"),
 }
 
 
@@ -86,6 +86,7 @@ _GROUPS = {
         "What is asked for": ("--target", "--goal", "--positive", "--confidence", "--judge-by"),
         "Model and rule": ("--estimator", "--decide-on", "--draws"),
         **_GROUPS,
+        "Output": ("--model", "--report", "--explore", "--accept", "--json"),
     },
     epilog="\b\nFor example:\n"
     "  setpoint fit loans.csv --target repaid --positive no --drop id \\\n"

@@ -14,6 +14,7 @@ from setpoint.goals.words import constraint_in_words
 from setpoint.report.displays import style
 from setpoint.report.displays.extent import drawstyle_of, known_line, shown_bounds
 from setpoint.report.displays.scales import scale_of
+from setpoint.report.printable import shortened
 from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class ModelComparisonDisplay:
             linestyle="-" if place == 0 else _DASHES[(place - 1) % len(_DASHES)],
             linewidth=style.THIN if place == 0 else style.LINE,
             marker="." if f.kind == "points" else "",
-            label=name,
+            label=shortened(name) if name else "",
             zorder=3,
         )
 
@@ -142,7 +143,7 @@ class ModelComparisonDisplay:
             linewidths=1.8 if place == 0 else 1.2,
             zorder=4.8 if place == 0 else 5.0,
             clip_on=False,
-            label=name,
+            label=shortened(name) if name else "",
         )
 
     def _named(self, some: Frontier | None) -> None:
@@ -164,7 +165,7 @@ class ModelComparisonDisplay:
         left.apply(ax_.yaxis)
 
     def _caption(self, some: Frontier | None, lines: Mapping[str, Frontier]) -> str:
-        text = f"Dots: the models as they decide; hollow: {self.comparison.names[0]}."
+        text = f"Dots: the models as they decide; hollow: {shortened(self.comparison.names[0])}."
         if some is None:
             return text
         goal = Goal.parse(some.goal)

@@ -118,6 +118,7 @@ def compare(
     given = _checked(models, X)
     n_rows = _length(X, y)
     order = _classes(goal, given, y, pos_label)
+    _check_both_classes(order, y, n_rows)
     known = {name: _decided(name, m, order, X, n_rows, sensitive_features)
              for name, m in given.items()}  # fmt: skip
     first = next(iter(given))
@@ -137,6 +138,21 @@ def compare(
         scores = _scores(name, model, order, X) if len(order.labels) == 2 else None
         judged.append(judged_decisions(name, known[name], scores, goal, order, rest))
     return comparison_of(goal, judged, X, vary=frontier, apart=baseline is not None)
+
+
+def _check_both_classes(order: ClassOrder, y: Any, n_rows: int) -> None:
+    """Rows of one class of two show nothing of what a goal trades between them.
+
+    Raises
+    ------
+    ValueError
+    """
+    codes = order.codes(y, "y", n_rows)
+    if len(order.labels) == 2 and len(np.unique(codes)) == 1:
+        raise InputError(
+            f"`y`: all {n_rows:,} rows are {order.labels[codes[0]]!r}, and models are compared on "
+            "rows of both classes"
+        )
 
 
 def _moving(goal: Goal, frontier: Any) -> Goal:

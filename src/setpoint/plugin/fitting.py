@@ -130,7 +130,8 @@ class Task:
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
         candidates, left_out = candidates_of(auto, X, self.seed)
         sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
-        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
+        calibrated, verbose = auto.calibrated and not joint, max(self.verbose - 1, 0)
+        keep = calibrated or bool(sets) or not self.refit
         return Race(
             candidates,
             left_out,
@@ -139,7 +140,7 @@ class Task:
             sets,
             self.options,
             weight=self.params.get("sample_weight"),
-            calibrated=auto.calibrated and not joint,
+            calibrated=calibrated,
             seconds=auto.seconds,
             refit=self.refit,
         ).run()

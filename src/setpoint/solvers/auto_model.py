@@ -18,11 +18,11 @@ class AutoModel(Settings):
     """Try several models under the goal, and keep the simplest that does as well as the best.
 
     Wherever a classifier takes ``estimator="auto"``, the word stands for ``AutoModel()``. Each
-    model is fitted once a fold. Its rule for a fold is found on the out-of-fold scores of the
-    other folds, so that no row judges a rule that it chose. Kept is the simplest model whose
-    objective lies within one standard error of the best one's, by the paired difference over the
-    same rows; models that are shown to fail the goal come last. One that is clearly worse after
-    two folds is not fitted on the others.
+    model is fitted once a fold, and with calibration once for each pair of folds. Its rule for a
+    fold is found on the out-of-fold scores of the other folds, so that no row judges a rule that
+    it chose. Kept is the simplest model whose objective lies within one standard error of the
+    best one's, by the paired difference over the same rows; models that are shown to fail the
+    goal come last. One that is clearly worse after two folds is not fitted on the others.
 
     Parameters
     ----------
@@ -32,8 +32,9 @@ class AutoModel(Settings):
         where it is installed, each with what it takes of numbers, text, categories and missing
         values.
     calibrated : bool
-        Whether each is tried with isotonic calibration, too. It costs no fit: the map for the
-        rows of a fold is found on the out-of-fold scores of the others.
+        Whether each is tried with isotonic calibration, too, as the mean over the folds of the
+        model without the fold, through a curve of the fold's rows. Scores of rows that none of
+        it saw take a fit more for each pair of folds, 10 for 5 folds, and at least 3 folds.
     seconds : float, optional
         For trying. What is finished by then is compared; the first model is always finished.
         None: no limit, and then the choice depends on the rows and `random_state` alone.

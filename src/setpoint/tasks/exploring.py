@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,8 @@ def explore_table(
     loaded = loaded_from(whole)
     apart = check if share else _rows(loaded_from(check))
     with journal.warnings_as_notes(), journal.step(_COUNTING):
-        explorer = loaded.model.classifier.explore(
+        # A copy has none of the rows of its fit: bounds move on the rows of the table.
+        explorer = copy(loaded.model.classifier).explore(
             **_rows(loaded), check=apart, by=list(by) or None, goal=loaded.goal, other_goal=other
         )
     return ExploredTable(explorer, loaded, tuple(journal.notes))

@@ -1,4 +1,4 @@
-"""Isotonic calibration by scores that are out of fold already: no model is fitted for it."""
+"""Isotonic calibration: curves, and the mean of models that go through them."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from setpoint.typing import Codes, Floats
 
 __all__ = [
     "CalibratedModel",
-    "calibrated_out_of_fold",
+    "calibrated_in_parts",
     "curves_of",
-    "fitted_calibrated",
+    "mean_of",
     "through",
 ]
 
 
 class CalibratedModel(ClassifierMixin, BaseEstimator):
-    """A fitted model whose probabilities go through increasing curves.
+    """The mean of fitted models whose probabilities go through increasing curves.
 
     Parameters
     ----------
-    model : classifier
-        Fitted.
-    curves : sequence of IsotonicRegression
-        Fitted: of two classes one, for the probability of `positive`; of more one for each, in
-        the order of ``classes_``, and then rows are divided by their sums.
+    models : sequence of classifier
+        Fitted, each without one fold.
+    curves : sequence of sequence of IsotonicRegression
+        Fitted, for each model on the rows of its fold: of two classes one, for the probability
+        of `positive`; of more one for each, in the order of ``classes_``, and then rows are
+        divided by their sums.
     positive : int
-        Place of the class in ``classes_`` that the only curve is for.
+        Place of the class in ``classes_`` that an only curve is for.
     """
 
-    def __init__(self, model: Any, curves: Sequence[Any], positive: int = 1) -> None:
-        self.model = model
+    def __init__(self, models: Sequence[Any], curves: Sequence[Any], positive: int = 1) -> None:
+        self.models = models
         self.curves = curves
         self.positive = positive
 
@@ -46,27 +47,25 @@ class CalibratedModel(ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self) -> Any:
-        """Those of the model."""
-        return self.model.classes_
+        """Those of the models."""
+        return self.models[0].classes_
 
     @property
     def n_features_in_(self) -> int:
-        """As the model says."""
-        return int(self.model.n_features_in_)
+        """As the models say."""
+        return int(self.models[0].n_features_in_)
 
     @property
     def feature_names_in_(self) -> Any:
-        """As the model says."""
-        return self.model.feature_names_in_
+        """As the models say."""
+        return self.models[0].feature_names_in_
 
     def predict_proba(self, X: Any) -> Floats:
         """Calibrated probabilities of shape (N, n), in the order of ``classes_``."""
-        found = np.asarray(self.model.predict_proba(X))
-        if found.shape[1] > 2:
-            return _through(self.curves, found)
-        high = self.curves[0].predict(found[:, self.positive])
-        columns = (1.0 - high, high) if self.positive else (high, 1.0 - high)
-        return np.column_stack(columns)
+        found = [
+            self._one(model, own, X) for model, own in zip(self.models, self.curves, strict=True)
+        ]
+        return np.asarray(sum(found[1:], found[0]) / len(found))
 
     def predict(self, X: Any) -> Any:
         """The class with the largest calibrated probability."""
@@ -74,6 +73,14 @@ class CalibratedModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+    def _one(self, model: Any, curves: Sequence[Any], X: Any) -> Floats:
+        found = np.asarray(model.predict_proba(X))
+        if found.shape[1] > 2:
+            return _through(curves, found)
+        high = curves[0].predict(found[:, self.positive])
+        columns = (1.0 - high, high) if self.positive else (high, 1.0 - high)
+        return np.column_stack(columns)
 
 
 def curves_of(scores: Floats, true: Codes, weight: Floats | None) -> list[Any]:
@@ -100,22 +107,20 @@ def curves_of(scores: Floats, true: Codes, weight: Floats | None) -> list[Any]:
     return [_curve(scores[:, j], true == j, weight) for j in range(scores.shape[1])]
 
 
-def calibrated_out_of_fold(
-    scores: Floats, fold: Codes, true: Codes, weight: Floats | None
-) -> Floats:
-    """Each fold's scores through curves that the other folds are the rows of.
+def calibrated_in_parts(scores: Floats, part: Codes, true: Codes, weight: Floats | None) -> Floats:
+    """Scores of one model, each part's through curves that the other parts are the rows of.
 
     Parameters
     ----------
     scores : array of shape (N,) or (N, n)
-        Out of fold.
-    fold : int array of shape (N,)
+        Of rows that the model did not see.
+    part : int array of shape (N,)
     true, weight
         As of :func:`curves_of`.
     """
     out = np.empty_like(scores)
-    for k in np.unique(fold):
-        own = fold == k
+    for k in np.unique(part):
+        own = part == k
         rest = None if weight is None else weight[~own]
         out[own] = through(curves_of(scores[~own], true[~own], rest), scores[own])
     return out
@@ -131,26 +136,20 @@ def through(curves: Sequence[Any], scores: Floats) -> Floats:
     return _through(curves, scores)
 
 
-def fitted_calibrated(
-    model: Any, scores: Floats, true: Codes, weight: Floats | None, classes: ClassOrder
-) -> CalibratedModel:
-    """A fitted model with the curves of all out-of-fold scores.
+def mean_of(models: Sequence[Any], curves: Sequence[Any], classes: ClassOrder) -> CalibratedModel:
+    """The mean of fitted models through their curves.
 
     Parameters
     ----------
-    model : classifier
-        Fitted.
-    scores : array of shape (N,) or (N, n)
-        In the order of the library, as `true`.
-    true, weight
-        As of :func:`curves_of`.
+    models : sequence of classifier
+    curves : sequence of list of IsotonicRegression
+        Those of :func:`curves_of`, for each model.
     classes : ClassOrder
     """
-    curves = curves_of(scores, true, weight)
-    if len(curves) == 1:
-        return CalibratedModel(model, curves, int(classes.order[1]))
-    places = np.argsort(classes.order)  # from the model's order to the library's
-    return CalibratedModel(model, [curves[i] for i in places])
+    if len(curves[0]) == 1:
+        return CalibratedModel(models, curves, int(classes.order[1]))
+    places = np.argsort(classes.order)  # from the models' order to the library's
+    return CalibratedModel(models, [[own[i] for i in places] for own in curves])
 
 
 def _curve(scores: Floats, hit: Any, weight: Floats | None) -> Any:

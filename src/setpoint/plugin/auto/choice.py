@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CALIBRATED", "ModelChoice", "TriedModel"]
 
 CALIBRATED = ", calibrated"
-"""After the name of a model: its probabilities go through isotonic curves."""
+"""After the name of a model: the mean over the folds, through isotonic curves."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class TriedModel:
         Whether it cannot be distinguished from the best.
     fails : bool
         Whether the rows show that it fails the goal.
+    cut : bool
+        Whether time ended while it was fitted.
     """
 
     name: str
@@ -50,6 +52,7 @@ class TriedModel:
     high: float | None = None
     tied: bool = False
     fails: bool = False
+    cut: bool = False
 
 
 @section
@@ -68,7 +71,7 @@ class ModelChoice:
     tried : tuple of TriedModel
         The simplest first.
     left_out : tuple of str
-        Why models of the table were not tried.
+        Why models were not tried.
     stopped : str
         Why no more were tried; "" where all were.
 
@@ -153,7 +156,7 @@ class ModelChoice:
 
     def _words(self, one: TriedModel) -> str:
         if one.folds < self.folds:
-            reason = "clearly worse" if not self._was_cut(one) else "not judged: ended"
+            reason = "clearly worse" if not one.cut else "not judged: ended"
             rest = ", and not fitted on the others" if reason == "clearly worse" else ""
             return f"{reason} after {one.folds} of {self.folds} folds{rest}"
         out = f"{self.objective} {number(one.value)}"
@@ -163,7 +166,3 @@ class ModelChoice:
             if one.low is not None and one.high is not None:
                 out += f" ({number(one.low)} to {number(one.high)})"
         return f"{out}; shown to fail the goal" if one.fails else out
-
-    def _was_cut(self, one: TriedModel) -> bool:
-        """Whether time ended while it was being fitted: it is then the last."""
-        return bool(self.stopped) and one is self.tried[-1]

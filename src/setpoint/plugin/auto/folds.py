@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -52,8 +53,10 @@ class FoldFits:
     n_jobs: int | None = None
     verbose: int = 0
 
-    def some(self, one: Candidate, params: Mapping[str, Any], start: int, stop: int) -> Pieces:
-        """Fit the candidate on some folds, from `start` up to but without `stop`."""
+    def some(
+        self, one: Candidate, params: Mapping[str, Any], folds: Sequence[Fold], keep: bool
+    ) -> Pieces:
+        """Fit the candidate on some folds, or pairs of them; `keep`: the models, too."""
         parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)
         try:
             # Weights go to the last step of a pipeline by its name, also with metadata routing.
@@ -63,14 +66,19 @@ class FoldFits:
                         delayed(_fit)(
                             self._threads,
                             *(clone(one.model), self.X, self.y, fold),
-                            *(self.response, params, self.keep),
+                            *(self.response, params, keep),
                         )
-                        for fold in self.splits[start:stop]
+                        for fold in folds
                     )
                 )
         except Exception as error:
             error.add_note(f"estimator='auto': while {one.name} was fitted")
             raise
+
+    def rounds(self, n: int, until: float, also: Sequence[int] = ()) -> list[int]:
+        """After how many of n fits the clock is looked at; without a limit after all alone."""
+        step = n if np.isinf(until) else effective_n_jobs(self.n_jobs)
+        return sorted({*range(step, n, step), *also, n})
 
     def on_all(self, one: Candidate, params: Mapping[str, Any]) -> Any:
         """The candidate fitted on all rows."""

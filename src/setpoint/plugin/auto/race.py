@@ -1,4 +1,4 @@
-"""Models that race under a goal: one fit a fold serves the verdict and the rule's scores."""
+"""Models that race under a goal: the same fits serve the verdict and the rule's scores."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from setpoint.caller import warn_caller
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.inputs.inputs import CheckedData
-from setpoint.plugin.auto.calibrated import (
-    calibrated_out_of_fold,
-    curves_of,
-    fitted_calibrated,
-    through,
-)
+from setpoint.plugin.auto.averaging import Averaging
 from setpoint.plugin.auto.candidates import Candidate
 from setpoint.plugin.auto.choice import CALIBRATED, ModelChoice, TriedModel
 from setpoint.plugin.auto.folds import FoldFits, Pieces, weights_for
@@ -70,18 +64,15 @@ class _Entrant:
     ----------
     base : Candidate
     calibrated : bool
-    plain : array of shape (N,) or (N, n)
-        Of the judged rows of X, without calibration.
     scores : dict of data set (None: the judged rows of X) to array
-    kept : classifier or None
-        Fitted on the first fold.
+    model : classifier or None
+        Where it is calibrated the final one; else that of the first fold, where it is kept.
     """
 
     base: Candidate
     calibrated: bool
-    plain: Floats
     scores: Mapping[str | None, Floats]
-    kept: Any
+    model: Any
 
     @property
     def name(self) -> str:
@@ -148,6 +139,7 @@ class Race:
         params = {one.name: weights_for(one, self.weight) for one in self.candidates}
         done: list[tuple[_Entrant, Judged]] = []
         tried: list[TriedModel] = []
+        fitted: list[tuple[Candidate, Pieces]] = []
         stopped, chosen = "", None
         for one in self.candidates:
             if time.perf_counter() >= until and done:
@@ -155,31 +147,37 @@ class Race:
                 break
             pieces, end = self._fitted(one, params[one.name], done, until)
             if end:
-                tried.append(TriedModel(one.name, len(pieces)))
+                tried.append(TriedModel(one.name, len(pieces), cut=end == "time"))
                 if end == "time":
                     stopped = self._ended(done)
                     break
                 continue
-            new = self._entrants(one, pieces)
+            new = self._plain(one, pieces)
+            tried.append(TriedModel(one.name, len(pieces)))
             try:
-                judged = [(e, self._judge.of_scores(e.name, e.scores)) for e in new]
+                done.append((new, self._judge.of_scores(new.name, new.scores)))
             except EmptyPopulationError as error:
-                stopped, chosen = f"the rows are too few to compare models ({error})", new[0]
-                tried.append(TriedModel(one.name, len(pieces)))
+                stopped, chosen = f"the rows are too few to compare models ({error})", new
                 break
-            done += judged
-            tried += [TriedModel(e.name, len(pieces)) for e, _ in judged]
-        choice = self._choice(chosen, done, tried, stopped)
+            fitted.append((one, pieces))
+        left_out = list(self.left_out)
+        if self.calibrated and chosen is None:
+            more, reasons, late = self._calibrated(fitted, params, until)
+            done, left_out = done + more, left_out + reasons
+            tried += [TriedModel(e.name, len(self.fits.splits)) for e, _ in more]
+            if late and not stopped:
+                stopped = f"not all were judged with calibration within {self.seconds:g} seconds"
+        choice = self._choice(chosen, done, tried, left_out, stopped)
         entrant = chosen or next(e for e, _ in done if e.name == choice.chosen)
         if chosen is not None:
             warn_caller(f"estimator='auto': {stopped}; the simplest is taken")
         elif stopped:
-            more = "more time (`seconds`) judges more"
-            warn_caller(f"estimator='auto': {stopped}; {more}", StoppedWarning)
+            advice = "more time (`seconds`) judges more"
+            warn_caller(f"estimator='auto': {stopped}; {advice}", StoppedWarning)
         base = entrant.base
-        fitted = self._finished(entrant, params[base.name])
+        finished = self._finished(entrant, params[base.name])
         seconds = time.perf_counter() - start
-        return Raced(fitted, base.model, params[base.name], choice, seconds)
+        return Raced(finished, base.model, params[base.name], choice, seconds)
 
     # ------------------------------------------------------------------ fitting
     def _fitted(
@@ -190,14 +188,12 @@ class Race:
         until: float,
     ) -> tuple[Pieces, str]:
         """Scores fold by fold, and why not of all: "worse" or "time"; the first is finished."""
-        n = len(self.fits.splits)
+        splits, keep = self.fits.splits, self.fits.keep
+        n = len(splits)
         drops = bool(done) and n > _FIRST + 1
-        # The clock is looked at after each round; without it rounds have no say.
-        step = n if np.isinf(until) else effective_n_jobs(self.fits.n_jobs)
-        stops = sorted({*range(step, n, step), *([_FIRST] if drops else []), n})
         pieces: Pieces = []
-        for stop in stops:
-            pieces += self.fits.some(one, params, len(pieces), stop)
+        for stop in self.fits.rounds(n, until, [_FIRST] if drops else []):
+            pieces += self.fits.some(one, params, splits[len(pieces) : stop], keep)
             if stop == n or not done:
                 continue
             if time.perf_counter() >= until:
@@ -206,29 +202,44 @@ class Race:
                 return pieces, "worse"
         return pieces, ""
 
-    def _entrants(self, one: Candidate, pieces: Pieces) -> list[_Entrant]:
-        """The model, and the model with calibration."""
-        own = self.fits.in_order(pieces)[self._rows.index]
-        kept, response = pieces[0][0], self.fits.response
-        others: dict[str | None, Floats] = {
-            name: response(kept, X) for name, X in self.sets.items()
-        }
-        out = [_Entrant(one, False, own, {None: own, **others}, kept)]
-        if self.calibrated:
-            true, weight = self._labels
-            mapped = calibrated_out_of_fold(own, self._rows.fold, true, weight)
-            if others:
-                curves = curves_of(own, true, weight)
-                others = {name: through(curves, scores) for name, scores in others.items()}
-            out.append(_Entrant(one, True, own, {None: mapped, **others}, kept))
-        return out
+    def _plain(self, one: Candidate, pieces: Pieces) -> _Entrant:
+        """The model without calibration."""
+        own, kept = self.fits.in_order(pieces)[self._rows.index], pieces[0][0]
+        response = self.fits.response
+        others: dict[str | None, Floats] = {n: response(kept, X) for n, X in self.sets.items()}
+        return _Entrant(one, False, {None: own, **others}, kept)
+
+    def _calibrated(
+        self,
+        fitted: Sequence[tuple[Candidate, Pieces]],
+        params: Mapping[str, Mapping[str, Any]],
+        until: float,
+    ) -> tuple[list[tuple[_Entrant, Judged]], list[str], bool]:
+        """Judged with calibration; why others are not; and whether time ended."""
+        mean, response = Averaging(self.fits, self._rows, *self._labels), self.fits.response
+        names = [one.name + CALIBRATED for one, _ in fitted]
+        if mean.why_not:
+            return [], [f"{name} ({mean.why_not})" for name in names], False
+        found: list[tuple[_Entrant, Judged]] = []
+        reasons: list[str] = []
+        for place, (one, pieces) in enumerate(fitted):
+            scores = mean.scores(one, pieces, params[one.name], until)
+            if scores is None:
+                late = [f"{name} (no time was left)" for name in names[place:]]
+                return found, reasons + late, True
+            model = mean.model(pieces)
+            others: dict[str | None, Floats] = {n: response(model, X) for n, X in self.sets.items()}
+            new = _Entrant(one, True, {None: scores, **others}, model)
+            try:
+                found.append((new, self._judge.of_scores(new.name, new.scores)))
+            except EmptyPopulationError as error:
+                reasons.append(f"{new.name} ({error})")
+        return found, reasons, False
 
     def _finished(self, chosen: _Entrant, params: Mapping[str, Any]) -> CrossFit:
         """The model for new rows, and the scores that it was chosen by."""
-        model = self.fits.on_all(chosen.base, params) if self.refit else chosen.kept
-        if chosen.calibrated:
-            classes = self.fits.response.classes
-            model = fitted_calibrated(model, chosen.plain, *self._labels, classes)
+        again = self.refit and not chosen.calibrated
+        model = self.fits.on_all(chosen.base, params) if again else chosen.model
         index = self._rows.index
         whole = len(index) == self.inputs.n_rows[None]
         scores, folds = chosen.scores[None], len(self.fits.splits)
@@ -260,10 +271,10 @@ class Race:
 
     @cached_property
     def _labels(self) -> tuple[Any, Any]:
-        """True classes and weights of the judged rows."""
-        table, index = self.inputs.tables[None], self._rows.index
+        """True classes and weights of the rows of X."""
+        table = self.inputs.tables[None]
         assert table.true is not None
-        return table.true[index], None if table.weight is None else table.weight[index]
+        return table.true, table.weight
 
     def _is_worse(
         self, one: Candidate, pieces: Pieces, done: Sequence[tuple[_Entrant, Judged]]
@@ -293,16 +304,16 @@ class Race:
         self,
         chosen: _Entrant | None,
         done: Sequence[tuple[_Entrant, Judged]],
-        tried: list[TriedModel],
+        tried: Sequence[TriedModel],
+        left_out: Sequence[str],
         stopped: str,
     ) -> ModelChoice:
         """What was chosen, and how all did; `chosen`: without a judgement."""
         objective, folds = str(self.inputs.goal.objective), len(self.fits.splits)
-        left_out = tuple(self.left_out)
         if chosen is not None:
             name = chosen.name
-            return ModelChoice(name, name, objective, folds, tuple(tried), left_out, stopped)
-        judged = [one for _, one in done]
+            return ModelChoice(name, name, objective, folds, tuple(tried), tuple(left_out), stopped)
+        judged = sorted((one for _, one in done), key=lambda one: self._order(one.name))
         standing = self._judge.standing(judged)
         found = {}
         for place, one in enumerate(judged):
@@ -314,8 +325,15 @@ class Race:
                 one.name, folds, value, *limits, tied=tied, fails=one.fails
             )
         name, best = judged[self._judge.simplest(judged)].name, judged[standing.best].name
-        known = tuple(found.get(one.name, one) for one in tried)
-        return ModelChoice(name, best, objective, folds, known, left_out, stopped)
+        known = tuple(
+            found.get(one.name, one) for one in sorted(tried, key=lambda one: self._order(one.name))
+        )
+        return ModelChoice(name, best, objective, folds, known, tuple(left_out), stopped)
+
+    def _order(self, name: str) -> tuple[int, str]:
+        """The simplest first, each without calibration before it with it."""
+        names = [one.name for one in self.candidates]
+        return names.index(name if name in names else name.removesuffix(CALIBRATED)), name
 
     def _ended(self, done: Sequence[tuple[_Entrant, Judged]]) -> str:
         """Why no more were tried."""

@@ -150,7 +150,7 @@ def _embedded(text: str, prefix: str, description: str) -> str:
     root.attrib = {
         "viewBox": root.attrib["viewBox"],
         "role": "img",
-        "aria-label": description,
+        "aria-label": cleaned(description),
     }
     return ET.tostring(root, encoding="unicode")
 
