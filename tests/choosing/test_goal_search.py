@@ -1,6 +1,7 @@
 """GoalSearchCV: what is judged, how, and what users get."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,7 @@ from setpoint import (
     save_model,
     solve,
 )
+from setpoint.choosing.search_result import JudgedCandidate, SearchResult
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"
@@ -109,8 +111,8 @@ def test_results(search):
         "objective", "objective: low", "objective: high",
         "precision >= 0.6", "precision >= 0.6: low", "precision >= 0.6: high",
         "precision >= 0.6: verdict", "feasible", "verdict", "score", "rank",
-        "difference", "difference: low", "difference: high", "cannot_be_distinguished",
-        "rows", "fit_seconds",
+        "difference", "difference: low", "difference: high", "against_the_best",
+        "cannot_be_distinguished", "rows", "fit_seconds",
     ]  # fmt: skip
     best = search.best_index_
     row = table.iloc[best]
@@ -223,6 +225,42 @@ def test_several_fits_at_a_time_change_nothing():
     assert str(two.search_) == str(new.fit(X, y).search_)
 
 
+@pytest.mark.parametrize(
+    ("verdict", "doubt", "sentence", "cell"),
+    [
+        (
+            "worse, but surer of a bound",
+            "precision >= 0.6",
+            "By recall b is shown to be worse, but precision >= 0.6 is less sure to hold for a: "
+            "too close to call.",
+            "worse, but surer of precision >= 0.6",
+        ),
+        (
+            "better, but misses the bounds by more",
+            "",
+            "By recall b is shown to be better, but it misses the bounds by more.",
+            "better, but misses the bounds by more",
+        ),
+        (
+            "shown to fail the goal",
+            "",
+            "Every other candidate is shown to fail the goal.",
+            "shown to fail the goal",
+        ),
+    ],
+)
+def test_words_on_another_candidate(verdict, doubt, sentence, cell):
+    report = evaluate(PRECISE, [0, 1, 1, 0, 1, 0], [0, 1, 1, 0, 0, 0])
+    gain = replace(report.objective, value=-0.1, low=-0.2, high=-0.05)
+    a = JudgedCandidate("a", 1, report, gain, "best", 6, 0.6)
+    b = JudgedCandidate("b", 2, report, gain, verdict, 6, 0.5, doubt=doubt)
+    found = SearchResult(PRECISE, (a, b), best=0, level=0.95, n_folds=2)
+    assert sentence in found.sentences()
+    assert found.ties == ("a",)
+    assert f"{cell}\n" in str(found)
+    assert "Every other" in " ".join(found.sentences()) or verdict[0] != "s"
+
+
 def test_a_share_judges_the_rows_that_it_leaves_out():
     X, y = rows()
     new = GoalSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 0.1]}, "f1", cv=0.4, random_state=0)
@@ -274,6 +312,8 @@ def test_a_fit_that_fails_comes_last():
     assert found.cv_results_["rank"].tolist() == [2, 1]
     assert np.isnan(found.cv_results_["score"][0])
     assert "failed: ValueError: Input X contains NaN" in str(found.search_)
+    assert "The fit of bayes failed.\n" in str(found.search_)
+    assert "shown to be worse" not in str(found.search_)
     with pytest.raises(ValueError, match="NaN") as caught:
         GoalSearchCV(both, None, "f1", cv=2, error_score="raise").fit(X, y)
     assert caught.value.__notes__ == ["The candidate was bayes."]
@@ -285,11 +325,18 @@ def test_where_no_candidate_meets_the_goal():
     X, y = rows(400)
     goal = "maximize recall subject to precision >= 0.99 and predicted_rate >= 0.6"
     new = GoalSearchCV({"a": GaussianNB(), "b": DecisionTreeClassifier(max_depth=3)}, None, goal)
-    with pytest.raises(InfeasibleError):
+    with pytest.raises(InfeasibleError) as caught:
         new.fit(X, y)
-    assert not hasattr(new, "search_")
+    assert "`search_` prints the table" in caught.value.__notes__[0]
+    assert len(new.cv_results_["rank"]) == 2
+    assert new.best_report_.verdict == "shown to fail"
+    with pytest.raises(AttributeError, match="the last fit of all rows failed"):
+        new.predict(X)
     found = new.set_params(on_infeasible="nearest").fit(X, y)
-    assert "Even the best is shown to fail the goal: " in str(found.search_)
+    text = str(found.search_).replace("\n", " ")
+    assert "Even the best is shown to fail the goal: " in text
+    assert "All are ranked by how far they miss the bounds, and not by recall." in text
+    assert "distinguished on these rows" not in text
     assert not found.cv_results_["feasible"].any()
 
 

@@ -41,6 +41,7 @@ class BestOnNewRows:
     best_index_: int
     search_: SearchResult
     pos_label: Any
+    refit: bool
     _checked_goal: Callable[[], Goal]
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
@@ -134,8 +135,11 @@ class BestOnNewRows:
     def _best(self) -> Any:
         check_is_fitted(self, "search_")
         if not hasattr(self, "best_estimator_"):
+            name = self.search_.candidates[self.best_index_].name
+            why, do = "`refit` is False", "or say `refit=True`"
+            if self.refit:
+                why, do = "the last fit of all rows failed", "or say what the error asks for"
             raise AttributeError(
-                "`refit` is False: no candidate was fitted on all rows; fit "
-                f"{self.search_.candidates[self.best_index_].name} by itself, or say `refit=True`"
+                f"{why}: no candidate was fitted on all rows; fit {name} by itself, {do}"
             )
         return self.best_estimator_

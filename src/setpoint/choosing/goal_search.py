@@ -22,7 +22,6 @@ from setpoint.choosing.rows_to_choose_on import RowsToChooseOn
 from setpoint.choosing.search_result import SearchResult
 from setpoint.choosing.search_table import table_of
 from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators.base import atomic_fit
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.parameters import check, is_number
@@ -97,8 +96,9 @@ class GoalSearchCV(BestOnNewRows, MetaEstimatorMixin, ClassifierMixin, NamedClas
     cv_results_ : dict of arrays
         One entry a candidate: "candidate", "params", "objective" and each constraint with their
         limits, "feasible" and "verdict" of the goal, "rank", the "difference" of the objective to
-        the best with its limits, "cannot_be_distinguished", and "rows", fewer where halving dropped
-        it. ``pandas.DataFrame(search.cv_results_)`` shows it.
+        the best with its limits, what the rows show "against_the_best",
+        "cannot_be_distinguished", and "rows", fewer where halving dropped it.
+        ``pandas.DataFrame(search.cv_results_)`` shows it.
     best_index_ : int
     best_params_ : dict
         With "estimator", its name, where there are several.
@@ -189,7 +189,6 @@ class GoalSearchCV(BestOnNewRows, MetaEstimatorMixin, ClassifierMixin, NamedClas
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @atomic_fit
     def fit(
         self,
         X: Any,
@@ -228,7 +227,8 @@ class GoalSearchCV(BestOnNewRows, MetaEstimatorMixin, ClassifierMixin, NamedClas
             message says what.
         InfeasibleError
             If no rule over the scores of the best meets the constraints on all rows, unless
-            ``on_infeasible="nearest"``.
+            ``on_infeasible="nearest"``. What the search found is kept, and so it is whatever else
+            goes wrong in that fit.
         """
         goal = self._checked_goal()
         candidates = [self._completed(one) for one in candidates_of(self.estimator, self.grid)]
@@ -243,19 +243,28 @@ class GoalSearchCV(BestOnNewRows, MetaEstimatorMixin, ClassifierMixin, NamedClas
             candidates, rows, goal, response, self.error_score == "raise",
             self.n_jobs, self.verbose,
         )  # fmt: skip
-        self.search_ = rounds.run(bool(self.halving), template._key() % 2**32)
-        self.cv_results_ = table_of(self.search_, candidates, rounds.seconds)
-        self.best_index_ = self.search_.best
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
-        best = self.search_.candidates[self.best_index_]
+        found = rounds.run(bool(self.halving), template._key() % 2**32)
+        table = table_of(found, candidates, rounds.seconds)
+        best = found.candidates[found.best]
+        for name in ("best_estimator_", "refit_time_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.search_, self.cv_results_ = found, table
+        self.best_index_ = found.best
+        self.best_params_ = table["params"][found.best]
         self.best_score_ = best.score
         self.best_report_ = _flattered(best.report, len(candidates))
-        self.ties_ = list(self.search_.ties)
+        self.ties_ = list(found.ties)
         self.n_splits_ = len(rows.splits)
-        self.__dict__.pop("best_estimator_", None)  # of an earlier fit
         if self.refit:
             started = time.perf_counter()
-            self.best_estimator_ = self._fitted(candidates[self.best_index_], rows, groups)
+            try:
+                self.best_estimator_ = self._fitted(candidates[found.best], rows, groups)
+            except Exception as error:
+                error.add_note(
+                    f"This is the fit of the best, {best.name}, on all rows. What the search "
+                    "found is there: `search_` prints the table, and `cv_results_` has its numbers."
+                )
+                raise
             self.refit_time_ = time.perf_counter() - started
         return self
 

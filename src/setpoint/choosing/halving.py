@@ -61,4 +61,4 @@ def kept_of(standing: Standing) -> list[int]:
     No candidate is dropped that the rows do not show to be worse than the best.
     """
     third = set(standing.order[: math.ceil(len(standing.order) / FACTOR)])
-    return sorted(third | set(standing.ties))
+    return sorted(third | set(standing.open))

@@ -19,6 +19,7 @@ from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.goal import Goal
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.judging import Judge, Judged, JudgedRows, Standing
+from setpoint.plugin.judging.standing import WORSE
 from setpoint.plugin.parameters import Options
 from setpoint.report import Entry
 
@@ -86,10 +87,12 @@ class Rounds:
         ranks = dict(zip(places, standing.ranks, strict=True))
         for k in (*(k for gone in reversed(dropped) for k in gone), *last):
             ranks[k] = len(ranks) + 1
-        for k, one, gain in zip(places, judged, standing.differences, strict=True):
-            self._known[k] = self._candidate(one, gain)
-        for k in standing.ties:
-            self._known[places[k]] = replace(self._known[places[k]], tied=True)
+        found = zip(
+            places, judged, standing.differences, standing.verdicts, standing.doubts, strict=True
+        )
+        for k, one, gain, verdict, doubt in found:
+            known = self._candidate(one, gain)
+            self._known[k] = replace(known, verdict=verdict, doubt=doubt)
         out = [replace(self._of(k), rank=ranks[k]) for k in range(len(self.candidates))]
         folds = len(self.rows.splits)
         return SearchResult(
@@ -137,7 +140,7 @@ class Rounds:
 
     def _candidate(self, one: Judged, gain: Entry | None) -> JudgedCandidate:
         n_rows = one.report.counts.n_rows
-        return JudgedCandidate(one.name, 0, one.report, gain, False, n_rows, one.score)
+        return JudgedCandidate(one.name, 0, one.report, gain, WORSE, n_rows, one.score)
 
     def _of(self, k: int) -> JudgedCandidate:
         """What is known of a candidate."""
@@ -145,5 +148,5 @@ class Rounds:
             error = self._failed[k]
             why = f"{type(error).__name__}: {str(error).splitlines()[0]}"
             words = self.candidates[k].words
-            return JudgedCandidate(words, 0, None, None, False, 0, math.nan, why)
+            return JudgedCandidate(words, 0, None, None, "", 0, math.nan, why)
         return self._known[k]

@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from textwrap import fill
 
 from setpoint.goals.goal import Goal
+from setpoint.plugin.judging.standing import (
+    ALIKE,
+    BEST,
+    BOLDER,
+    FAILING,
+    FARTHER,
+    SURER,
+    TIED,
+    WORSE,
+)
 from setpoint.report import Entry, GoalReport
 from setpoint.report.numbers import plural
 from setpoint.report.units import shown, unit_of
@@ -30,18 +40,20 @@ class JudgedCandidate:
         where a fit failed.
     difference : Entry or None
         Its objective minus that of the best, by the pairs of rows; None where it was not measured.
-    tied : bool
-        Whether it cannot be distinguished from the best.
+    verdict : str
+        What the rows show of it against the best; "" where its fit failed.
     rows : int
         Rows that judged it: fewer where it was dropped on the way.
     score : float
         By which candidates are ranked: the objective, higher is better, less what misses cost.
     why : str
         Why a fit failed.
+    doubt : str
+        The constraint that it is surer of than the best, where its objective is shown to be worse.
 
     Examples
     --------
-    >>> failed = JudgedCandidate("forest", 3, None, None, False, 0, float("nan"), "MemoryError")
+    >>> failed = JudgedCandidate("forest", 3, None, None, "", 0, float("nan"), "MemoryError")
     >>> failed.rank, failed.why
     (3, 'MemoryError')
     """
@@ -50,10 +62,16 @@ class JudgedCandidate:
     rank: int
     report: GoalReport | None
     difference: Entry | None
-    tied: bool
+    verdict: str
     rows: int
     score: float
     why: str = ""
+    doubt: str = ""
+
+    @property
+    def tied(self) -> bool:
+        """Whether it cannot be distinguished from the best."""
+        return self.verdict in (BEST, TIED, ALIKE)
 
 
 @dataclass(frozen=True)
@@ -78,8 +96,10 @@ class SearchResult:
     >>> goal, true = "maximize recall subject to precision >= 0.5", [0, 1, 1, 0, 1, 0]
     >>> reports = [evaluate(goal, true, said) for said in ([0, 1, 1, 0, 0, 0], [0, 1, 0, 0, 1, 1])]
     >>> one, two = (
-    ...     JudgedCandidate(name, rank, report, None, True, 6, report.objective.value)
-    ...     for name, rank, report in zip(("forest", "logistic"), (1, 2), reports)
+    ...     JudgedCandidate(name, rank, report, None, said, 6, report.objective.value)
+    ...     for name, rank, report, said in zip(
+    ...         ("forest", "logistic"), (1, 2), reports, ("best", "cannot be distinguished")
+    ...     )
     ... )
     >>> for sentence in SearchResult(goal, (one, two), best=0, level=0.95, n_folds=2).sentences():
     ...     print(sentence)
@@ -109,11 +129,7 @@ it on rows that took no part.
         n = len(self.candidates)
         place = "is the only candidate" if n == 1 else f"is best of {n:,} candidates"
         out = [f"{best.name} {place}: {'; '.join(self._reached(best.report))}."]
-        tied = self.ties
-        if len(tied) > 1:
-            out.append(f"{_and(tied)} cannot be distinguished on these rows.")
-        elif n > 1:
-            out.append("Every other candidate is shown to be worse.")
+        out += self._others()
         out += self._doubts(best)
         if n > 1:
             out.append(
@@ -131,6 +147,38 @@ it on rows that took no part.
             verdict = "" if entry.verdict is None else f", {_OF_ROWS.get(entry.verdict)}"
             colon = ":" if out else ""  # after a bound
             out.append(f"{name}{colon} {shown(entry.value, unit_of(side))}{verdict}")
+        return out
+
+    def _others(self) -> list[str]:
+        """What the rows show of the other candidates."""
+        best, by = self.candidates[self.best], str(Goal.parse(self.goal).objective)
+        others = [one for one in self._ranked() if one is not best and not one.why]
+        failed = [one.name for one in self.candidates if one.why]
+        out, tied = [], self.ties
+        if best.report is not None and best.report.verdict == "shown to fail" and others:
+            out.append(f"All are ranked by how far they miss the bounds, and not by {by}.")
+            if len(tied) > 1:
+                out.append(f"{_and(tied)} cannot be distinguished by that.")
+        elif len(tied) > 1:
+            out.append(f"{_and(tied)} cannot be distinguished on these rows.")
+        for one in others:
+            if one.verdict == SURER:
+                out.append(
+                    f"By {by} {one.name} is shown to be worse, but {one.doubt} is less sure to "
+                    f"hold for {best.name}: too close to call."
+                )
+            if one.verdict == BOLDER:
+                out.append(
+                    f"By {by} {one.name} is shown to be better, but it misses the bounds by more."
+                )
+        rest = [one.verdict for one in others if one.verdict in (WORSE, FAILING, FARTHER)]
+        if rest and len(rest) == len(others):
+            who = "candidate that was fitted" if failed else "candidate"
+            said = [word for word in (WORSE, FAILING, FARTHER) if word in rest]
+            out.append(f"Every other {who} is {' or '.join(said)}.")
+        if failed:
+            fits = "fit" if len(failed) == 1 else "fits"
+            out.append(f"The {fits} of {_and(failed)} failed.")
         return out
 
     def _doubts(self, best: JudgedCandidate) -> list[str]:
@@ -198,8 +246,10 @@ it on rows that took no part.
             against = "best"
         elif gain is not None and gain.low is not None and gain.high is not None:
             against = f"{shown(gain.low, units[0])} to {shown(gain.high, units[0])}"
-        tied = "cannot be distinguished" if one.tied and against != "best" else ""
-        last = f"dropped on {one.rows:,} rows" if one.rows < self._n_rows else tied
+        said = "" if against == "best" else one.verdict
+        if one.doubt:
+            said = f"worse, but surer of {one.doubt}"
+        last = f"dropped on {one.rows:,} rows" if one.rows < self._n_rows else said
         return [one.name, *cells, against, last]
 
     @property
@@ -210,8 +260,8 @@ it on rows that took no part.
         return (
             f"Judged on {plural(self._n_rows, 'row')}, all {self.n_folds} folds together: neither "
             "the model nor the rule that decides a row has seen it. Differences are by the pairs "
-            "of decisions; the lower limits hold together with 95 % confidence, and so do the "
-            "upper ones."
+            "of decisions, with the luck of which rules were found; the lower limits hold together "
+            "with 95 % confidence, and so do the upper ones."
         )
 
 

@@ -46,6 +46,7 @@ def table_of(
     out["score"] = np.array([one.score for one in judged])
     out["rank"] = np.array([one.rank for one in judged])
     out |= _columns("difference", [one.difference for one in judged])
+    out["against_the_best"] = np.array([one.verdict for one in judged], object)
     out["cannot_be_distinguished"] = np.array([one.tied for one in judged])
     out["rows"] = np.array([one.rows for one in judged])
     out["fit_seconds"] = np.array(seconds)

@@ -12,7 +12,7 @@ from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
 if TYPE_CHECKING:
     from setpoint.report import Entry, GoalReport
 
-__all__ = ["BETTER", "CANDIDATE", "TODAY", "WORSE", "Part", "which_is_better"]
+__all__ = ["BETTER", "CANDIDATE", "TODAY", "WORSE", "Part", "less_sure", "which_is_better"]
 
 BETTER, WORSE = "shown to be better", "shown to be worse"
 
@@ -108,7 +108,7 @@ def which_is_better(
     if flattered.counts.seen > 0.0:
         share = f"{100 * flattered.counts.seen:.3g} %"
         return OPEN, f"{share} of these rows are rows of the fit of {who}, which flatter it."
-    doubted = _less_sure(parts, ahead)
+    doubted = less_sure(parts, ahead)
     if doubted:
         return OPEN, f"{its} is {gain}, but {doubted} is less sure to hold for {who}."
     more = ", and every constraint holds as surely" if len(parts) > 1 else ""
@@ -119,7 +119,7 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _less_sure(parts: Sequence[Part], ahead: bool) -> str:
+def less_sure(parts: Sequence[Part], ahead: bool) -> str:
     """The constraint that holds less surely for the one ahead than for the other; "" if none."""
     for part in parts[1:]:
         one, other = part.candidate.verdict, part.today.verdict

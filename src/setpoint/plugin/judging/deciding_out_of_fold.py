@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,38 @@ from setpoint.program.link import link
 from setpoint.rules import Rule
 from setpoint.typing import Codes, Floats
 
-__all__ = ["decided_out_of_fold"]
+__all__ = ["FoldRule", "decided_out_of_fold", "rule_on"]
+
+
+@dataclass(frozen=True)
+class FoldRule:
+    """A rule, and how it decides rows.
+
+    Parameters
+    ----------
+    rule : Rule
+    values : tuple of str
+        The columns of values that it looks at.
+    met : bool
+        Whether it meets the goal on the rows that it was found on.
+    seed : int
+        Of its draws, where none are given.
+    """
+
+    rule: Rule
+    values: tuple[str, ...]
+    met: bool
+    seed: int = 0
+
+    def decide(self, evidence: Evidence, draws: Floats | None) -> Codes:
+        """Class codes of some rows."""
+        rule = self.rule
+        rows = evidence.with_values(self.values) if self.values else evidence
+        u = draws
+        if rule.randomized and u is None:
+            u = np.random.default_rng(self.seed).random(rows.n_rows)
+        segments = rows.rows.segment if rule.needs_segments else None
+        return rule.decide(rows.scores, segments, u if rule.randomized else None)
 
 
 def decided_out_of_fold(
@@ -26,8 +58,8 @@ def decided_out_of_fold(
     options: Options,
     sees: tuple[str, ...] = (),
     draws: Floats | None = None,
-) -> Codes:
-    """Class codes (N,): the rule for a fold is found on the rows of all others.
+) -> tuple[Codes, list[FoldRule]]:
+    """Class codes (N,): the rule for a fold is found on the rows of all others; and the rules.
 
     Where no rule meets the goal on those rows, the one that comes nearest decides.
 
@@ -49,32 +81,27 @@ def decided_out_of_fold(
     EmptyPopulationError
         If the other folds lack something that the goal refers to.
     """
-    decided = np.zeros(evidence.n_rows, np.int64)
+    decided, rules = np.zeros(evidence.n_rows, np.int64), list[FoldRule]()
     for k in range(int(fold.max(initial=-1)) + 1):
         own = fold == k
         if not own.any():  # all of weight zero
             continue
         try:
-            find = partial(_found, goal, evidence.take(~own), options, sees)
-            rule, values = in_quiet(find)
+            rule = replace(rule_on(goal, evidence.take(~own), options, sees), seed=k)
         except EmptyPopulationError as error:
             raise EmptyPopulationError(
                 f"`cv`: the rule for a fold is found on the rows of the others, and among them "
                 f"{error}; take fewer folds, or folds that have some"
             ) from None
-        rest = evidence.take(own)
-        rest = rest.with_values(values) if values else rest
-        u = None
-        if rule.randomized:
-            u = np.random.default_rng(k).random(rest.n_rows) if draws is None else draws[own]
-        segments = rest.rows.segment if rule.needs_segments else None
-        decided[own] = rule.decide(rest.scores, segments, u)
-    return decided
+        decided[own] = rule.decide(evidence.take(own), None if draws is None else draws[own])
+        rules.append(rule)
+    return decided, rules
 
 
-def _found(
-    goal: Goal, evidence: Evidence, options: Options, sees: tuple[str, ...]
-) -> tuple[Rule, tuple[str, ...]]:
-    """A rule, and the columns of values that it looks at."""
-    outcome, rows = outcome_on(link(goal, evidence.codebook), evidence, options, sees)
-    return outcome.rule, rows.sees
+def rule_on(
+    goal: Goal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
+) -> FoldRule:
+    """The rule that some rows choose; the parameters are as above."""
+    find = partial(outcome_on, link(goal, evidence.codebook), evidence, options, sees)
+    outcome, rows = in_quiet(find)
+    return FoldRule(outcome.rule, rows.sees, outcome.status != "nearest")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from setpoint.inference.verdicts import FAILS
 from setpoint.inputs.inputs import CheckedData, Table
 from setpoint.plugin.judging.deciding_out_of_fold import decided_out_of_fold
 from setpoint.plugin.judging.judged_rows import JudgedRows, parts_of
+from setpoint.plugin.judging.luck import RuleLuck, extra_variance, luck_of, widened
 from setpoint.plugin.judging.pairs import difference_of, side_difference_of, standard_error_of
 from setpoint.plugin.judging.standing import Standing, simplest_of, standing_of
 from setpoint.plugin.parameters import Options
@@ -58,12 +59,20 @@ class Judged:
         The objective, higher is better, less what the worst miss of a bound costs, without a
         jump at the bound: a tenth of the objective's range for the largest miss that chance
         explains. NaN where something has no rows.
+    find_luck : callable, optional
+        Finds what the choice of its rules means for the objective.
     """
 
     name: str
     decided: Mapping[str | None, Codes]
     report: GoalReport
     score: float
+    find_luck: Callable[[], RuleLuck] | None = field(default=None, repr=False)
+
+    @cached_property
+    def luck(self) -> RuleLuck | None:
+        """What the choice of its rules means; None of decisions that were made elsewhere."""
+        return None if self.find_luck is None else self.find_luck()
 
     @property
     def feasible(self) -> bool:
@@ -168,16 +177,14 @@ class Judge:
         folds = [self._folds[n][self._kept[n]] for n in inputs.tables]
         if draws is not None:
             draws = draws[self._kept[None]]
-        found = decided_out_of_fold(
-            self.goal,
-            inputs.evidence(given),
-            np.concatenate(folds),
-            self._options,
-            inputs.sees,
-            draws,
+        evidence, options = inputs.evidence(given), self._options
+        found, rules = decided_out_of_fold(
+            self.goal, evidence, np.concatenate(folds), options, inputs.sees, draws
         )
         parts = np.split(found, np.cumsum([len(fold) for fold in folds])[:-1])
-        return self._judged(name, dict(zip(inputs.tables, parts, strict=True)))
+        judged = self._judged(name, dict(zip(inputs.tables, parts, strict=True)))
+        luck = partial(luck_of, self.goal, evidence, options, inputs.sees, rules, judged.report)
+        return replace(judged, find_luck=luck)
 
     def of_decisions(self, name: str, decided: Codes | Mapping[str | None, Codes]) -> Judged:
         """A classifier by what it decides on rows that it did not see.
@@ -195,6 +202,9 @@ class Judge:
     def difference(self, one: Judged, other: Judged, level: float | None = None) -> Entry | None:
         """The objective of one candidate minus that of another, by the pairs of rows.
 
+        The limits contain the luck of which rules were found for candidates that are judged by
+        their scores.
+
         Parameters
         ----------
         one, other : Judged
@@ -209,14 +219,20 @@ class Judge:
         """
         table, labels = self._tables[None], self._inputs.answers
         level = self.level if level is None else level
-        return difference_of(
+        found = difference_of(
             self.goal, labels, table, one.decided[None], other.decided[None], level
         )
+        if found is None or found.low == found.high:
+            return found
+        return widened(found, extra_variance(self.goal, labels, table, one, other), level)
 
     def standard_error(self, one: Judged, other: Judged) -> float | None:
-        """Of the difference of the objectives, by the pairs of rows; None as there."""
+        """Of the difference of the objectives, with the luck of the rules; None as there."""
         table, labels = self._tables[None], self._inputs.answers
-        return standard_error_of(self.goal, labels, table, one.decided[None], other.decided[None])
+        found = standard_error_of(self.goal, labels, table, one.decided[None], other.decided[None])
+        if not found:
+            return found
+        return math.sqrt(found**2 + extra_variance(self.goal, labels, table, one, other))
 
     def side_difference(
         self, place: int, one: Judged, other: Judged, level: float | None = None
