@@ -87,9 +87,10 @@ def about_model(fitted: FittedTable) -> list[str]:
         chosen = getattr(clf, "choice_", None)
         name = choice.model if chosen is None else f"{chosen.chosen}, chosen under the goal"
         model = [f"The model inside is {name}, with seed {settings.random_state}"]
-        inner = (
-            clf.estimator if chosen is None else getattr(clf.estimator_, "model", clf.estimator_)
-        )
+        # A calibrated model is the mean of several, which are all made alike.
+        inner = clf.estimator
+        if chosen is not None:
+            inner = getattr(clf.estimator_, "models", (clf.estimator_,))[0]
     model += described(inner, roles.features, dict(roles.left_out))
     if settings.metric is not None:
         model.append(_metric(settings.metric))
