@@ -10,6 +10,8 @@ const IN_TABLE = 2 ** 16;
 /** Combinations tried in a frame, about, and by the search at rest. */
 const TRIED_IN_FRAME = 2 ** 12;
 const TRIED = 2 ** 17;
+/** So many combinations are all tried at rest. */
+const ALL_TRIED = 2 ** 19;
 const STEPS_OF_PAIRS = [1, 8, 64];
 const HALF_WINDOW = 20;
 const FEW_STARTS = 3;
@@ -50,7 +52,9 @@ export class RulesByGroup {
     this.lists = this.listsOfTable();
     this.table = this.reached(this.lists);
     /** Whether the table holds every rule by group, so that its best one is the best of all. */
-    this.exact = this.parts.every(({ open, m }, s) => !open && this.lists[s].length === m + 1);
+    this.size = this.parts.reduce((product, { m }) => product * (m + 1), 1);
+    this.complete = this.parts.every(({ open }) => !open);
+    this.exact = this.complete && this.table.n === this.size;
   }
 
   /** Cut-offs of each segment, so many that their combinations fit into the table. */
@@ -118,13 +122,19 @@ export class RulesByGroup {
     const solved = this.solvedRules(levels).reduce(bestOfTwo, null);
     const all = [this.oneForAll(levels), this.bestOf(this.lists, this.table, levels)];
     const best = all.reduce(bestOfTwo, solved);
-    if (this.exact || solved === null) return this.described(best, levels);
+    const known = this.described(best, levels);
+    if (this.exact || solved === null || known.gap === 0) return known;
     return this.described(bestOfTwo(best, this.climb(solved.cuts, levels, TRIED_IN_FRAME)), levels);
   }
 
   /** A better rule than the one that was chosen, from a search around the best; or the same. */
   improved(levels, choice) {
     if (this.exact || choice.gap === 0) return choice;
+    if (this.size <= ALL_TRIED) {
+      const all = this.parts.map((part) => part.all);
+      const found = bestOfTwo(choice, this.tried(all, levels));
+      return this.described(found, levels, this.complete);
+    }
     const solved = this.solvedRules(levels).sort((a, b) => (isAhead(a, b) ? -1 : +isAhead(b, a)));
     const one = this.oneForAll(levels);
     const starts = [
@@ -204,8 +214,8 @@ export class RulesByGroup {
   }
 
   /** A candidate with what is known of all others. */
-  described({ score, ...found }, levels) {
-    const most = this.exact ? score : this.mostPossible(levels);
+  described({ score, ...found }, levels, exact = this.exact) {
+    const most = exact ? score : this.mostPossible(levels);
     const known = found.feasible && Number.isFinite(most);
     return {
       ...found,
@@ -213,7 +223,7 @@ export class RulesByGroup {
       gap: known ? Math.max(0, most - score) : null,
       bound: known ? this.board.sense * most : null,
       // Whether it is certain that no rule by group meets the bounds.
-      proven: !found.feasible && (this.exact || most === -Infinity),
+      proven: !found.feasible && (exact || most === -Infinity),
       sure: null,
     };
   }
