@@ -4,14 +4,13 @@
 import { allowedCuts, bestAllowed, nearestCuts, signOf } from "./choose.js";
 import { ratesAt } from "./counts.js";
 import { evaluate } from "./functions.js";
+import { narrowed } from "./narrow.js";
 
 /** Combinations in the table that is looked at in every frame. */
 const IN_TABLE = 2 ** 16;
 /** Combinations tried in a frame, about, and by the search at rest. */
 const TRIED_IN_FRAME = 2 ** 12;
 const TRIED = 2 ** 17;
-/** So many combinations are all tried at rest. */
-const ALL_TRIED = 2 ** 19;
 const STEPS_OF_PAIRS = [1, 8, 64];
 const HALF_WINDOW = 20;
 const FEW_STARTS = 3;
@@ -47,14 +46,13 @@ export class RulesByGroup {
         }
       }
       const plain = own.filter((k) => strata[kinds[k][0]].plain);
-      return { rates, tie, people, plain, m, all: upTo(m), open: open !== null && open !== undefined };
+      return { own, rates, tie, people, plain, m, all: upTo(m), open: open !== null && open !== undefined };
     });
     this.lists = this.listsOfTable();
     this.table = this.reached(this.lists);
     /** Whether the table holds every rule by group, so that its best one is the best of all. */
-    this.size = this.parts.reduce((product, { m }) => product * (m + 1), 1);
     this.complete = this.parts.every(({ open }) => !open);
-    this.exact = this.complete && this.table.n === this.size;
+    this.exact = this.complete && this.parts.every(({ m }, s) => this.lists[s].length === m + 1);
   }
 
   /** Cut-offs of each segment, so many that their combinations fit into the table. */
@@ -130,11 +128,6 @@ export class RulesByGroup {
   /** A better rule than the one that was chosen, from a search around the best; or the same. */
   improved(levels, choice) {
     if (this.exact || choice.gap === 0) return choice;
-    if (this.size <= ALL_TRIED) {
-      const all = this.parts.map((part) => part.all);
-      const found = bestOfTwo(choice, this.tried(all, levels));
-      return this.described(found, levels, this.complete);
-    }
     const solved = this.solvedRules(levels).sort((a, b) => (isAhead(a, b) ? -1 : +isAhead(b, a)));
     const one = this.oneForAll(levels);
     const starts = [
@@ -144,8 +137,13 @@ export class RulesByGroup {
     ];
     const best = [...solved, one].reduce(bestOfTwo, null);
     const climbed = starts.map((cuts) => this.climb(cuts, levels, TRIED / starts.length));
-    const found = climbed.reduce(bestOfTwo, best);
-    return isAhead(found, choice) ? this.described(found, levels) : choice;
+    let found = climbed.reduce(bestOfTwo, bestOfTwo(best, choice));
+    const begin = found.feasible ? found.score : -Infinity;
+    const most = narrowed(this, levels, begin, (lists) => {
+      found = bestOfTwo(found, this.tried(lists, levels));
+      return found.feasible ? found.score : -Infinity;
+    });
+    return this.described(found, levels, this.complete ? most : Infinity);
   }
 
   /** Moves one cut-off, or two, as long as that gains something. */
@@ -214,8 +212,8 @@ export class RulesByGroup {
   }
 
   /** A candidate with what is known of all others. */
-  described({ score, ...found }, levels, exact = this.exact) {
-    const most = exact ? score : this.mostPossible(levels);
+  described({ score, ...found }, levels, bound = this.exact && found.feasible ? score : Infinity) {
+    const most = Math.min(bound, this.mostPossible(levels));
     const known = found.feasible && Number.isFinite(most);
     return {
       ...found,
@@ -223,7 +221,7 @@ export class RulesByGroup {
       gap: known ? Math.max(0, most - score) : null,
       bound: known ? this.board.sense * most : null,
       // Whether it is certain that no rule by group meets the bounds.
-      proven: !found.feasible && (exact || most === -Infinity),
+      proven: !found.feasible && (this.exact || most === -Infinity),
       sure: null,
     };
   }
