@@ -154,6 +154,7 @@ export class RulesByGroup {
     for (let before = null; best !== before && this.spent < until; ) {
       before = best;
       this.parts.forEach(({ all }, s) => {
+        if (this.spent >= until) return;
         best = bestOfTwo(best, this.tried(only(best.cuts).with(s, all), levels));
       });
       for (let a = 0; a < this.parts.length; a++) {

@@ -6,7 +6,9 @@ import { meets, signOf } from "./choose.js";
 import { formsOf } from "./counts.js";
 
 /** Boxes that are looked at in each round; of others only their bound is kept. */
-const IN_ROUND = 1024;
+const IN_ROUND = 256;
+/** Counts at corners of boxes, of all kinds of row, that are looked at in all. */
+const LOOKED_AT = 2 ** 17;
 /** Boxes of so few combinations are tried out. */
 const FEW_RULES = 512;
 
@@ -21,14 +23,17 @@ const FEW_RULES = 512;
 export function narrowed({ parts, board }, levels, score, tryOut) {
   let best = score;
   let most = -Infinity;
+  let looked = 0;
   let boxes = [parts.map(({ m }) => [0, m])];
   while (boxes.length > 0) {
     const bounds = boundsOf(boxes, parts, board, levels);
     const order = boxes.map((_, i) => i).filter((i) => bounds[i] > best);
     order.sort((a, b) => bounds[b] - bounds[a]);
-    if (order.length > IN_ROUND) most = Math.max(most, bounds[order[IN_ROUND]]);
+    looked += boxes.length * board.tally.totals.length;
+    const kept = looked > LOOKED_AT ? 0 : IN_ROUND;
+    if (order.length > kept) most = Math.max(most, bounds[order[kept]]);
     const next = [];
-    for (const i of order.slice(0, IN_ROUND)) {
+    for (const i of order.slice(0, kept)) {
       if (!(bounds[i] > best)) break;
       const box = boxes[i];
       const size = box.reduce((product, [low, high]) => product * (high - low + 1), 1);
