@@ -168,7 +168,8 @@ def test_between_solved_bounds_rules_by_group_are_as_good_as_solve(n):
 
 def test_with_more_groups_the_gap_covers_what_solve_finds():
     scores, y, _, region = made(300, seed=2)
-    goal = 'maximize recall subject to precision >= {} and predicted_rate.difference("region") <= {}'
+    gap = 'predicted_rate.difference("region")'
+    goal = f"maximize recall subject to precision >= {{}} and {gap} <= {{}}"
     page = explore(goal.format(0.6, 0.1), scores, y, sensitive_features={"region": region})
     asked = [[0.68, 0.04], [0.58, 0.02]]
     one, dragged = (

@@ -7,7 +7,7 @@ import { evaluate } from "./functions.js";
 import { narrowed } from "./narrow.js";
 
 /** Combinations in the table that is looked at in every frame. */
-const IN_TABLE = 2 ** 16;
+const IN_TABLE = 2 ** 15;
 /** Combinations tried in a frame, about, and by the search at rest. */
 const TRIED_IN_FRAME = 2 ** 12;
 const TRIED = 2 ** 17;
