@@ -11,6 +11,7 @@ const more = {
   take: (levels, where) => take(board, { levels, where }),
   goalText: (levels) => goalText(board, levels),
   thread: (state) => decodeState(encodeState(state, data), data),
+  fragment: (state) => encodeState(state, data),
   decode: (text) => decodeState(text, data),
   keep: (points) => points.reduce((kept, p) => keep(kept, p), []),
   looks: (places) => {

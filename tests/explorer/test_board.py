@@ -138,6 +138,69 @@ def test_rules_by_group_are_exact_and_bounded(page):
     assert own["value"] == pytest.approx(best.report.objective.value, abs=1e-12)
 
 
+@pytest.mark.parametrize("n", [400, 1200])
+def test_between_solved_bounds_rules_by_group_are_as_good_as_solve(n):
+    scores, y, sex, _ = made(n, seed=4)
+    goal = 'maximize recall subject to precision >= {} and recall.difference("sex") <= {}'
+    page = explore(goal.format(0.6, 0.1), scores, y, sensitive_features={"sex": sex})
+    asked = [[0.63, 0.07], [0.72, 0.03], [0.8, 0.2]]
+    found = called(
+        page.payload,
+        *(["choose", levels, None, True] for levels in asked),
+        *(["choose", levels] for levels in asked),
+        *(["most", 0, levels, None, True] for levels in asked),
+    )
+    dragged, one, most = found[:3], found[3:6], found[6:]
+    rested = called(
+        page.payload, *(["improved", *pair] for pair in zip(asked, dragged, strict=True))
+    )
+    at = called(page.payload, *(["at", x.get("cuts", x.get("cut"))] for x in rested))
+    for i, levels in enumerate(asked):
+        best = solve(goal.format(*levels), scores, y, sensitive_features={"sex": sex})
+        value = best.report.objective.value
+        assert rested[i]["feasible"]
+        assert one[i]["value"] <= dragged[i]["value"] + 1e-9 <= rested[i]["value"] + 2e-9
+        assert rested[i]["value"] == pytest.approx(value, abs=1e-9)
+        assert rested[i]["value"] == pytest.approx(at[i]["objective"]["value"], abs=1e-12)
+        assert rested[i]["gap"] == 0
+        assert most[i]["value"] >= levels[0]
+
+
+def test_with_more_groups_the_gap_covers_what_solve_finds():
+    scores, y, _, region = made(300, seed=2)
+    gap = 'predicted_rate.difference("region")'
+    goal = f"maximize recall subject to precision >= {{}} and {gap} <= {{}}"
+    page = explore(goal.format(0.6, 0.1), scores, y, sensitive_features={"region": region})
+    asked = [[0.68, 0.04], [0.58, 0.02]]
+    one, dragged = (
+        called(page.payload, *(["choose", levels, None, by] for levels in asked))
+        for by in (False, True)
+    )
+    rested = called(
+        page.payload, *(["improved", *pair] for pair in zip(asked, dragged, strict=True))
+    )
+    for levels, first, last in zip(asked, one, rested, strict=True):
+        best = solve(goal.format(*levels), scores, y, sensitive_features={"region": region})
+        value = best.report.objective.value
+        assert first["value"] - 1e-9 <= last["value"] <= value + 1e-9
+        assert last["value"] + last["gap"] >= value - 1e-9
+        assert last["value"] >= value - 0.01
+
+
+def test_without_solved_rules_those_by_group_are_no_worse_than_one_cut_off_for_all(page):
+    payload = json.loads(json.dumps(page.payload))
+    solved = payload["programs"][0]["solved"]["points"]
+    for point in solved:  # nobody is accepted, and nothing is known of others
+        point |= {"cuts": [0, 0], "bound": "Infinity"}
+    one, by_group = called(payload, ["choose", [0.6, 0.1]], ["choose", [0.6, 0.1], None, True])
+    assert by_group["value"] >= one["value"]
+    assert by_group["gap"] is None
+    (last,) = called(payload, ["improved", [0.6, 0.1], by_group])
+    known = page.payload["programs"][0]["solved"]["points"][0]["value"]
+    assert last["value"] == pytest.approx(known, abs=1e-9)
+    assert last["gap"] == 0
+
+
 def test_bounds_follow_the_dot_and_stay_met(page):
     cuts = range(20, 400, 60)
     followed = called(page.payload, *(["follow", j] for j in cuts))
@@ -191,6 +254,42 @@ def test_a_link_restores_the_page_and_no_other(page):
     )
     assert back == state
     assert none == [None] * 7
+
+
+ODD = (
+    '[["length",[0.6,0.1],null,null,0],null,[],[]]',
+    '[["__proto__",[0.6,0.1],null,null,0],null,[],[]]',
+    '[["0",[0.6,0.1],null,null,0],null,[],[]]',
+    "[[-1,[0.6,0.1],null,null,0],null,[],[]]",
+    "[[0,[0.6,1e308],null,null,0],null,[],[]]",
+    "[[0,[-1e22,0.1],null,null,0],null,[],[]]",
+    "[[0,[0.6,null],null,null,0],null,[],[]]",
+    "[[0,[0.6,0.1],[1],null,0],null,[],[]]",
+    "[[0,[0.6,0.1],null,0.5,0],null,[],[]]",
+    "[[0,[0.6,0.1],null,null,2],null,[],[]]",
+    "[[0,[0.6,0.1],null,null,0,1],null,[],[]]",
+    '[[0,[0.6,0.1],null,null,0],null,[],["[-1]"]]',
+    '[[0,[0.6,0.1],null,null,0],null,[],["x"]]',
+    "[[0,[0.6,0.1],null,null,0],null,[[0,[0.6,0.1],3,null,0]],[]]",
+    "[null,null,[],[]]",
+    '{"length": 4}',
+    "%",
+)
+
+
+def test_a_link_of_other_rows_and_an_odd_one_are_not_read(page):
+    scores, y, _, _ = made(900)
+    state = {"levels": [0.6, 0.1]}
+    (own,) = called(page.payload, ["fragment", state])
+    mark = own.split(".")[0]
+    fine = "[[0,[0.6,0.1],null,null,0],null,[],[]]"
+    good, *none = called(page.payload, *(["decode", f"{mark}.{x}"] for x in (fine, *ODD)))
+    assert good["levels"] == [0.6, 0.1]
+    assert none == [None] * len(ODD)
+    # as many rows and distinct scores, and the same goal
+    goal, state = "maximize recall subject to precision >= 0.6", {"levels": [0.6]}
+    twins = [explore(goal, x, y).payload for x in (scores, scores[::-1].copy())]
+    assert len({called(twin, ["fragment", state])[0] for twin in twins}) == 2
 
 
 def test_five_points_are_kept_and_looks_are_counted(page):

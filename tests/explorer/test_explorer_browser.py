@@ -1,5 +1,7 @@
 """The explorer in a real browser: dragged, typed into, taken back, read in every light."""
 
+from urllib.parse import quote
+
 import numpy as np
 import pytest
 
@@ -253,6 +255,28 @@ def test_five_points_are_kept_and_looks_at_rows_held_out_are_counted(opened):
     tab.do("button('Remove').click(); pause()")
     assert tab.do("view()")["kept"] == 4
     assert tab.do("view()")["looks"] == looks
+
+
+def test_an_odd_link_leaves_the_page_as_written(opened):
+    tab = opened("priced")
+    before = tab.do("view()")
+    # of a cost the best is the lowest
+    assert "none is lower" in tab.do("said('.box')")
+    mark = before["hash"].split(".")[0]
+    for body in ('["length",[0.5],null,null,0]', "[0,[1e308],null,null,0]"):
+        found = opened("priced", f"{mark}.[{quote(body)},null,[],[]]").do("view()")
+        assert found == before
+
+
+def test_between_solved_bounds_the_page_says_what_it_knows_of_other_rules(opened):
+    tab = opened("fair")
+    tab.do("give(all('.bound input[type=range]')[0], 67); pause()")
+    found = tab.do("view()")
+    one = tab.do("one('.by-group input').click(); pause().then(view)")
+    assert float(found["values"][0].split()[0]) >= float(one["values"][0].split()[0])
+    tab.do("one('.by-group input').click(); pause()")
+    assert tab.do("view()") == found
+    assert "rule by group" in tab.do("said('.box')")
 
 
 def test_where_nothing_is_allowed_bounds_that_are_can_be_asked_for(opened):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
@@ -119,6 +120,7 @@ def payload_of(
     out = {
         "format": 1,
         "version": version("setpoint"),
+        "digest": _digest([bins, *(b for _, b in segments)], check),
         "classes": [str(c) for c in classes],
         "positive": str(classes[1]),
         "positiveWords": ClassNames(tuple(classes)).label(1),
@@ -249,6 +251,16 @@ def _of_points(
             held = [float(b.thresholds[c]) for b, c in zip(segments, held, strict=True)]
         thresholds.append(held)
     return points, limits_by_group(goal, thresholds)
+
+
+def _digest(bins: Sequence[Bins], check: ScoredRows | None) -> str:
+    """What tells a page of these rows from one of others: a link of the other is not read."""
+    out = sha256()
+    for one in bins:
+        out.update(one.thresholds.tobytes() + one.counts.tobytes())
+    if check is not None:
+        out.update(check.curve.values.tobytes() + check.curve.counts.tobytes())
+    return out.hexdigest()[:16]
 
 
 def _packed_places(part: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import { unpacked } from "./arrays.js";
 import { rangeOverBoxes } from "./boxes.js";
+import { RulesByGroup } from "./bygroup.js";
 import {
   allowedCuts,
   bestAllowed,
@@ -73,7 +74,7 @@ export class Board {
     this.scores = this.values.map((x) => (Number.isNaN(x) ? -Infinity : this.sense * x));
     this.curve = this.shape();
     this.inside = null;
-    this.reached = null;
+    this.rulesByGroup = null;
   }
 
   /** Share accepted, recall and precision along the curve; and what breaks ties, Youden's index. */
@@ -126,9 +127,9 @@ export class Board {
     return out;
   }
 
-  /** The best cut-off under bounds, or the nearest to them; `byGroup`: the best solved rule. */
+  /** The best cut-off under bounds, or the nearest to them; `byGroup`: the best rule by group known. */
   choose(levels, sure = null, byGroup = false) {
-    if (byGroup) return this.chooseSolved(levels);
+    if (byGroup) return this.byGroup.choose(levels);
     const cut = bestAllowed(this.scores, this.allowed(levels, sure), this.tiebreak);
     if (cut < 0) {
       const [near, violation] = nearestCuts(this.sides, this.constraints, levels, this.n);
@@ -142,53 +143,20 @@ export class Board {
     return { cut, feasible: true, value, violation: 0, gap, bound, sure };
   }
 
-  /** Of the rules by group that are solved the best that meets the bounds. */
-  chooseSolved(levels) {
-    let best = null;
-    let most = Infinity;
-    this.lattice.forEach((point, p) => {
-      // What bounds looser limits bounds tighter ones.
-      if (point.levels.every((x, c) => signOf(this.constraints[c]) * (levels[c] - x) >= 0)) {
-        most = Math.min(most, this.sense * point.bound);
-      }
-      if (point.cuts === null) return;
-      const state = this.solvedAt(p);
-      if (!this.met(state, levels).every(Boolean)) return;
-      if (best === null || this.sense * (state.objective.value - best.value) > 0) {
-        best = { cuts: point.cuts, value: state.objective.value, lattice: point.levels };
-      }
-    });
-    if (best === null) {
-      const near = this.nearestSolved(levels);
-      return { ...near, feasible: false, gap: null, bound: null, sure: null };
-    }
-    const gap = Number.isFinite(most) ? Math.max(0, most - this.sense * best.value) : null;
-    return { ...best, feasible: true, violation: 0, gap, bound: this.sense * most, sure: null };
+  /** Rules by group are set up when they are first asked for. */
+  get byGroup() {
+    this.rulesByGroup ??= new RulesByGroup(this);
+    return this.rulesByGroup;
   }
 
-  nearestSolved(levels) {
-    let out = { cuts: null, value: null, violation: Infinity, lattice: null };
-    this.lattice.forEach((point, p) => {
-      if (point.cuts === null) return;
-      const state = this.solvedAt(p);
-      const violation = Math.max(0, ...this.slack(state, levels).map((s) => -s));
-      if (violation < out.violation) {
-        const value = state.objective.value;
-        out = { cuts: point.cuts, value, violation, lattice: point.levels };
-      }
-    });
-    return out;
+  /** A rule by group that a longer search finds to be better; or the one that was chosen. */
+  improved(levels, choice) {
+    return choice.way ? this.byGroup.improved(levels, choice) : choice;
   }
 
   /** Which of the solved rules has these cut-offs; -1: none. */
   pointAt(cuts) {
     return this.lattice.findIndex((p) => p.cuts !== null && p.cuts.every((j, s) => j === cuts[s]));
-  }
-
-  solvedAt(p) {
-    this.reached ??= new Map();
-    if (!this.reached.has(p)) this.reached.set(p, this.at(this.lattice[p].cuts));
-    return this.reached.get(p);
   }
 
   /** Open bins with the best score and sides that a cut-off inside could have. */
@@ -210,22 +178,13 @@ export class Board {
 
   /** The best that the left side of a constraint can be, the other bounds kept. */
   most(i, levels, sure = null, byGroup = false) {
+    if (byGroup) return this.byGroup.most(i, levels);
     const sign = signOf(this.constraints[i]);
     let [value, cut] = [null, null];
     const consider = (x, at) => {
       if (Number.isNaN(x) || (value !== null && !(sign * (x - value) > 0))) return;
       [value, cut] = [x, at];
     };
-    if (byGroup) {
-      this.lattice.forEach((point, p) => {
-        if (point.cuts === null) return;
-        const state = this.solvedAt(p);
-        if (this.met(state, levels).every((ok, c) => ok || c === i)) {
-          consider(state.constraints[i].value, point.cuts);
-        }
-      });
-      return { value, cut };
-    }
     const allowed = this.allowed(levels, sure, i);
     const limits = sure === null ? null : this.sureSide(i, sure);
     for (let j = 0; j < this.n; j++) {

@@ -2,12 +2,11 @@
 
 export const FIVE = 5;
 
-/** A mark of the page: a link of another page is not read. */
+/** A mark of the page: a link of a page with other rows, goals or version is not read. */
 function markOf(data) {
   const text = JSON.stringify([
     data.payload.version,
-    data.rows.n,
-    data.rows.bins,
+    data.payload.digest,
     data.programs.map((p) => p.goal),
   ]);
   let hash = 2166136261;
@@ -23,7 +22,7 @@ export function encodeState(state, data) {
   return `#${markOf(data)}.${encodeURIComponent(JSON.stringify(body))}`;
 }
 
-/** The state that a fragment holds; null where it is of another page, or not one. */
+/** The state that a fragment holds; null where it is of another page, or anything in it is odd. */
 export function decodeState(fragment, data) {
   const text = fragment.replace(/^#/, "");
   const dot = text.indexOf(".");
@@ -34,22 +33,25 @@ export function decodeState(fragment, data) {
   } catch {
     return null;
   }
-  if (!Array.isArray(body) || body.length !== 4) return null;
+  if (!isList(body, 4)) return null;
   const [first, second, kept, looks] = body;
-  if (!Array.isArray(kept) || kept.length > FIVE || !Array.isArray(looks)) return null;
-  if (!looks.every((key) => typeof key === "string")) return null;
-  const sides = [first, ...(second === null ? [] : [second]), ...kept].map((x) => sideIn(x, data));
-  if (sides.includes(null)) return null;
-  const [own, ...others] = sides;
-  const beside = second === null ? null : others.shift();
-  if (others.some(({ where }) => where === null)) return null;
+  if (!Array.isArray(kept) || kept.length > FIVE || !kept.every((x) => isList(x, 6) && isFlag(x[5]))) return null;
+  if (!Array.isArray(looks) || !looks.every((key) => isLook(key, data))) return null;
+  const points = kept.map((x) => sideIn(x.slice(0, 5), data));
+  const own = sideIn(first, data);
+  const beside = second === null ? null : sideIn(second, data);
+  if (own === null || (second !== null && beside === null)) return null;
+  if (points.some((point) => point === null || point.where === null)) return null;
   return {
     ...own,
     second: beside,
-    kept: others.map((point, i) => ({ ...point, looked: kept[i][5] === 1 })),
+    kept: points.map((point, i) => ({ ...point, looked: kept[i][5] === 1 })),
     looks,
   };
 }
+
+const isList = (x, length) => Array.isArray(x) && x.length === length;
+const isFlag = (x) => x === 0 || x === 1;
 
 /** What is asked of one goal, as a list. */
 const sideOut = ({ program = 0, levels, where = null, sure = null, byGroup = false }) => [
@@ -58,22 +60,41 @@ const sideOut = ({ program = 0, levels, where = null, sure = null, byGroup = fal
 
 /** What a list asks of one goal; null where it cannot. */
 function sideIn(list, data) {
-  if (!Array.isArray(list)) return null;
+  if (!isList(list, 5)) return null;
   const [program, levels, where, sure, byGroup] = list;
+  if (!Number.isInteger(program) || program < 0 || program >= data.programs.length) return null;
   const board = data.programs[program];
-  if (!board || !isPoint(levels, where, sure, board)) return null;
-  return { program, levels, where, sure, byGroup: byGroup === 1 && board.lattice.length > 0 };
+  const { constraints } = board;
+  if (!isList(levels, constraints.length) || !levels.every((x, i) => isBound(x, constraints[i]))) return null;
+  if (sure !== null && !board.sureLevels.includes(sure)) return null;
+  if (!isFlag(byGroup) || (byGroup === 1 && board.lattice.length === 0)) return null;
+  if (where !== null && !isPlace(where, board)) return null;
+  return { program, levels, where, sure, byGroup: byGroup === 1 };
 }
 
-function isPoint(levels, where, sure, board) {
+/** A bound is the one that was written, or one on its slider; rounded it may lie a step beside. */
+function isBound(x, { level, movable, range: [low, high], step }) {
+  if (x === level) return true;
+  return movable && Number.isFinite(x) && x >= low - step && x <= high + step;
+}
+
+/** A cut-off for all, or one of each segment. */
+function isPlace(where, board) {
   const cut = (j, n) => Number.isInteger(j) && j >= 0 && j < n;
-  const numbers = Array.isArray(levels) && levels.length === board.levels.length;
-  if (!numbers || !levels.every((x) => Number.isFinite(x))) return false;
-  if (sure !== null && !board.sureLevels.includes(sure)) return false;
-  if (where === null || cut(where, board.n)) return true;
+  if (cut(where, board.n)) return true;
   const { parts } = board.tally;
-  if (!Array.isArray(where) || where.length !== parts.length) return false;
-  return where.every((j, s) => cut(j, parts[s].m + 1));
+  return parts.length > 0 && isList(where, parts.length) && where.every((j, s) => cut(j, parts[s].m + 1));
+}
+
+/** A look is the place that was looked at, as text. */
+function isLook(key, data) {
+  if (typeof key !== "string" || !data.check) return false;
+  try {
+    const where = JSON.parse(key);
+    return JSON.stringify(where) === key && isPlace(where, data.programs[0]);
+  } catch {
+    return false;
+  }
 }
 
 /** The points with one more; a sixth, and one that is there, change nothing. */

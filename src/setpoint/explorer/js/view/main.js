@@ -92,6 +92,7 @@ class Page {
   }
 
   rest() {
+    if (this.sides.filter((side) => side.improve()).length) this.draw();
     const two = this.sides.length === 2;
     this.sides.forEach((side, i) => side.rest(this.kept.length, this.kept.length >= FIVE, two, i === 1));
     this.shortlist.update(this.kept, this.looks.count);

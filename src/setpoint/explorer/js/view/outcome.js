@@ -8,12 +8,13 @@ import { askedFor, asSentence, boundInUnit, inUnit, limitsInWords } from "./figu
  * @param {object} asked what is asked for: levels, sure, where
  * @param {boolean[]} met
  * @param {boolean} certain whether limits that hold for all cut-offs at once clear the bounds
- * @param {boolean} feasible whether any point is allowed
+ * @param {object|null} choice how the point was chosen; null where it was chosen by hand
  */
-export const standing = ({ sure, where }, met, certain, feasible) => {
+export const standing = ({ sure }, met, certain, choice) => {
   if (met.length === 0) return ["plain", "No bounds are asked for"];
-  if (!feasible && where === null) {
-    return ["fails", sure === null ? "No cut-off does that" : "No cut-off does that for sure"];
+  if (choice !== null && !choice.feasible) {
+    if (choice.way && !choice.proven) return ["fails", "No rule by group was found that does that"];
+    return ["fails", sure === null || choice.way ? "No cut-off does that" : "No cut-off does that for sure"];
   }
   const missed = met.filter((x) => !x).length;
   if (missed > 0) return ["fails", missed === met.length ? "Not met" : `${missed} of ${met.length} bounds not met`];
@@ -101,7 +102,7 @@ export class Outcome {
     put(
       this.below,
       sure === null
-        ? "Below is the cut-off that comes nearest."
+        ? "Below is what comes nearest."
         : "Below is what these rows alone would choose; on new rows the bounds are not shown.",
     );
     this.ways.forEach((way, i) => {
@@ -130,15 +131,28 @@ export const loosened = ({ relation, step, range }, value) => {
   return (down ? kept <= value : kept >= value) ? kept : value;
 };
 
-const gapInWords = (choice, { objective: { unit }, constraints }) => {
+/** What no other rule could gain, in words that follow the sense of the goal. */
+const gapInWords = (choice, { objective: { unit }, constraints, sense }) => {
   if (choice === null) return "This point was chosen by hand; the bounds follow it.";
+  const better = sense > 0 ? "higher" : "lower";
   const more = choice.gap > 1e-9;
   const gap = unit === "share" ? `${(100 * choice.gap).toPrecision(2)} points` : inUnit(choice.gap, unit);
-  if (choice.lattice) {
-    const known = choice.gap === null ? "" : more ? `; no rule by group gains more than ${gap}` : "; no rule by group reaches more";
-    return `Of the rules by group that were solved the best${constraints.length ? " that meets these bounds" : ""}${known}. What holds on new rows is shown for one cut-off for all.`;
+  if (choice.way) {
+    const known =
+      choice.gap === null
+        ? "How much better a rule by group could be is not known."
+        : more
+          ? `No rule by group gains more than ${gap}.`
+          : `Of all rules by group${constraints.length ? " that are allowed" : ""} none is ${better}.`;
+    return `${FOUND[choice.way]} ${known}`;
   }
-  if (choice.gap === null) return "Of all cut-offs that are shown to meet the bounds none here reaches more.";
-  if (!more) return `Of all cut-offs${constraints.length ? " that are allowed" : ""} none reaches more.`;
+  if (choice.gap === null) return `Of all cut-offs that are shown to meet the bounds none here is ${better}.`;
+  if (!more) return `Of all cut-offs${constraints.length ? " that are allowed" : ""} none is ${better}.`;
   return `Neighbouring scores were joined: a cut-off between two of those shown could gain ${gap} at most.`;
+};
+
+const FOUND = {
+  solved: "A rule by group that was solved when this page was made.",
+  searched: "A rule by group that this page found; where it is on new rows is known only for one cut-off for all and for solved rules.",
+  one: "One cut-off for all: no rule by group was found that is better.",
 };

@@ -105,13 +105,29 @@ export class Side {
     if (this.decided === asked) return;
     this.decided = asked;
     const { levels, sure } = asked;
-    this.choice = asked.where === null ? board.choose(levels, sure, asked.byGroup) : null;
-    this.where = asked.where ?? this.choice.cuts ?? this.choice.cut;
-    // Where no rule by group is solved, or none is sure, these rows alone choose a cut-off for all.
-    if (this.where === null || (sure !== null && this.choice && !this.choice.feasible)) {
-      this.where = board.choose(levels).cut;
-    }
+    this.seat(asked.where === null ? board.choose(levels, sure, asked.byGroup) : null);
+  }
+
+  /** The point that was chosen, or that is asked for. */
+  seat(choice) {
+    const { board, asked: { levels, where, sure } } = this;
+    this.choice = choice;
+    this.where = where ?? choice.cuts ?? choice.cut;
+    // Where no rule is sure, these rows alone choose a cut-off for all.
+    if (sure !== null && choice && !choice.feasible) this.where = board.choose(levels).cut;
     this.point = board.at(this.where);
+  }
+
+  /** Searches longer for a better rule by group; whether there is one. */
+  improve() {
+    const { board, asked, choice } = this;
+    if (this.searched === asked || choice === null) return false;
+    this.searched = asked;
+    const found = board.improved(asked.levels, choice);
+    if (found === choice) return false;
+    this.seat(found);
+    this.drawn = null;
+    return true;
   }
 
   /** @param {number|number[]|null} other the point of the other side */
@@ -129,7 +145,7 @@ export class Side {
     const met = board.met(point, levels);
     const allowed = board.allowed(levels, sure);
     const certain = sure !== null && Boolean(allowed[this.where]);
-    this.stands = standing(asked, met, certain, this.choice === null || this.choice.feasible);
+    this.stands = standing(asked, met, certain, this.choice);
     this.bounds.update(asked, point, most);
     this.outcome.update(this.stands, point, this.choice, most, sure);
     this.pieces.update(point.per);
