@@ -19,6 +19,7 @@ READERS = {
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
     "plugin/judging/deciding_out_of_fold.py",
+    "plugin/judging/luck.py",
     "plugin/judging/pairs.py",
     "plugin/group_posteriors.py",
     "plugin/learner_oracle.py",

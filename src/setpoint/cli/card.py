@@ -25,7 +25,7 @@ __all__ = ["card"]
 @click.option("--name", metavar="TEXT", help="Of the model. Default: the name of the file.")
 @trust_option
 def card(model: str, output: str | None, name: str | None, trust: tuple[str, ...]) -> None:
-    """Write the model card of a model file: what it is for, its rule, what was measured, limits.
+    """Write the model card of a model file: what it is for, its rule, what was measured.
 
     Where rows were held out in the fit and nothing is certified, it judges by these.
     """

@@ -51,7 +51,11 @@ PLACES = {
         "report",
         "Write the page of a model file: on a table with labels, or as it was judged in the fit.",
     ),
-    "card": Place("card", "card", "Write the model card of a model file, as Markdown."),
+    "card": Place(
+        "card",
+        "card",
+        "Write the model card of a model file: what it is for, its rule, what was measured.",
+    ),
     "compare": Place(
         "compare",
         "compare",
