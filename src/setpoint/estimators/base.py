@@ -26,6 +26,7 @@ from setpoint.estimators.explorable import Explorable
 from setpoint.estimators.fingerprint import fingerprint
 from setpoint.estimators.model_card import WritesCard
 from setpoint.estimators.path import BoundPath
+from setpoint.estimators.rows_of_fit import require_rows
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.expressions import Expression
@@ -305,19 +306,11 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         """See :func:`setpoint.frontier`."""
         check_is_fitted(self)
         wanted, _ = vary_of(self._goal() if goal is None else as_goal(goal), vary)
-        if (X is None) != (y is None):
-            raise InputError("frontier: `X` and `y` go together")
-        if X is None and any(value is not None for value in rows.values()):
-            given = ", ".join(f"`{name}`" for name, value in rows.items() if value is not None)
-            raise InputError(f"frontier: {given} belongs to rows that `X` and `y` give")
         evidence = getattr(self, "evidence_", None)
+        require_rows("frontier", X, y, rows, evidence)
         if X is not None:
             evidence = self._evidence(X, y, **rows, goal=wanted)
-        if evidence is None:
-            raise InputError(
-                "frontier: the rows that the rule was found on are not available (copies and model "
-                "files do not hold them): give X and y"
-            )
+        assert evidence is not None
         drawn = getattr(self, "randomized", False) if randomized is None else randomized
         return self._frontier_on(wanted, evidence, vary, values, drawn)
 

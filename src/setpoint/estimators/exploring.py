@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from setpoint.errors import InputError, SetpointError
+from setpoint.errors import InputError
+from setpoint.estimators.rows_of_fit import require_rows
 from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.evidence.rows import counted_rows
-from setpoint.explorer.fallback import fallback_payload, why_no_curve
+from setpoint.explorer.fallback import fallback_payload, known_frontiers, why_no_curve
 from setpoint.explorer.gathering import (
     by_columns,
     cautions,
@@ -23,14 +24,14 @@ from setpoint.explorer.gathering import (
     split_rows,
 )
 from setpoint.explorer.interactive import Explorer
-from setpoint.explorer.payload import Marker, payload_of
+from setpoint.explorer.markers import markers_of
+from setpoint.explorer.payload import payload_of
 from setpoint.explorer.scored import ScoredRows
 from setpoint.goals.errors import EmptyPopulationError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.report.numbers import percent
 from setpoint.rules.words import ClassNames
-from setpoint.search.frontier import Frontier
 from setpoint.typing import Codes, Floats
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ _SHARE = 0.3
 """Of the rows given, held out where they have to serve for choosing too."""
 
 _SEVERAL = "The rule decides by more than one score a row: there is no one curve."
-_DEPLOYED = "the deployed model"
 _OF_CHECK = ("X", "y", "sample_weight", "sensitive_features", "baseline")
 _OF_FIT = "The rows of fit on which the rule was chosen, with the scores that it was chosen by."
 _GIVEN = "The rows given to explore."
@@ -63,17 +63,8 @@ def explored(
     first = classifier._goal() if goal is None else as_goal(goal)
     second = None if other_goal is None else as_goal(other_goal)
     names, both = names_of(by), joined(first, second)
-    if (X is None) != (y is None):
-        raise InputError("explore: `X` and `y` go together")
-    if X is None and any(v is not None for v in given.values()):
-        listed = ", ".join(f"`{n}`" for n, v in given.items() if v is not None)
-        raise InputError(f"explore: {listed} belongs to rows that `X` and `y` give")
     evidence = getattr(classifier, "evidence_", None)
-    if evidence is None and X is None:
-        raise InputError(
-            "explore: the rows that the rule was found on are not available (copies and model "
-            "files do not hold them): give X and y"
-        )
+    require_rows("explore", X, y, given, evidence)
     if evidence is not None and check is not None:
         raise InputError(
             "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
@@ -89,7 +80,6 @@ def explored(
         return _without_curve(classifier, first, why, evidence, X, y, given)
     held = None if X is None else _Given(classifier, both, names, X, y, given)
     warnings = cautions(both) + ([] if held is None else held.warnings(evidence is not None))
-    markers: list[Marker] = []
     checked: ScoredRows | None
     if evidence is not None:
         for name in names:
@@ -115,10 +105,7 @@ def explored(
         if share_apart:
             rows, checked, index = split_rows(rows, share_apart)
             share = share[index]
-    words = rule.explain(ClassNames(classifier._classes.labels))
-    markers.append(Marker("today's rule", share, words, rule))
-    if rows.deployed is not None:
-        markers.append(Marker(_DEPLOYED, (rows.deployed == 1).astype(np.float64)))
+    markers = markers_of(rows, classifier._classes.labels, rule, share)
     goals = [first] if second is None else [first, second]
     return Explorer(payload_of(goals, rows, markers=markers, check=checked, warnings=warnings))
 
@@ -138,10 +125,7 @@ def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
     if why:
         return Explorer(fallback_payload(goal, why, evidence.n_rows, _OF_FIT))
     rows = ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, _old(evidence))
-    markers = []
-    if rows.deployed is not None:
-        markers.append(Marker(_DEPLOYED, (rows.deployed == 1).astype(np.float64)))
-    return Explorer(payload_of([goal], rows, markers=markers))
+    return Explorer(payload_of([goal], rows, markers=markers_of(rows, evidence.classes)))
 
 
 def _apart(check: Any) -> tuple[Mapping[str, Any] | None, float]:
@@ -262,13 +246,9 @@ def _without_curve(
     where = _OF_FIT if X is None else _GIVEN
     shown = evidence if X is None else classifier._evidence(X, y, **given, goal=goal)
     assert shown is not None
-    frontiers: list[Frontier] = []
-    notes = []
-    for i, c in enumerate(goal.constraints):
-        try:
-            frontiers.append(classifier._frontier(goal, vary=i, X=X, y=y, **given))
-        except SetpointError as error:
-            notes.append(f"What {c} costs is not known: {error}.")
+    frontiers, notes = known_frontiers(
+        goal, lambda i: classifier._frontier(goal, vary=i, X=X, y=y, **given)
+    )
     rule = classifier.rule_
     if rule.value_columns and not shown.sees:
         shown = shown.with_values(rule.value_columns)

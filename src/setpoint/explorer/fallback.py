@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from setpoint.errors import SetpointError
 from setpoint.evidence import Confusion
 from setpoint.explorer.arrays import plain
 from setpoint.explorer.page import ROOM
@@ -19,7 +20,7 @@ from setpoint.report.page.rendering import rendered
 from setpoint.report.sections.frontiers import pictures_of
 from setpoint.search.frontier import Frontier
 
-__all__ = ["fallback_page", "fallback_payload", "why_no_curve"]
+__all__ = ["fallback_page", "fallback_payload", "known_frontiers", "why_no_curve"]
 
 
 def why_no_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> str:
@@ -54,6 +55,26 @@ along.'
     if goal.needs.datasets:
         return "The goal refers to further data sets, and the page holds the rows of one."
     return ""
+
+
+def known_frontiers(
+    goal: Goal, find: Callable[[int], Frontier]
+) -> tuple[list[Frontier], list[str]]:
+    """What each bound costs, and a sentence for each of which that is not known.
+
+    Parameters
+    ----------
+    goal : Goal
+    find : callable
+        From the number of a constraint to its frontier.
+    """
+    found, notes = [], []
+    for i, c in enumerate(goal.constraints):
+        try:
+            found.append(find(i))
+        except SetpointError as error:
+            notes.append(f"What {c} costs is not known: {error}.")
+    return found, notes
 
 
 def fallback_payload(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
@@ -16,16 +15,17 @@ from setpoint.explorer.bins import Bins, chosen_cuts
 from setpoint.explorer.bound_goal import BoundGoal
 from setpoint.explorer.lattice import SECONDS, Solved, solved_lattice
 from setpoint.explorer.limits import limits_at, limits_by_group, places_of, sure_limits, sure_places
+from setpoint.explorer.markers import Marker
 from setpoint.explorer.scored import ScoredRows
 from setpoint.explorer.take import take_templates
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.rules import Rule, Threshold
+from setpoint.rules import Threshold
 from setpoint.rules.segments import segment_in_words
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Codes, Floats
+from setpoint.typing import Codes
 
-__all__ = ["Marker", "payload_of"]
+__all__ = ["payload_of"]
 
 MOST_BINS = 2**16
 SEGMENT_BINS = 2**11
@@ -37,25 +37,6 @@ PER = 1000
 _FEWEST_BINS = 2**8
 _MOST_COUNTS = 2**22
 """Numbers of eight bytes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Marker:
-    """Decisions to compare with.
-
-    Parameters
-    ----------
-    name : str
-    share : array of shape (N,)
-        The probability with which each row is accepted.
-    words : str
-    rule : Rule, optional
-    """
-
-    name: str
-    share: Floats
-    words: str = ""
-    rule: Rule | None = None
 
 
 def payload_of(

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
+from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
-from setpoint.explorer.fallback import fallback_payload, why_no_curve
+from setpoint.explorer.fallback import fallback_payload, known_frontiers, why_no_curve
 from setpoint.explorer.gathering import (
     by_columns,
     cautions,
@@ -21,7 +21,8 @@ from setpoint.explorer.gathering import (
     split_rows,
 )
 from setpoint.explorer.interactive import Explorer
-from setpoint.explorer.payload import Marker, payload_of
+from setpoint.explorer.markers import Marker, markers_of
+from setpoint.explorer.payload import payload_of
 from setpoint.explorer.scored import ScoredRows
 from setpoint.goals.errors import EmptyPopulationError, nearest
 from setpoint.goals.expressions import Expression
@@ -32,7 +33,6 @@ from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.solving import scores_for, solve
 from setpoint.rules import Rule
 from setpoint.rules.words import ClassNames
-from setpoint.search.frontier import Frontier
 from setpoint.typing import Codes, Floats
 
 __all__ = ["explore"]
@@ -175,16 +175,11 @@ def _require_one(other: Goal | None) -> None:
 
 def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[Marker]:
     """Today's rule and the deployed model, where they are known."""
-    out = []
+    share = None
     if rule is not None:
         scores, codes = rows.evidence.scores, _codes_of(rule, inputs)
         share = np.asarray(rule.distribution(scores, codes))[:, 1]
-        words = rule.explain(ClassNames(inputs.classes.labels))
-        out.append(Marker("today's rule", share, words, rule))
-    if rows.deployed is not None:
-        share = (rows.deployed == 1).astype(np.float64)
-        out.append(Marker("the deployed model", share))
-    return out
+    return markers_of(rows, inputs.classes.labels, rule, share)
 
 
 def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:
@@ -294,13 +289,9 @@ def _without_curve(
     given = GivenRows(len(values), y, sample_weight, sensitive_features, baseline)
     inputs = CheckedData.check(goal, known, {None: given}, decide_on)
     evidence = inputs.evidence({None: values})
-    frontiers: list[Frontier] = []
-    said = list(notes)
-    for i, c in enumerate(goal.constraints):
-        try:
-            frontiers.append(frontier_of_evidence(goal, evidence, i, None, randomized="auto"))
-        except SetpointError as error:
-            said.append(f"What {c} costs is not known: {error}.")
+    frontiers, unknown = known_frontiers(
+        goal, lambda i: frontier_of_evidence(goal, evidence, i, None, randomized="auto")
+    )
     by_values = found.rule.value_columns
     shown = evidence.with_values(by_values) if by_values else evidence
     names = ClassNames(inputs.answers)
@@ -313,6 +304,6 @@ def _without_curve(
             frontiers=frontiers,
             confusion=shown.confusion(found.rule),
             rule=found.rule.explain(names),
-            notes=said,
+            notes=[*notes, *unknown],
         )
     )

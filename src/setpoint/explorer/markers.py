@@ -1,0 +1,60 @@
+"""Decisions that a page compares with: today's rule, and the deployed model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from setpoint.explorer.scored import ScoredRows
+from setpoint.goals.populations import Label
+from setpoint.rules import Rule
+from setpoint.rules.words import ClassNames
+from setpoint.typing import Floats
+
+__all__ = ["Marker", "markers_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Marker:
+    """Decisions to compare with.
+
+    Parameters
+    ----------
+    name : str
+    share : array of shape (N,)
+        The probability with which each row is accepted.
+    words : str
+    rule : Rule, optional
+    """
+
+    name: str
+    share: Floats
+    words: str = ""
+    rule: Rule | None = None
+
+
+def markers_of(
+    rows: ScoredRows,
+    labels: Sequence[Label],
+    rule: Rule | None = None,
+    share: Floats | None = None,
+) -> list[Marker]:
+    """Today's rule and the deployed model, where they are known.
+
+    Parameters
+    ----------
+    rows : ScoredRows
+    labels : sequence of labels
+        In the library's order.
+    rule : Rule, optional
+    share : array of shape (N,), optional
+        The probability with which the rule accepts each row.
+    """
+    out = []
+    if rule is not None and share is not None:
+        out.append(Marker("today's rule", share, rule.explain(ClassNames(tuple(labels))), rule))
+    if rows.deployed is not None:
+        out.append(Marker("the deployed model", (rows.deployed == 1).astype(np.float64)))
+    return out
