@@ -121,7 +121,7 @@ class CrossFit:
 
 
 def splits_of(
-    cv: Any, X: Any, y: Any, refit: bool, seed: int | None, params: Mapping[str, Any]
+    cv: Any, X: Any, y: Any, refit: bool, seed: int, params: Mapping[str, Any]
 ) -> list[Fold]:
     """All folds, drawn once.
 
@@ -131,8 +131,8 @@ def splits_of(
     X, y
     refit : bool
         Without it there may be one fold only.
-    seed : int or None
-        Draws the split of a float; None: from fresh entropy.
+    seed : int
+        Draws the folds of a number, and the split of a float.
     params : mapping
         For the splitter, such as groups.
 

@@ -89,7 +89,7 @@ class Task:
     is_fitted: bool
     cv: Any
     refit: bool
-    seed: int | None
+    seed: int
     n_jobs: int | None
     verbose: int
     params: Mapping[str, Any]
