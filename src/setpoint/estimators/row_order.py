@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from setpoint.report.findings import sentence
 from setpoint.search.infeasibility import InfeasibleError
-from setpoint.typing import Codes, Floats
+from setpoint.typing import Bools, Codes, Floats
 
 __all__ = ["added_to_errors", "order_in_words"]
 
@@ -28,7 +28,9 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
     """What the order tells, with the remedy; "" where it tells nothing beyond chance.
 
     Of each class the residuals are looked at that its calibrated score leaves: whether rows that
-    follow each other err together, and whether parts of the file, or folds, differ.
+    follow each other err together, and whether parts of the file, or folds, differ. Where they do
+    not, the labels themselves are: a model that knows the month has no residuals by month, until
+    the next one.
 
     Parameters
     ----------
@@ -82,8 +84,8 @@ def added_to_errors(text: str) -> Iterator[None]:
         raise
 
 
-def _of_class(score: Floats, hit: Codes, fold: Codes | None, tail: float) -> dict[str, str]:
-    """What goes beyond chance, and how far."""
+def _of_class(score: Floats, hit: Bools, fold: Codes | None, tail: float) -> dict[str, str]:
+    """What goes beyond chance, in words."""
     n_rows, rarer = len(hit), int(min(hit.sum(), (~hit).sum()))
     n_parts = min(_PARTS, rarer // _LEAST)
     if n_parts < 2:
@@ -91,18 +93,31 @@ def _of_class(score: Floats, hit: Codes, fold: Codes | None, tail: float) -> dic
     edges = np.unique(np.quantile(score, np.arange(1, _BINS) / _BINS))
     place = np.searchsorted(edges, score, side="right")
     expected = (np.bincount(place, hit) / np.maximum(np.bincount(place), 1))[place]
-    residual = hit - expected
-    out, beside = {}, residual[1:] * residual[:-1]
-    correlation = beside.sum() / max(residual @ residual, 1e-300)
-    if correlation > _CORRELATION and beside.sum() > _ERRORS * np.sqrt(beside @ beside):
+    rate, tenths = np.full(n_rows, hit.mean()), np.arange(n_rows) * n_parts // n_rows
+    out, correlation = {}, _correlation(hit - expected)
+    if correlation:
         out["rows"] = f"rows that follow each other err together (correlation {correlation:.2f})"
-    parts = {"parts of the file": np.arange(n_rows) * n_parts // n_rows}
-    if fold is not None:
-        parts["folds"] = fold
-    for key, part in parts.items():
-        known = np.bincount(part, expected * (1.0 - expected))
-        far = np.bincount(part, residual)[known > 0.0] ** 2 / known[known > 0.0]
-        surplus = far.sum() - (len(far) - 1)
-        if surplus > _SHARE * n_rows and chi2.sf(far.sum(), len(far) - 1) < tail:
-            out[key] = f"{key} differ beyond chance"
+    if _differ(hit, expected, tenths, tail):
+        out["parts"] = "parts of the file differ beyond chance"
+    if not out and (_correlation(hit - rate) or _differ(hit, rate, tenths, tail)):
+        out["labels"] = "labels go together in the order of the file"
+    if fold is not None and _differ(hit, expected, fold, tail):
+        out["folds"] = "folds differ beyond chance"
     return out
+
+
+def _correlation(residual: Floats) -> float:
+    """Of rows that follow each other; 0 where chance explains it."""
+    beside = residual[1:] * residual[:-1]
+    found = beside.sum() / max(residual @ residual, 1e-300)
+    shown = found > _CORRELATION and beside.sum() > _ERRORS * np.sqrt(beside @ beside)
+    return float(found) if shown else 0.0
+
+
+def _differ(hit: Bools, expected: Floats, part: Codes, tail: float) -> bool:
+    """Whether the numbers of hits in parts of the rows differ from those expected."""
+    variance = np.bincount(part, expected * (1.0 - expected))
+    known = variance > 0.0
+    far = float((np.bincount(part, hit - expected)[known] ** 2 / variance[known]).sum())
+    by_chance = int(known.sum()) - 1
+    return far - by_chance > _SHARE * len(hit) and chi2.sf(far, by_chance) < tail
