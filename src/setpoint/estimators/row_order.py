@@ -63,7 +63,7 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
         return ""
     split, if_sorted = ": judge by later rows, or by other units", "nothing is lost"
     if fold is not None:
-        split = ", and folds by time (`cv=TimeSeriesSplit()`) or by unit (`cv=GroupKFold()`) do not"
+        split = ", unlike splits by time (`cv=TimeSeriesSplit()`) or by unit (`cv=GroupKFold()`)"
         if_sorted = "shuffled folds are right"
     what = sentence(" and ".join(found.values()))
     return (
