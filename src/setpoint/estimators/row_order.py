@@ -65,10 +65,13 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
     if fold is not None:
         split = ", unlike splits by time (`cv=TimeSeriesSplit()`) or by unit (`cv=GroupKFold()`)"
         if_sorted = "shuffled folds are right"
+    may = "may " if list(found) == ["labels"] else ""
+    if not may:
+        found.pop("labels", None)
     what = sentence(" and ".join(found.values()))
     return (
         f"{what}: if new rows come later in time, or belong to new units, rows drawn at random "
-        f"flatter{split}; if the table is only sorted, as by class, {if_sorted}."
+        f"{may}flatter{split}; if the table is only sorted, as by class, {if_sorted}."
     )
 
 

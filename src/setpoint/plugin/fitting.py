@@ -311,8 +311,9 @@ class Task:
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
         inputs = self.inputs.take(fitted.index)
-        evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
+        fitted = replace(fitted, scores=joint.marginal(fitted.scores))
+        evidence = inputs.evidence({None: fitted.scores})
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
         certified = JointModel(joint, fitted.model).scores
         decision = self._decided(fitted, inputs, evidence, certified, counted=counted)
