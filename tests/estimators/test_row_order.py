@@ -156,7 +156,7 @@ def test_silent_with_a_model_of_group_and_class_together():
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), HistGradientBoostingClassifier()])
-def test_a_row_that_is_scored_again_is_no_neighbour_of_itself(estimator):
+def test_a_row_that_is_scored_again_is_not_its_own_neighbour(estimator):
     X, y = drifting(400)
     mixed = np.random.default_rng(0).permutation(400)
     cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=0)
