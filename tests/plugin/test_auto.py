@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -193,7 +193,8 @@ def test_a_calibrated_model_that_is_chosen(rows):
     plain, calibrated = clf.choice_.tried
     assert calibrated.value < plain.value
     assert clf.estimator_.n_features_in_ == 4
-    theirs = CalibratedClassifierCV(Squeezed(), method="isotonic", cv=5).fit(X, y)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    theirs = CalibratedClassifierCV(Squeezed(), method="isotonic", cv=folds).fit(X, y)
     np.testing.assert_allclose(clf.predict_proba(X), theirs.predict_proba(X), rtol=1e-6, atol=1e-6)
     copy = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(copy.predict(X), clf.predict(X))

@@ -33,20 +33,20 @@ class ModelKind(NamedTuple):
     """
 
     name: str
-    make: Callable[[int | None, int], Any]
+    make: Callable[[int, int], Any]
     linear: bool = False
     takes_sparse: bool = False
     package: str = ""
 
 
-def _logistic(seed: int | None, n_codes: int) -> Any:
+def _logistic(seed: int, n_codes: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=2000, random_state=seed)
 
 
-def _boosting(rate: float) -> Callable[[int | None, int], Any]:
-    def make(seed: int | None, n_codes: int) -> Any:
+def _boosting(rate: float) -> Callable[[int, int], Any]:
+    def make(seed: int, n_codes: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         codes = list(range(n_codes)) or None
@@ -57,7 +57,7 @@ def _boosting(rate: float) -> Callable[[int | None, int], Any]:
     return make
 
 
-def _lightgbm(seed: int | None, n_codes: int) -> Any:
+def _lightgbm(seed: int, n_codes: int) -> Any:
     from lightgbm import LGBMClassifier  # type: ignore[import-untyped, unused-ignore]
 
     return LGBMClassifier(
@@ -89,14 +89,14 @@ class Candidate(NamedTuple):
     model: Any
 
 
-def candidates_of(asked: AutoModel, X: Any, seed: int | None) -> tuple[list[Candidate], list[str]]:
+def candidates_of(asked: AutoModel, X: Any, seed: int) -> tuple[list[Candidate], list[str]]:
     """The models to try on some rows, the simplest first, and why others are not tried.
 
     Parameters
     ----------
     asked : AutoModel
     X : array-like, sparse matrix or frame of shape (N, p)
-    seed : int or None
+    seed : int
 
     Raises
     ------

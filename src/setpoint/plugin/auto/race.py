@@ -242,8 +242,8 @@ class Race:
         model = self.fits.on_all(chosen.base, params) if again else chosen.model
         index = self._rows.index
         whole = len(index) == self.inputs.n_rows[None]
-        scores, folds = chosen.scores[None], len(self.fits.splits)
-        return CrossFit(model, scores, None if whole else index, folds)
+        fold = self._rows.fold if len(self.fits.splits) > 1 else np.zeros_like(index)
+        return CrossFit(model, chosen.scores[None], None if whole else index, fold)
 
     # ------------------------------------------------------------------ judging
     @cached_property
