@@ -23,7 +23,7 @@ from setpoint.exact.deterministic import (
     nothing,
     parts_of,
 )
-from setpoint.program.functions import MaxMinusMin, Min, MinOverMax, RateFunction, Ratio
+from setpoint.program.functions import Affine, MaxMinusMin, Min, MinOverMax, RateFunction, Ratio
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, measure
@@ -39,16 +39,21 @@ _ROUNDS = 100
 
 
 def every_threshold(
-    cuts: CutoffSet, program: Program, most: int = MOST_COMBINATIONS
+    cuts: CutoffSet, program: Program, most: int = MOST_COMBINATIONS, near: float | None = None
 ) -> Optimum | None:
-    """The best of all thresholds: by levels, or of up to so many combinations; else None."""
-    found = solve_by_levels(cuts, program)
+    """The best of all thresholds: by levels, or of up to so many combinations; else None.
+
+    A ratio is looked for from `near` on.
+    """
+    found = solve_by_levels(cuts, program, near)
     if found is None and n_combinations(cuts) <= most:
         return enumerate_cutoffs(cuts, program)
     return found
 
 
-def solve_by_levels(cuts: CutoffSet, program: Program) -> Optimum | None:
+def solve_by_levels(
+    cuts: CutoffSet, program: Program, near: float | None = None
+) -> Optimum | None:
     """The best thresholds, among all; None where the goal couples segments in another way.
 
     "optimal" without a choice where none meets the goal.
@@ -65,12 +70,12 @@ def solve_by_levels(cuts: CutoffSet, program: Program) -> Optimum | None:
     rests = [base - s.base for s in cuts.segments]
     own = list(zip(cuts.segments, rests, strict=True))
     sweep = _Sweep([tied.side(s, *part) for s, part in enumerate(own)], tied.end)
-    join = np.minimum if isinstance(score, Min) else np.add
     gains = [_values(x, *part) for x, part in zip(parts, own, strict=True)]
-    choice = sweep.best(gains, join)
-    if choice is not None and below is not None:
+    if below is None:
+        choice = sweep.best(gains, np.minimum if isinstance(score, Min) else np.add)
+    else:
         weights = [_values(below, *part) for part in own]
-        choice = _climbed(cuts, program, sweep, gains, weights, choice)
+        choice = _climbed(cuts, program, sweep, gains, weights, near)
     if choice is None:
         return nothing(cuts, "optimal")
     found = measure(cuts, program, choice, "optimal", "sweep over every level of the groups")
@@ -83,21 +88,21 @@ def _climbed(
     sweep: _Sweep,
     above: list[Floats],
     below: list[Floats],
-    choice: MixtureWeights,
-) -> MixtureWeights:
-    """From a numerator's best choice to the ratio's."""
+    near: float | None,
+) -> MixtureWeights | None:
+    """The largest ratio; where the first round overshoots it, the second comes from below."""
     score = program.score
     assert isinstance(score, Ratio)
-    value = program.score_at(cuts.features(choice))
+    choice, value = None, -INF
+    gamma = 0.0 if near is None else near - score.offset
     for _ in range(_ROUNDS):
-        gamma = value - score.offset
         gains = [a - gamma * b for a, b in zip(above, below, strict=True)]
-        better = sweep.best(gains, np.add)
-        assert better is not None
-        now = program.score_at(cuts.features(better))
+        better = sweep.best(gains, np.add, choice)
+        now = -INF if better is None else program.score_at(cuts.features(better))
         if not now > value:
             break
         choice, value = better, now
+        gamma = value - score.offset
     return choice
 
 
@@ -170,6 +175,9 @@ def _end(c: ProgramConstraint) -> Callable[[Floats], Floats] | None:
 
 def _values(x: RateFunction, segment: Segment, rest: Floats) -> Floats:
     """A function at all cut-offs of a segment."""
+    if isinstance(x, Affine):
+        form = segment.rows.form(x, rest)
+        return np.asarray(form[:-1] @ segment.curve.counts + form[-1])
     return np.concatenate(
         [np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()]
     )
@@ -195,7 +203,8 @@ class _Sweep:
     def __init__(self, sides: list[_Side], end: Callable[[Floats], Floats]) -> None:
         self.sides = sides
         rates = [side.rates for side in sides if side.rates is not None]
-        self.levels = np.unique(np.concatenate(rates)) if rates else np.zeros(1)
+        # Runs that are sorted already are merged by a stable sort.
+        self.levels = np.sort(np.concatenate(rates), kind="stable") if rates else np.zeros(1)
         self.ends = end(self.levels)
         first = np.arange(0, len(self.levels), _BLOCK)
         last = np.append(first[1:], len(self.levels)) - 1
@@ -203,14 +212,18 @@ class _Sweep:
         most = np.maximum.accumulate(self.ends)[last] if len(last) else self.ends
         self.blocks = [side.window(self.levels[first], most) for side in sides]
 
-    def best(self, gains: list[Floats], join: np.ufunc) -> MixtureWeights | None:
-        """One cut-off a segment, with the largest joint gain; None where no level has any."""
+    def best(
+        self, gains: list[Floats], join: np.ufunc, beaten: MixtureWeights | None = None
+    ) -> MixtureWeights | None:
+        """One cut-off a segment, with the largest joint gain; None: none, or none above `beaten`."""
+        top, windows = -INF, None
+        if beaten is not None:
+            top = join.reduce([g[min(part)] for g, part in zip(gains, beaten, strict=True)])
         own = [g[side.cutoffs] for g, side in zip(gains, self.sides, strict=True)]
         own = [np.where(np.isnan(g), -INF, g) for g in own]
         bounds = join.reduce(
             [_largest(g, *w) for g, w in zip(own, self.blocks, strict=True)], axis=0
         )
-        top, windows = -INF, None
         for block in np.argsort(-bounds, kind="stable"):
             if not bounds[block] > top:
                 break

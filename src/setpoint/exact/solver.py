@@ -237,7 +237,7 @@ def _without_draws(
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
         return mixed
-    every = every_threshold(cuts, program, NEAR_A_MIXTURE)
+    every = every_threshold(cuts, program, NEAR_A_MIXTURE, mixed.value)
     if every is not None:
         return every
     few = n_combinations(cuts) <= MOST_COMBINATIONS
