@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination
 from setpoint.exact.pair_kernel import in_deficit, rising_pairs
 from setpoint.exact.sweep import simple_bounds
@@ -21,6 +22,7 @@ from setpoint.goals.errors import ShapeError
 from setpoint.program.accepted_rates import fraction_of
 from setpoint.program.functions import Affine, Ratio
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import AchievableSet
 from setpoint.search.limits import StoppedError
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
@@ -30,14 +32,14 @@ from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["closed_by_multipliers"]
+__all__ = ["closed_by_multipliers", "left_by_multipliers"]
 
 INF = float("inf")
 _ROUNDS, _PRICINGS, _HALVED = 6, 50, 12
 _MOST_TRIED = 1_000_000
 _MOST_SUMS = 50_000_000
 """Sums of two cut-offs that one pass over pairs may look at."""
-_ROUNDING = 1e-12
+_ROUNDING, _FLOOR = 1e-12, 1e-9
 _METHOD = "pairs of cut-offs that the multipliers of the best mixture leave"
 
 
@@ -50,7 +52,7 @@ class _Bound(NamedTuple):
 
 
 def closed_by_multipliers(
-    pairs: CutoffPairs, program: Program, master: Master, start: Optimum, bound: float
+    pairs: CutoffPairs, program: Program, master: Master, start: Optimum, mixed: Optimum
 ) -> Optimum:
     """The best choice without draws, or a better one than `start` with a smaller bound.
 
@@ -62,20 +64,20 @@ def closed_by_multipliers(
         With the columns of the best mixture.
     start : Optimum
         A choice of one pair a segment that meets the goal.
-    bound : float
-        Of the best mixture.
+    mixed : Optimum
+        The best mixture.
 
     Returns
     -------
     Optimum
         "optimal" where nothing is left.
     """
-    best = replace(start, bound=bound)
+    best = replace(start, bound=mixed.bound)
     for _ in range(_ROUNDS):
         if best.bound - best.value <= SAME * (1.0 + abs(best.value)):
             return replace(best, status="optimal")
         try:
-            least = _bound_at(pairs, program, master, best.value)
+            least = _bound_at(pairs, program, master, best.value, mixed.v)
         except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
             return best
         if least is None:
@@ -89,21 +91,67 @@ def closed_by_multipliers(
     return best
 
 
-def _bound_at(pairs: CutoffPairs, program: Program, master: Master, value: float) -> _Bound | None:
-    """Multipliers that bound all choices of a larger score than `value`; None for other shapes."""
+def _bound_at(
+    space: AchievableSet, program: Program, master: Master, value: float, at: Floats
+) -> _Bound | None:
+    """Multipliers that bound all choices of a larger score than `value`; None for other shapes.
+
+    Where the score is concave, `at` is where its tangent is taken: the best mixture.
+    """
     score, needed = program.score, value
     if isinstance(score, Ratio):
         if score.at_zero != score.offset:
             return None
         score, needed = score.above.plus(score.below.scaled(score.offset - value)), 0.0
     if not isinstance(score, Affine):
-        return None
-    region = Region(pairs, program, master)
+        if not score.shape.concave or score.smallest_floored_argument(at) < _FLOOR:
+            return None
+        slopes = score.gradient(at)
+        score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
+    region = Region(space, program, master)
     for _ in range(_PRICINGS):
         found = region.solve(score)
         if not master.price(found).grown:
             break
     return _Bound(found.slopes, found.const, needed)
+
+
+def left_by_multipliers(
+    cuts: CutoffSet, program: Program, master: Master, at: Floats, value: float
+) -> list[NDArray[np.int64]] | None:
+    """For each segment the cut-offs that may lead to more than `value`; None: nothing known.
+
+    Parameters
+    ----------
+    cuts : CutoffSet
+    program : Program
+    master : Master
+        With the columns of the best mixture.
+    at : array of shape (d,)
+        The rates of that mixture.
+    value : float
+    """
+    if not np.isfinite(value):
+        return None
+    try:
+        least = _bound_at(cuts, program, master, value, at)
+    except (InfeasibleMasterError, UnfinishedError, ShapeError):
+        return None
+    if least is None:
+        return None
+    gains = [
+        np.concatenate([v @ least.slopes for _, v in segment.blocks()]) for segment in cuts.segments
+    ]
+    tops = np.array([float(g.max()) for g in gains])
+    deficit = _deficit(least, tops)
+    return [np.flatnonzero(g >= top - deficit) for g, top in zip(gains, tops, strict=True)]
+
+
+def _deficit(least: _Bound, tops: Floats) -> float:
+    """By how much a better choice, and so each of its columns, may fall short at most."""
+    # What rounding may add to sums of so few terms.
+    size = abs(least.const) + float(np.abs(tops).sum())
+    return max(least.const + float(tops.sum()) - least.needed, 0.0) + _ROUNDING * (1.0 + size)
 
 
 def _tried(
@@ -112,9 +160,7 @@ def _tried(
     """The best of the choices that the multipliers leave, and whether that is all of them."""
     priced = pairs.price(least.slopes)
     top = least.const + float(priced.values.sum())
-    # What rounding may add to sums of so few terms.
-    size = abs(least.const) + float(np.abs(priced.values).sum())
-    deficit = max(top - least.needed, 0.0) + _ROUNDING * (1.0 + size)
+    deficit = _deficit(least, priced.values)
     if pairs.n_blocks == 1:
         found = _one_segment(pairs, program, best, least, float(priced.values[0]) - deficit)
         if found is not None:

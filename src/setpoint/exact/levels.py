@@ -51,9 +51,7 @@ def every_threshold(
     return found
 
 
-def solve_by_levels(
-    cuts: CutoffSet, program: Program, near: float | None = None
-) -> Optimum | None:
+def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None) -> Optimum | None:
     """The best thresholds, among all; None where the goal couples segments in another way.
 
     "optimal" without a choice where none meets the goal.
@@ -127,9 +125,7 @@ class _Tied(NamedTuple):
         """The cut-offs of a segment that meet what it has to do alone, by ascending rate."""
         met = np.ones(segment.curve.n_cutoffs, bool)
         for c in self.alone[s]:
-            met &= np.concatenate(
-                [c.violation(v + rest) <= SATISFIED for _, v in segment.blocks()]
-            )
+            met &= np.concatenate([c.violation(v + rest) <= SATISFIED for _, v in segment.blocks()])
         cutoffs = np.flatnonzero(met)
         if s not in self.rates:
             return _Side(cutoffs, None)
@@ -143,7 +139,7 @@ def _tied(cuts: CutoffSet, program: Program) -> _Tied | None:
     """None where more than one difference or ratio couples the segments, or something else."""
     out = _Tied({}, lambda low: low, [[] for _ in cuts.segments])
     coupled = False
-    for c in (x for c in program.constraints for x in each_alone(c)):
+    for c in (x for bound in program.constraints for x in each_alone(bound)):
         where = cuts.segments_of(c.function)
         if len(where) == 1:
             out.alone[min(where)].append(c)
@@ -178,9 +174,7 @@ def _values(x: RateFunction, segment: Segment, rest: Floats) -> Floats:
     if isinstance(x, Affine):
         form = segment.rows.form(x, rest)
         return np.asarray(form[:-1] @ segment.curve.counts + form[-1])
-    return np.concatenate(
-        [np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()]
-    )
+    return np.concatenate([np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()])
 
 
 class _Side(NamedTuple):
@@ -215,7 +209,7 @@ class _Sweep:
     def best(
         self, gains: list[Floats], join: np.ufunc, beaten: MixtureWeights | None = None
     ) -> MixtureWeights | None:
-        """One cut-off a segment, with the largest joint gain; None: none, or none above `beaten`."""
+        """One cut-off a segment, with the largest joint gain; None: none, or none over `beaten`."""
         top, windows = -INF, None
         if beaten is not None:
             top = join.reduce([g[min(part)] for g, part in zip(gains, beaten, strict=True)])

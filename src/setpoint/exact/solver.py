@@ -34,7 +34,7 @@ from setpoint.exact.nearest import nearest_thresholds
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program
 from setpoint.search.limits import Limits
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import blame_of, nearest_mixture
 from setpoint.search.optimum import Optimum
@@ -73,7 +73,8 @@ def solve_exact(
         Whether the rule may draw; "auto" draws only where that gains more than `tol`.
     on_infeasible : {"raise", "nearest"}
     tol : float
-        Loss in the objective at which a rule without draws is preferred.
+        Loss in the objective at which a rule without draws is preferred, and a gap that the
+        search for the best thresholds leaves open.
     limits : Limits, optional
         Of the search for the best thresholds of several segments, a call a box; without it
         that is not searched for, and thresholds near the best mixture have to do.
@@ -105,6 +106,7 @@ def solve_exact(
         lambda: find_rule(cuts, program, randomized, tol, limits),
         randomized,
         on_infeasible,
+        tol,
     )
 
 
@@ -114,6 +116,7 @@ def concluded_by_cutoffs(
     find: Callable[[], Optimum],
     randomized: Randomized,
     on_infeasible: Literal["raise", "nearest"],
+    tol: float = 0.0,
 ) -> Outcome:
     """What a search over cut-offs leads to: a rule with its certificate, or what is nearest.
 
@@ -131,6 +134,7 @@ def concluded_by_cutoffs(
         warn=warn_constant,
         randomized=randomized,
         on_infeasible=on_infeasible,
+        tol=tol,
     )
 
 
@@ -165,8 +169,9 @@ def find_rule(
         if not every.is_feasible:
             raise NoRuleError(True, mixture_exists(cuts, program))
         return fixed_rule(every, every.value, among_all=False)
+    master = Master(cuts)
     try:
-        mixed = best_mixture(cuts, program)
+        mixed = best_mixture(cuts, program, master=master)
     except (InfeasibleMasterError, UnfinishedError) as error:
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
@@ -185,7 +190,7 @@ def find_rule(
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"
     if randomized is False and bounded and limits is not None:
-        fixed = branch_and_bound(cuts, program, mixed, fixed, limits)
+        fixed = branch_and_bound(cuts, program, master, mixed, fixed, limits, tol)
     return settled(fixed, mixed, randomized, tol, _RIVALS)
 
 
