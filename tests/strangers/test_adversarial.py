@@ -252,7 +252,7 @@ FAMILIES = {
         lambda p, a: 0.2 - p.share(a == 1, np.ones(len(a), bool)),
     ),
     "deferral": (
-        "minimize deferred s.t. accuracy.decided >= 0.85", lambda p, a: among(p, a) - 0.85,
+        "minimize deferral_rate s.t. accuracy.decided >= 0.85", lambda p, a: among(p, a) - 0.85,
     ),
     "churn": ("maximize recall s.t. churn <= 0.2", lambda p, a: 0.2 - churn(p, a)),
 }  # fmt: skip
