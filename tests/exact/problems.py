@@ -229,6 +229,9 @@ def limits(r: Rows, rng, groups, parts):
     return menu[int(rng.integers(len(menu)))]()
 
 
+ORDERS = ("by class", "by group", "by time", "twice", "rare heavy weights")
+"""How rows may lie in a table; the drift of "by time" turns the labels over."""
+
 TWISTS = ("tied", "tiny", "huge", "one row a group", "one class", "equality", "no gap")
 
 
@@ -252,6 +255,8 @@ def _draw(rng, twist):
     weights = ("unit", "integer", "real")[int(rng.integers(3))]
     if twist in ("tiny", "huge"):
         weights = twist
+    if twist == "rare heavy weights":
+        weights = "real"
     parts = {"X": rows_of(rng, n, n_groups, weights)}
     if twist == "one row a group":
         parts["X"][3][:] = np.arange(n)
@@ -265,6 +270,8 @@ def _draw(rng, twist):
     if twist == "tied":
         for arrays in parts.values():
             arrays[0][:] = 0.25
+    if twist in ORDERS:
+        parts = {name: _laid_out(rng, arrays, twist) for name, arrays in parts.items()}
     names = GROUPS[:n_groups].tolist()
     if not _complete(parts, n_groups, twist):
         return None
@@ -297,6 +304,26 @@ def _draw(rng, twist):
     if np.prod([len(c) for c in oracle.cutoffs]) > 20_000:
         return None
     return Case(text, goal, evidence, oracle, mixable and all(b[2] for b in bounds))
+
+
+def _laid_out(rng, arrays, order):
+    """The rows of a table in an order, some of them twice, or of very different weight."""
+    scores, true, weight, group, deployed = arrays
+    n = len(scores)
+    rows = np.arange(n)
+    if order == "by class":
+        rows = np.argsort(true, kind="stable")
+    elif order == "by group":
+        rows = np.lexsort((true, group))
+    elif order == "by time":
+        turned = (rows >= n // 2) & (true >= 0)
+        true = np.where(turned, 1 - true, true)
+        scores = scores + np.round(rows / n, 1)
+    elif order == "twice":
+        rows = np.sort(np.concatenate([rows, rng.choice(n, n // 2)]))
+    else:
+        weight = np.where(rng.random(n) < 0.15, 1000.0, 1.0)
+    return tuple(x[rows] for x in (scores, true, weight, group, deployed))
 
 
 def _met_exactly(rng, rows, visible, bounds):

@@ -15,7 +15,7 @@ from setpoint.exact.deterministic import enumerate_cutoffs
 from setpoint.program.link import link
 from setpoint.search import StoppedWarning
 from setpoint.search.limits import Limits
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.optimum import Optimum
 
@@ -52,9 +52,9 @@ def problem(text, seed, n=40, groups=3):
 
 def searched(cuts, program, limits=None):
     nothing = Optimum((), np.zeros(cuts.d), -np.inf)
-    return branch_and_bound(
-        cuts, program, best_mixture(cuts, program), nothing, limits or Limits(10_000)
-    )
+    master = Master(cuts)
+    mixed = best_mixture(cuts, program, master=master)
+    return branch_and_bound(cuts, program, master, mixed, nothing, limits or Limits(10_000))
 
 
 @pytest.mark.parametrize("text", GOALS)

@@ -18,13 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.exact.closing import left_by_multipliers
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination, nearest_cutoffs
 from setpoint.program.program import Program
 from setpoint.search.limits import Limits, StoppedError
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
-from setpoint.search.optimum import Optimum, measure
+from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.search.outcome import SAME
 
 __all__ = ["branch_and_bound"]
@@ -37,6 +38,7 @@ _ALL_TRIED = 20_000
 """Up to so many combinations of a box are all tried."""
 _TRIED = 1000
 """Combinations near the mixture of a box that are tried."""
+_METHOD = "branch and bound over cut-offs"
 
 
 class _Box(NamedTuple):
@@ -47,37 +49,42 @@ class _Box(NamedTuple):
     mixed: Optimum
 
     @property
-    def size(self) -> int:
-        """Number of combinations of cut-offs."""
-        return math.prod(b - a + 1 for a, b in zip(self.first, self.last, strict=True))
-
-    @property
     def lists(self) -> list[NDArray[np.int64]]:
         """The cut-offs of each window."""
         return [np.arange(a, b + 1) for a, b in zip(self.first, self.last, strict=True)]
 
 
 def branch_and_bound(
-    cuts: CutoffSet, program: Program, mixed: Optimum, start: Optimum, limits: Limits
+    cuts: CutoffSet,
+    program: Program,
+    master: Master,
+    mixed: Optimum,
+    start: Optimum,
+    limits: Limits,
+    tol: float = 0.0,
 ) -> Optimum:
-    """The best thresholds, or the best ones known when a limit is reached.
+    """The best thresholds to within `tol`, or the best ones known when a limit is reached.
 
     Parameters
     ----------
     cuts : CutoffSet
     program : Program
         Of a shape whose best mixtures are bounded.
+    master : Master
+        With the columns of the best mixture of all.
     mixed : Optimum
-        The best mixture of all.
+        That mixture.
     start : Optimum
         Thresholds to begin with; they need not meet the goal.
     limits : Limits
         Each box is a call. None: as many as take a second or two.
+    tol : float
+        A gap that need not be closed.
 
     Returns
     -------
     Optimum
-        "optimal" where the proof is complete, without a choice if no thresholds meet the
+        "optimal" where nothing is left to search, without a choice if no thresholds meet the
         goal; else "feasible", with a bound on all thresholds.
 
     Warns
@@ -85,14 +92,16 @@ def branch_and_bound(
     StoppedWarning
         If a limit of the user's, or Ctrl-C, ended the search.
     """
-    value, choice = (start.value, start.choice) if start.is_feasible else (-INF, None)
+    search = _Search(cuts, program, start)
     whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
     budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
     order = count()
     open_boxes = [(-mixed.bound, next(order), whole)]
     stopped = ""
     try:
-        while open_boxes and -open_boxes[0][0] > value + _least_gain(value):
+        left = search.left(cuts, master, whole)
+        open_boxes = [] if left is None else [(-mixed.bound, next(order), left)]
+        while open_boxes and -open_boxes[0][0] > search.value + max(search.least_gain, tol):
             if limits.max_calls is None and limits.calls >= budget:
                 stopped = f"not finished after {budget} boxes"
                 break
@@ -100,50 +109,90 @@ def branch_and_bound(
             box = open_boxes[0][2]
             halves = []
             for half in _halves(cuts, box):
-                if half.size <= _ALL_TRIED:
-                    lists = half.lists
-                else:
-                    left = Limits(None, limits.max_seconds, started=limits.started)
-                    window = cuts.window(half.first, half.last, left)
-                    try:
-                        inside = _shifted(best_mixture(window, program), half.first)
-                    except InfeasibleMasterError:
-                        continue
-                    except UnfinishedError:
-                        inside = box.mixed  # whose bound holds here, too
-                    if inside.stopped:  # has warned
-                        stopped = inside.stopped
-                        break
-                    halves.append(half._replace(mixed=inside))
-                    lists = _near(cuts, halves[-1])
-                named, better = best_combination(
-                    cuts, program, lists, None if choice is None else value
-                )
-                if named is not None:
-                    choice, value = named, better
+                if search.tried(half.lists):
+                    continue
+                rest = Limits(None, limits.max_seconds, started=limits.started)
+                window = cuts.window(half.first, half.last, rest)
+                inner = Master(window)
+                try:
+                    inside = best_mixture(window, program, master=inner)
+                except InfeasibleMasterError:
+                    continue
+                except UnfinishedError:
+                    halves.append(half)  # the bound of both holds here, too
+                    continue
+                if inside.stopped:  # has warned
+                    stopped = inside.stopped
+                    break
+                bound = min(inside.bound, box.mixed.bound)
+                found = half._replace(mixed=replace(_shifted(inside, half.first), bound=bound))
+                left = search.left(window, inner, found)
+                if left is not None:
+                    halves.append(left)
             if stopped:
                 break
             heapq.heappop(open_boxes)
             for half in halves:
-                bound = min(half.mixed.bound, box.mixed.bound)
-                heapq.heappush(open_boxes, (-bound, next(order), half))
+                heapq.heappush(open_boxes, (-half.mixed.bound, next(order), half))
     except (StoppedError, KeyboardInterrupt) as error:
         limits.stop(error)
         stopped = limits.stopped
-    bound = max(-open_boxes[0][0], value) if stopped else value
+    choice, value = search.choice, search.value
+    bound = max(-open_boxes[0][0], value) if open_boxes else value
+    closed = not stopped and bound <= value + search.least_gain
+    status: Status = "optimal" if closed else "feasible"
     if choice is None:
-        return replace(
-            start, choice=(), stopped=stopped, status="feasible" if stopped else "optimal"
-        )
-    found = measure(cuts, program, choice, "feasible" if stopped else "optimal", _METHOD)
-    return replace(found, bound=bound, stopped=stopped)
+        return replace(start, choice=(), stopped=stopped, status=status)
+    found_last = measure(cuts, program, choice, status, _METHOD)
+    return replace(found_last, bound=value if closed else bound, stopped=stopped)
 
 
-_METHOD = "branch and bound over cut-offs"
+class _Search:
+    """The best thresholds so far."""
 
+    def __init__(self, cuts: CutoffSet, program: Program, start: Optimum) -> None:
+        self.cuts, self.program = cuts, program
+        known = start.is_feasible
+        self.value, self.choice = (start.value, start.choice) if known else (-INF, None)
 
-def _least_gain(value: float) -> float:
-    return SAME * (1.0 + abs(value)) if np.isfinite(value) else 0.0
+    @property
+    def least_gain(self) -> float:
+        """What is more than rounding."""
+        return SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
+
+    def left(self, window: CutoffSet, master: Master, box: _Box) -> _Box | None:
+        """What may still be better in a box with its best mixture; None: nothing.
+
+        Thresholds near the mixture are tried, then what its multipliers leave: all of it where
+        that is little, else its windows are searched on.
+        """
+        self._try(_near(self.cuts, box))
+        known = self.value + self.least_gain
+        if box.mixed.bound <= known:
+            return None
+        kept = left_by_multipliers(window, self.program, master, box.mixed.v, known)
+        if kept is None:
+            return box
+        lists = [x + a for x, a in zip(kept, box.first, strict=True)]
+        if self.tried(lists):
+            return None
+        first, last = zip(*((int(x[0]), int(x[-1])) for x in lists), strict=True)
+        return box._replace(first=first, last=last)
+
+    def tried(self, lists: list[NDArray[np.int64]]) -> bool:
+        """Whether these are few enough that all combinations were tried."""
+        few = math.prod(map(len, lists)) <= _ALL_TRIED
+        if few:
+            self._try(lists)
+        return few
+
+    def _try(self, lists: list[NDArray[np.int64]]) -> None:
+        if not all(map(len, lists)):
+            return
+        beaten = None if self.choice is None else self.value
+        named, better = best_combination(self.cuts, self.program, lists, beaten)
+        if named is not None:
+            self.choice, self.value = named, better
 
 
 def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:

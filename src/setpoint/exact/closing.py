@@ -14,30 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
+from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination
-from setpoint.exact.pair_kernel import in_deficit, rising_pairs
-from setpoint.exact.sweep import simple_bounds
+from setpoint.exact.pair_kernel import in_deficit
 from setpoint.goals.errors import ShapeError
-from setpoint.program.accepted_rates import fraction_of
 from setpoint.program.functions import Affine, Ratio
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import AchievableSet
 from setpoint.search.limits import StoppedError
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.optimum import Optimum, measure
 from setpoint.search.outcome import SAME
 from setpoint.search.region import Region
-from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["closed_by_multipliers"]
+__all__ = ["closed_by_multipliers", "left_by_multipliers"]
 
 INF = float("inf")
 _ROUNDS, _PRICINGS, _HALVED = 6, 50, 12
 _MOST_TRIED = 1_000_000
-_MOST_SUMS = 50_000_000
-"""Sums of two cut-offs that one pass over pairs may look at."""
-_ROUNDING = 1e-12
+_ROUNDING, _FLOOR = 1e-12, 1e-9
 _METHOD = "pairs of cut-offs that the multipliers of the best mixture leave"
 
 
@@ -50,7 +47,12 @@ class _Bound(NamedTuple):
 
 
 def closed_by_multipliers(
-    pairs: CutoffPairs, program: Program, master: Master, start: Optimum, bound: float
+    pairs: CutoffPairs,
+    program: Program,
+    master: Master,
+    start: Optimum,
+    mixed: Optimum,
+    tol: float = 0.0,
 ) -> Optimum:
     """The best choice without draws, or a better one than `start` with a smaller bound.
 
@@ -62,20 +64,25 @@ def closed_by_multipliers(
         With the columns of the best mixture.
     start : Optimum
         A choice of one pair a segment that meets the goal.
-    bound : float
-        Of the best mixture.
+    mixed : Optimum
+        The best mixture.
+    tol : float
+        A gap that need not be closed.
 
     Returns
     -------
     Optimum
         "optimal" where nothing is left.
     """
-    best = replace(start, bound=bound)
+    best = replace(start, bound=mixed.bound)
     for _ in range(_ROUNDS):
-        if best.bound - best.value <= SAME * (1.0 + abs(best.value)):
+        gap = best.bound - best.value
+        if gap <= SAME * (1.0 + abs(best.value)):
             return replace(best, status="optimal")
+        if gap <= tol:
+            return best
         try:
-            least = _bound_at(pairs, program, master, best.value)
+            least = _bound_at(pairs, program, master, best.value, mixed.v)
         except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
             return best
         if least is None:
@@ -89,21 +96,67 @@ def closed_by_multipliers(
     return best
 
 
-def _bound_at(pairs: CutoffPairs, program: Program, master: Master, value: float) -> _Bound | None:
-    """Multipliers that bound all choices of a larger score than `value`; None for other shapes."""
+def _bound_at(
+    space: AchievableSet, program: Program, master: Master, value: float, at: Floats
+) -> _Bound | None:
+    """Multipliers that bound all choices of a larger score than `value`; None for other shapes.
+
+    Where the score is concave, `at` is where its tangent is taken: the best mixture.
+    """
     score, needed = program.score, value
     if isinstance(score, Ratio):
         if score.at_zero != score.offset:
             return None
         score, needed = score.above.plus(score.below.scaled(score.offset - value)), 0.0
     if not isinstance(score, Affine):
-        return None
-    region = Region(pairs, program, master)
+        if not score.shape.concave or score.smallest_floored_argument(at) < _FLOOR:
+            return None
+        slopes = score.gradient(at)
+        score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
+    region = Region(space, program, master)
     for _ in range(_PRICINGS):
         found = region.solve(score)
         if not master.price(found).grown:
             break
     return _Bound(found.slopes, found.const, needed)
+
+
+def left_by_multipliers(
+    cuts: CutoffSet, program: Program, master: Master, at: Floats, value: float
+) -> list[NDArray[np.int64]] | None:
+    """For each segment the cut-offs that may lead to more than `value`; None: nothing known.
+
+    Parameters
+    ----------
+    cuts : CutoffSet
+    program : Program
+    master : Master
+        With the columns of the best mixture.
+    at : array of shape (d,)
+        The rates of that mixture.
+    value : float
+    """
+    if not np.isfinite(value):
+        return None
+    try:
+        least = _bound_at(cuts, program, master, value, at)
+    except (InfeasibleMasterError, UnfinishedError, ShapeError):
+        return None
+    if least is None:
+        return None
+    gains = [
+        np.concatenate([v @ least.slopes for _, v in segment.blocks()]) for segment in cuts.segments
+    ]
+    tops = np.array([float(g.max()) for g in gains])
+    deficit = _deficit(least, tops)
+    return [np.flatnonzero(g >= top - deficit) for g, top in zip(gains, tops, strict=True)]
+
+
+def _deficit(least: _Bound, tops: Floats) -> float:
+    """By how much a better choice, and so each of its columns, may fall short at most."""
+    # What rounding may add to sums of so few terms.
+    size = abs(least.const) + float(np.abs(tops).sum())
+    return max(least.const + float(tops.sum()) - least.needed, 0.0) + _ROUNDING * (1.0 + size)
 
 
 def _tried(
@@ -112,13 +165,7 @@ def _tried(
     """The best of the choices that the multipliers leave, and whether that is all of them."""
     priced = pairs.price(least.slopes)
     top = least.const + float(priced.values.sum())
-    # What rounding may add to sums of so few terms.
-    size = abs(least.const) + float(np.abs(priced.values).sum())
-    deficit = max(top - least.needed, 0.0) + _ROUNDING * (1.0 + size)
-    if pairs.n_blocks == 1:
-        found = _one_segment(pairs, program, best, least, float(priced.values[0]) - deficit)
-        if found is not None:
-            return found, True
+    deficit = _deficit(least, priced.values)
     lists, within = _lists(pairs, least.slopes, priced.values, deficit)
     if not lists:
         return best, False
@@ -145,7 +192,7 @@ def _lists(
     within = deficit
     for _ in range(_HALVED):
         lists = [
-            _within(s, slopes, float(t) - within, most if pairs.n_blocks > 1 else _MOST_TRIED)
+            _within(s, slopes, float(t) - within, most)
             for s, t in zip(pairs.segments, tops, strict=True)
         ]
         if all(x is not None for x in lists):
@@ -185,70 +232,3 @@ def _cutoffs_left(
     kept_first = np.flatnonzero(first + second.max() >= 0.0)
     kept_second = np.flatnonzero(second + first.max() >= 0.0)
     return kept_first + a, kept_second + c, first[kept_first], second[kept_second]
-
-
-def _one_segment(
-    pairs: CutoffPairs, program: Program, best: Optimum, least: _Bound, worth: float
-) -> Optimum | None:
-    """One segment: one pass over the pairs that are left, where all bounds are fractions.
-
-    None where that did not settle it.
-    """
-    segment = pairs.segments[0]
-    rows = _rows(program)
-    score = program.score
-    if rows is None:
-        return None
-    if isinstance(score, Ratio):  # value > best: above - best * below > 0
-        goal = score.above.plus(score.below.scaled(score.offset - best.value))
-        rising = False
-    else:
-        assert isinstance(score, Affine)
-        goal, rising = score.plus(-best.value), True
-    i, j, first, second = _cutoffs_left(segment, least.slopes, worth)
-    order = np.argsort(-second, kind="stable")
-    j, second = j[order], second[order]
-    firsts, seconds = [first], [second]
-    for x in (goal, *rows):
-        slopes = x.gradient(np.zeros(pairs.d))
-        const, high, low = segment.terms(slopes)
-        firsts.append(high @ segment.curve.counts[:, i])
-        seconds.append(low @ segment.curve.counts[:, j] + (const + x.const))
-    # From the cut-offs that promise most on: once a good pair is known, the others end soon.
-    order = np.argsort(-firsts[1], kind="stable")
-    i = i[order]
-    sums = np.ascontiguousarray(np.array(firsts)[:, order]), np.array(seconds)
-    gain = _ROUNDING * (1.0 + abs(best.value))
-    above, below, looked = rising_pairs(*sums, i, j, gain, rising, _MOST_TRIED, _MOST_SUMS)
-    if looked > _MOST_SUMS or len(above) > _MOST_TRIED:
-        return None
-    if rising:
-        for k in range(len(above) - 1, -1, -1):
-            at = segment.number(int(above[k]), int(below[k]))
-            found = measure(pairs, program, [{at: 1.0}], "feasible", _METHOD)
-            if found.is_feasible:
-                if k < len(above) - 1:  # the last ones only seemed to meet the goal
-                    return None
-                return replace(found, bound=best.bound) if found.value > best.value else best
-        return best if not len(above) else None
-    if not len(above):
-        return best
-    numbers = np.sort(above * segment.curve.n_cutoffs + below)
-    named, _ = best_combination(pairs, program, [numbers], best.value)
-    if named is None:
-        return best
-    return replace(measure(pairs, program, named, "feasible", _METHOD), bound=best.bound)
-
-
-def _rows(program: Program) -> list[Affine] | None:
-    """Affine functions that are all at least 0 where the constraints are met; None if not so."""
-    out = []
-    for c in program.constraints:
-        for function, level, sign in simple_bounds(c.function, c.level, c.sign):
-            parts = fraction_of(function)
-            if parts is None or not np.isfinite(level):
-                return None
-            above, below, offset = parts
-            row = above.plus(below.scaled(offset - level)).scaled(sign)
-            out.append(row.plus(below.scaled(SATISFIED)).plus(1e-15))
-    return out

@@ -46,6 +46,7 @@ def concluded(
     warn: Callable[[S, Program, Outcome], None],
     randomized: Randomized,
     on_infeasible: Literal["raise", "nearest"],
+    tol: float = 0.0,
 ) -> Outcome:
     """What a search leads to: a rule with its certificate, or what is nearest.
 
@@ -61,7 +62,7 @@ def concluded(
         The choice with the least violation.
     warn : callable
         Warns where a rule that is the same for everyone is as good.
-    randomized, on_infeasible
+    randomized, on_infeasible, tol
         As of :func:`setpoint.exact.solver.solve_exact`.
 
     Raises
@@ -78,7 +79,8 @@ def concluded(
         return near
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(space, program))
-    outcome = outcome_of(space, program, found, proved=SAME * (1 + abs(found.value)))
+    proved = max(SAME * (1 + abs(found.value)), tol)
+    outcome = outcome_of(space, program, found, proved=proved)
     warn(space, program, outcome)
     return outcome
 

@@ -76,6 +76,7 @@ def solve_deferring(
         warn=warn_deferral,
         randomized=randomized,
         on_infeasible=on_infeasible,
+        tol=tol,
     )
 
 
@@ -132,7 +133,7 @@ def find_bands(
             near = nearest_bands(pairs, program)
             fixed = replace(near, status="feasible") if near.is_feasible else fixed
         if fixed.is_feasible and mixed.status != "stationary" and limits is not None:
-            fixed = closed_by_multipliers(pairs, program, master, fixed, mixed.bound)
+            fixed = closed_by_multipliers(pairs, program, master, fixed, mixed, tol)
         if fixed.status != "optimal":
             fixed = every_band(pairs, program, MOST_PAIRS) or fixed
     return settled(fixed, mixed, randomized, tol, _RIVALS)

@@ -28,11 +28,13 @@ __all__ = [
     "best_combination",
     "common_cutoffs",
     "coordinate_descent",
+    "each_alone",
     "enumerate_cutoffs",
     "from_nearest",
     "iter_combinations",
     "n_combinations",
     "nearest_cutoffs",
+    "nothing",
     "parts_of",
     "round_mixture",
     "separated",
@@ -70,15 +72,15 @@ def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
     parts = separated(cuts, program)
     if parts is None:
         return None
-    pieces = [x for c in program.constraints for x in _each(c)]
+    pieces = [x for c in program.constraints for x in each_alone(c)]
     fixed = [c for c in pieces if not cuts.segments_of(c.function)]
     if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in fixed):
-        return _none(cuts, "optimal")
+        return nothing(cuts, "optimal")
     choice: list[dict[int, float]] = []
     for segment, part in zip(cuts.segments, parts, strict=True):
         best = sweep(cuts, segment, part.score, part.constraints, part.rest)
         if best.cutoff < 0:
-            return _none(cuts, "optimal")
+            return nothing(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
     return measure(cuts, program, choice, "optimal", "sweep over every cut-off")
 
@@ -103,7 +105,7 @@ class SegmentGoal(NamedTuple):
 def separated(cuts: CutoffSet | CutoffPairs, program: Program) -> list[SegmentGoal] | None:
     """What each segment is to do by itself; None where objective or constraints couple them."""
     parts = parts_of(cuts, program)
-    pieces = [x for c in program.constraints for x in _each(c)]
+    pieces = [x for c in program.constraints for x in each_alone(c)]
     where = [cuts.segments_of(c.function) for c in pieces]
     if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
         return None
@@ -117,14 +119,14 @@ def separated(cuts: CutoffSet | CutoffPairs, program: Program) -> list[SegmentGo
     return out
 
 
-def _each(c: ProgramConstraint) -> list[ProgramConstraint]:
+def each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
     """A floor on the smallest of several as a floor on each; likewise caps."""
     if not isinstance(c.function, Min if c.sign > 0 else Max):
         return [c]
-    return [x for child in c.function.children for x in _each(replace(c, function=child))]
+    return [x for child in c.function.children for x in each_alone(replace(c, function=child))]
 
 
-def _none(cuts: CutoffSet, status: Status) -> Optimum:
+def nothing(cuts: CutoffSet, status: Status) -> Optimum:
     """No thresholds; "optimal" where all were tried."""
     return Optimum((), np.zeros(cuts.d), -INF, status=status)
 
@@ -186,7 +188,7 @@ def enumerate_cutoffs(
     lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
     choice, best = best_combination(cuts, program, lists)
     if choice is None:
-        return _none(cuts, "optimal" if candidates is None else "feasible")
+        return nothing(cuts, "optimal" if candidates is None else "feasible")
     if candidates is None:
         found = measure(cuts, program, choice, "optimal", "enumeration of cut-offs")
     else:
@@ -239,7 +241,7 @@ def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     width = int(NEAR_A_MIXTURE ** (1.0 / len(cuts.segments)))
     pairs = list(zip(cuts.segments, mixed.choice, strict=True))
     near = [nearest_cutoffs(segment, part, max(width, 1)) for segment, part in pairs]
-    best = _none(cuts, "feasible")
+    best = nothing(cuts, "feasible")
     if width > 1:
         best = enumerate_cutoffs(cuts, program, near)
     starts = cuts.constants()
@@ -256,7 +258,7 @@ def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
 def from_nearest(cuts: CutoffSet, program: Program, choice: MixtureWeights) -> Optimum:
     """Thresholds that a search for the least violation ended at, if they meet the goal."""
     found = measure(cuts, program, choice, "feasible", "search for the least violation")
-    return _improved(cuts, program, found) if found.is_feasible else _none(cuts, "feasible")
+    return _improved(cuts, program, found) if found.is_feasible else nothing(cuts, "feasible")
 
 
 def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from setpoint.compiled import kernel
 from setpoint.typing import Floats
 
-__all__ = ["best_in_order", "best_of_points", "in_deficit", "rising_pairs"]
+__all__ = ["best_in_order", "best_of_points", "in_deficit"]
 
 
 @kernel(plain=True)
@@ -103,72 +103,3 @@ def in_deficit(
         if n > most:
             break
     return high[:n].copy(), low[:n].copy()
-
-
-@kernel(plain=True)
-def rising_pairs(
-    first: Floats,
-    second: Floats,
-    i: NDArray[np.int64],
-    j: NDArray[np.int64],
-    gain: float,
-    rising: bool,
-    most: int,
-    most_sums: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-    """The pairs (i[a], j[b]), in order, all of whose sums ``first[r, a] + second[r, b]`` are >= 0.
-
-    Parameters
-    ----------
-    first : array of shape (R, A)
-    second : array of shape (R, B)
-        The first row descends.
-    i, j : int arrays
-    gain : float
-        What the second sum is to be at least.
-    rising : bool
-        Whether, of the second sum, only what is larger by `gain` than any before is kept.
-    most, most_sums : int
-        After so many pairs, or sums, and one more it ends.
-
-    Returns
-    -------
-    high, low : int arrays
-    looked : int
-        Sums that were looked at.
-    """
-    high, low = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
-    n, looked, least = 0, 0, gain
-    n_sums = first.shape[0]
-    most_of = np.full(n_sums, -np.inf)
-    for r in range(n_sums):
-        for b in range(j.size):
-            most_of[r] = max(most_of[r], second[r, b])
-    for a in range(i.size):
-        hopeless = first[1, a] + most_of[1] < least
-        for r in range(2, n_sums):
-            hopeless |= first[r, a] + most_of[r] < 0.0
-        if hopeless:
-            continue
-        for b in range(j.size):
-            if first[0, a] + second[0, b] < 0.0 or n > most or looked > most_sums:
-                break
-            looked += 1
-            if i[a] > j[b]:
-                continue
-            value = first[1, a] + second[1, b]
-            if value < least:
-                continue
-            met = True
-            for r in range(2, n_sums):
-                met &= first[r, a] + second[r, b] >= 0.0
-            if met:
-                high[n], low[n] = i[a], j[b]
-                n += 1
-                if rising:
-                    least = value + gain
-                    if first[1, a] + most_of[1] < least:
-                        break
-        if n > most or looked > most_sums:
-            break
-    return high[:n].copy(), low[:n].copy(), looked

@@ -29,11 +29,12 @@ from setpoint.exact.deterministic import (
     round_mixture,
     solve_separable,
 )
+from setpoint.exact.levels import every_threshold
 from setpoint.exact.nearest import nearest_thresholds
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program
 from setpoint.search.limits import Limits
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.nearest import blame_of, nearest_mixture
 from setpoint.search.optimum import Optimum
@@ -72,7 +73,8 @@ def solve_exact(
         Whether the rule may draw; "auto" draws only where that gains more than `tol`.
     on_infeasible : {"raise", "nearest"}
     tol : float
-        Loss in the objective at which a rule without draws is preferred.
+        Loss in the objective at which a rule without draws is preferred, and a gap that the
+        search for the best thresholds leaves open.
     limits : Limits, optional
         Of the search for the best thresholds of several segments, a call a box; without it
         that is not searched for, and thresholds near the best mixture have to do.
@@ -104,6 +106,7 @@ def solve_exact(
         lambda: find_rule(cuts, program, randomized, tol, limits),
         randomized,
         on_infeasible,
+        tol,
     )
 
 
@@ -113,6 +116,7 @@ def concluded_by_cutoffs(
     find: Callable[[], Optimum],
     randomized: Randomized,
     on_infeasible: Literal["raise", "nearest"],
+    tol: float = 0.0,
 ) -> Outcome:
     """What a search over cut-offs leads to: a rule with its certificate, or what is nearest.
 
@@ -130,6 +134,7 @@ def concluded_by_cutoffs(
         warn=warn_constant,
         randomized=randomized,
         on_infeasible=on_infeasible,
+        tol=tol,
     )
 
 
@@ -159,20 +164,21 @@ def find_rule(
     elif len(cuts.segments) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
         _require_mixable(cuts, program)
     elif randomized is False:
-        fixed = enumerate_cutoffs(cuts, program)
-        if not fixed.is_feasible:
+        every = every_threshold(cuts, program)
+        assert every is not None
+        if not every.is_feasible:
             raise NoRuleError(True, mixture_exists(cuts, program))
-        return fixed_rule(fixed, fixed.value, among_all=False)
+        return fixed_rule(every, every.value, among_all=False)
+    master = Master(cuts)
     try:
-        mixed = best_mixture(cuts, program)
+        mixed = best_mixture(cuts, program, master=master)
     except (InfeasibleMasterError, UnfinishedError) as error:
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return fixed_rule(replace(apart, status="feasible"), INF)
-        if isinstance(error, UnfinishedError) and n_combinations(cuts) <= MOST_COMBINATIONS:
-            fixed = enumerate_cutoffs(cuts, program)
-            if fixed.is_feasible:
-                return fixed_rule(replace(fixed, status="feasible"), INF)
+        every = every_threshold(cuts, program) if isinstance(error, UnfinishedError) else None
+        if every is not None and every.is_feasible:
+            return fixed_rule(replace(every, status="feasible"), INF)
         raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
     except ShapeError:
         return _without_mixture(cuts, program, randomized, apart)
@@ -184,7 +190,7 @@ def find_rule(
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"
     if randomized is False and bounded and limits is not None:
-        fixed = branch_and_bound(cuts, program, mixed, fixed, limits)
+        fixed = branch_and_bound(cuts, program, master, mixed, fixed, limits, tol)
     return settled(fixed, mixed, randomized, tol, _RIVALS)
 
 
@@ -216,15 +222,14 @@ def _without_mixture(
             f"`randomized=True`: {program.goal} has a shape that no exact method takes; "
             "`randomized='auto'` tries every cut-off"
         )
+    apart = apart or every_threshold(cuts, program)
     if apart is None:
-        if n_combinations(cuts) > MOST_COMBINATIONS:
-            raise ShapeError(
-                f"{program.goal}: the goal couples the thresholds of {len(cuts.segments)} "
-                "groups in a way that no linear program can search (a difference of "
-                "ratios, such as precision, is one), and there are too many combinations to try; "
-                "decide on the score alone (`decide_on=None`)"
-            )
-        apart = enumerate_cutoffs(cuts, program)
+        raise ShapeError(
+            f"{program.goal}: the goal couples the thresholds of {len(cuts.segments)} "
+            "groups in a way that no linear program can search (several differences of "
+            "ratios, such as precision, are one), and there are too many combinations to try; "
+            "decide on the score alone (`decide_on=None`)"
+        )
     if not apart.is_feasible:
         raise NoRuleError(True)
     return fixed_rule(apart, apart.value, among_all=False)
@@ -237,10 +242,10 @@ def _without_draws(
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
         return mixed
-    n_rules = n_combinations(cuts)
-    if n_rules <= NEAR_A_MIXTURE:
-        return enumerate_cutoffs(cuts, program)
-    few = n_rules <= MOST_COMBINATIONS
+    every = every_threshold(cuts, program, NEAR_A_MIXTURE, mixed.value)
+    if every is not None:
+        return every
+    few = n_combinations(cuts) <= MOST_COMBINATIONS
     rounded = round_mixture(cuts, program, mixed)
     if not few and not rounded.is_feasible:
         rounded = from_nearest(cuts, program, nearest_thresholds(cuts, program).choice)

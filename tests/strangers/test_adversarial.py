@@ -1,0 +1,304 @@
+"""Random goals on tables that are not shuffled, balanced and clean: no wrong optimum.
+
+And no promise that is broken more often than was said, whatever order the rows come in.
+"""
+
+import inspect
+import math
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from exact.oracle import INF, Mcc
+from exact.problems import ORDERS, random_case
+from guarantees.test_promise_long import Cells, churn, fbeta, gap, precision, recall
+from setpoint import (
+    Confidence,
+    Dataset,
+    InfeasibleError,
+    NotCertifiable,
+    PlugInClassifier,
+    solve,
+)
+from thinning import thinned
+
+GOALS = 200
+"""Random goals for each order of the rows: 1,000 in all."""
+LEVEL, DRAWS = 0.05, 300
+
+
+# -- optima -------------------------------------------------------------------------------------
+
+
+def side_of(case, at):
+    """What belongs to some rows of a case, beside scores and labels."""
+    rows = case.oracle.rows
+    weighted = case.evidence.is_weighted
+    return {
+        "sample_weight": rows.weight[at] if weighted else None,
+        "sensitive_features": {"g": rows.group[at]},
+        "baseline": rows.deployed[at] if case.goal.needs.baseline else None,
+    }
+
+
+def solved(case):
+    """What the public function finds on the rows of a case, in their order."""
+    rows = case.oracle.rows
+    own = rows.part == "X"
+    others = {
+        name: Dataset(
+            rows.scores[at],
+            rows.true[at] if (rows.true[at] >= 0).all() else None,
+            **side_of(case, at),
+        )
+        for name in np.unique(rows.part[~own])
+        for at in [rows.part == name]
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return solve(
+            case.text,
+            rows.scores[own],
+            rows.true[own],
+            datasets=others or None,
+            decide_on=list(case.evidence.decide_on) or None,
+            **side_of(case, own),
+        )
+
+
+def check(case):
+    """The rule against all thresholds of the oracle, which counts it by its decisions."""
+    best, least = case.oracle.best_threshold
+    if best == -INF:
+        with pytest.raises(InfeasibleError) as caught:
+            solved(case)
+        assert caught.value.violation == pytest.approx(least, abs=1e-7)
+        return False
+    found = solved(case)
+    p = case.accepted(found.rule)
+    value = float(case.oracle.objective.value(p))
+    close = 1e-7 if isinstance(case.oracle.objective, Mcc) else 1e-9
+    assert set(p.tolist()) <= {0.0, 1.0}
+    assert float(case.oracle.violation(p)) <= 1e-9
+    assert case.oracle.sense * value == pytest.approx(best, abs=close)
+    assert found.report.objective.value == pytest.approx(value, abs=close)
+    assert found.report.status == "optimal"
+    return True
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seeds", thinned([range(12), range(12, GOALS)], 2))
+def test_no_wrong_optimum(order, seeds):
+    feasible = [check(random_case(seed, order)) for seed in seeds]
+    assert 0.3 * len(feasible) < sum(feasible) < len(feasible)
+
+
+# -- tables with too many pairs of cut-offs to try ------------------------------------------------
+
+
+class Pairs:
+    """Every pair of cut-offs of two groups, counted: the confusion of all is a sum of theirs."""
+
+    def __init__(self, scores, y, group):
+        counts = []
+        for g in (0, 1):
+            s, t = scores[group == g], y[group == g]
+            ends = np.append(np.flatnonzero(np.diff(np.sort(s)[::-1])) + 1, len(s))
+            hits = np.append(0, np.cumsum(t[np.argsort(-s, kind="stable")]))
+            ends = np.append(0, ends)
+            counts.append((hits[ends], ends - hits[ends], t.sum(), len(t) - t.sum()))
+        (a, b, self.p0, self.n0), (c, d, self.p1, self.n1) = counts
+        self.tp0, self.fp0, self.tp1, self.fp1 = a[:, None], b[:, None], c[None], d[None]
+        self.tp, self.fp = self.tp0 + self.tp1, self.fp0 + self.fp1
+        self.p, self.n = self.p0 + self.p1, self.n0 + self.n1
+        self.accuracy = (self.tp + self.n - self.fp) / (self.p + self.n)
+        self.rate = (self.tp + self.fp) / (self.p + self.n)
+        self.recall, self.fpr = self.tp / self.p, self.fp / self.n
+        self.f1 = 2 * self.tp / (self.tp + self.fp + self.p)
+        self.g_mean = np.sqrt(self.recall * (1 - self.fpr))
+        self.recalls = (self.tp0 / self.p0, self.tp1 / self.p1)
+        self.fprs = (self.fp0 / self.n0, self.fp1 / self.n1)
+        self.rates = (
+            (self.tp0 + self.fp0) / (self.p0 + self.n0),
+            (self.tp1 + self.fp1) / (self.p1 + self.n1),
+        )
+
+
+def apart(pair):
+    return np.abs(pair[0] - pair[1])
+
+
+def precise(t, k):
+    """Whether precision is at least k; that of nobody is 0."""
+    return (t.tp - k * (t.tp + t.fp) >= -1e-9) & (t.tp + t.fp > 0)
+
+
+LARGE = {
+    "accuracy s.t. predicted_rate.difference(g) <= 0.02":
+        (lambda t: t.accuracy, lambda t: apart(t.rates) <= 0.02),
+    "accuracy s.t. predicted_rate.difference(g) <= 0":
+        (lambda t: t.accuracy, lambda t: apart(t.rates) <= 0),
+    "f1 s.t. recall.difference(g) <= 0.01":
+        (lambda t: t.f1, lambda t: apart(t.recalls) <= 0.01),
+    "accuracy s.t. recall.difference(g) <= 0.02 and false_positive_rate.difference(g) <= 0.02":
+        (lambda t: t.accuracy, lambda t: (apart(t.recalls) <= 0.02) & (apart(t.fprs) <= 0.02)),
+    "g_mean s.t. recall.difference(g) <= 0.02":
+        (lambda t: t.g_mean, lambda t: apart(t.recalls) <= 0.02),
+    "g_mean s.t. predicted_rate <= 0.25 and predicted_rate.difference(g) <= 0.1":
+        (lambda t: t.g_mean, lambda t: (t.rate <= 0.25) & (apart(t.rates) <= 0.1)),
+    "f1 s.t. predicted_rate.difference(g) <= 0.05 and precision >= 0.5":
+        (lambda t: t.f1, lambda t: (apart(t.rates) <= 0.05) & precise(t, 0.5)),
+    "recall s.t. precision >= 0.4 and recall.difference(g) <= 0.03":
+        (lambda t: t.recall, lambda t: (apart(t.recalls) <= 0.03) & precise(t, 0.4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("goal", LARGE)
+@pytest.mark.parametrize("seed", thinned(range(6), 6))
+def test_no_wrong_optimum_where_there_are_too_many_pairs_to_try(goal, seed):
+    rng = np.random.default_rng(seed)
+    n = 2_200
+    group = np.sort(rng.integers(0, 2, n))
+    y = (rng.random(n) < np.where(group == 1, 0.35, 0.15)).astype(int)
+    scores = np.round(rng.normal(1.3 * y + 0.6 * group, 1.0), 6)
+    order = (np.argsort(y, kind="stable"), np.arange(n), np.argsort(-scores))[seed % 3]
+    scores, y, group = scores[order], y[order], group[order]
+    value, met = LARGE[goal]
+    table = Pairs(scores, y, group)
+    assert table.f1.size > 1_000_000
+    values = np.where(met(table), value(table), -INF)
+    best = values.max()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = solve(f"maximize {goal}", scores, y, sensitive_features={"g": group}).report
+    assert all(c.satisfied for c in report.constraints)
+    assert best - 1e-4 <= report.objective.value <= best + 1e-9
+    assert report.certificate.bound >= best - 1e-9
+    assert report.certificate.gap <= 1e-4
+    assert report.status == "optimal"
+
+
+# -- folds without a class ------------------------------------------------------------------------
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """A model whose scores are a column of the rows."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X):
+        return np.column_stack([1.0 - X[:, 0], X[:, 0]])
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+@pytest.mark.parametrize("goal", ["maximize f1", "maximize recall subject to precision >= 0.6"])
+def test_a_fold_without_a_class_leaves_the_optimum(goal):
+    """Folds in the order of a file that is sorted by class: out of fold a class is absent."""
+    rng = np.random.default_rng(5)
+    y = np.sort((rng.random(300) < 0.3).astype(int))
+    X = np.round(1 / (1 + np.exp(-rng.normal(1.5 * y - 0.7))), 2)[:, None]
+    folds = [(np.delete(np.arange(300), at), at) for at in np.split(np.arange(300), 5)]
+    assert any(len(set(y[at])) == 1 for _, at in folds)
+    model = PlugInClassifier(Given(), goal, cv=folds).fit(X, y)
+    accepted = np.append(np.unique(X), np.inf) <= X
+    tp, fp = (accepted & (y == 1)[:, None]).sum(0), (accepted & (y == 0)[:, None]).sum(0)
+    values = 2 * tp / (tp + fp + y.sum())
+    if "precision" in goal:
+        values = np.where((tp >= 0.6 * (tp + fp) - 1e-9) & (tp + fp > 0), tp / y.sum(), -INF)
+    assert model.goal_report_.objective.value == pytest.approx(values.max(), abs=1e-12)
+
+
+# -- promises -------------------------------------------------------------------------------------
+
+
+def among(p, a):
+    """Accuracy among those decided."""
+    return p.share(a == p.y, a != -1)
+
+
+def specificity(p, a):
+    return p.share(a == 0, p.y == 0)
+
+
+FAMILIES = {
+    "precision floor": (
+        "maximize recall s.t. precision >= 0.6", lambda p, a: precision(p, a) - 0.6,
+    ),
+    "recall floor": (
+        "maximize precision s.t. recall >= 0.7", lambda p, a: recall(p, a) - 0.7,
+    ),
+    "cap on false positives": (
+        "maximize recall s.t. false_positive_rate <= 0.1",
+        lambda p, a: 0.1 - p.share(a == 1, p.y == 0),
+    ),
+    "F1 floor": ("maximize recall s.t. f1 >= 0.55", lambda p, a: fbeta(p, a, 1) - 0.55),
+    "G-mean floor": (
+        "maximize recall s.t. g_mean >= 0.6",
+        lambda p, a: math.sqrt(recall(p, a) * specificity(p, a)) - 0.6,
+    ),
+    "least of the groups": (
+        "maximize precision s.t. recall.min(g) >= 0.6",
+        lambda p, a: min(recall(p, a, p.g == k) for k in (0, 1)) - 0.6,
+    ),
+    "difference of the groups": (
+        "maximize f1 s.t. predicted_rate.difference(g) <= 0.1", lambda p, a: 0.1 - gap(p, a),
+    ),
+    "cap on those accepted": (
+        "maximize recall s.t. predicted_rate <= 0.2",
+        lambda p, a: 0.2 - p.share(a == 1, np.ones(len(a), bool)),
+    ),
+    "deferral": (
+        "minimize deferral_rate s.t. accuracy.decided >= 0.85", lambda p, a: among(p, a) - 0.85,
+    ),
+    "churn": ("maximize recall s.t. churn <= 0.2", lambda p, a: 0.2 - churn(p, a)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """Few distinct scores: many rows are there more than once."""
+    out = Cells(n=40_000, seed=7)
+    out.scores = np.round(out.scores, 1)
+    return out
+
+
+def laid_out(p, at, how):
+    """The rows of a draw sorted by class, by group, by score as time brings them, or as drawn."""
+    keys = {"by class": p.y, "by group": p.g, "by time": p.scores}
+    return at[np.argsort(keys[how][at], kind="stable")] if how in keys else at
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_promise_is_broken_more_often_than_was_said(cells, family):
+    goal, slack = FAMILIES[family]
+    rng = np.random.default_rng([len(family), *map(ord, family)])
+    broke = answered = 0
+    for i in range(DRAWS):
+        at = laid_out(cells, cells.draw(900, rng), (*ORDERS[:3], "")[i % 4])
+        rule = cells.solve(goal, at, 1 - LEVEL)
+        if rule is not None:
+            answered += 1
+            broke += slack(cells, cells.decided(rule)) < -1e-12
+    assert broke / DRAWS <= LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / DRAWS)
+    assert answered >= 0.3 * DRAWS
+
+
+def test_weights_without_a_bound_on_them_are_no_promise(cells):
+    """Rare heavy rows say nothing on most draws: a promise over them is refused."""
+    if "largest_weight" not in inspect.signature(Confidence).parameters:
+        pytest.skip("weights are not bounded by what Confidence is given")
+    rng = np.random.default_rng(0)
+    at = cells.draw(900, rng)
+    weight = np.where(rng.random(900) < 0.01, 100.0, 1.0)
+    with pytest.raises(Exception, match="largest_weight") as caught:
+        solve(
+            "maximize recall s.t. precision >= 0.6",
+            cells.scores[at], cells.y[at], sample_weight=weight, confidence=1 - LEVEL,
+        )  # fmt: skip
+    assert isinstance(caught.value, ValueError)
+    assert not isinstance(caught.value, (NotCertifiable, InfeasibleError))
