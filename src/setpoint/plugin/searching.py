@@ -12,7 +12,7 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.plugin.atoms import Tensor, Weighted
+from setpoint.plugin.atoms import Weighted
 from setpoint.plugin.deterministic import (
     Explored,
     best_atom,
@@ -22,6 +22,7 @@ from setpoint.plugin.deterministic import (
 )
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.pattern_search import polish
+from setpoint.plugin.plainest import plainest, plug_in
 from setpoint.plugin.problem import REMEDIES, Achievable
 from setpoint.plugin.ranked_cuts import cut_ranked
 from setpoint.plugin.solvers import ALGORITHMS
@@ -53,6 +54,7 @@ _CALLS = 1000
 """Oracle calls of one solve, where the user sets no limit."""
 
 _NO_DRAWS = "no draws"
+INF = float("inf")
 
 
 def search_rule(
@@ -151,6 +153,8 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
     near = SAME if found.status == "stationary" else max(_tolerance(program, options), SAME)
+    if isinstance(space, Achievable):
+        found = plainest(space, program, found, found.bound - near if space.is_certain else INF)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
     return outcome
@@ -267,15 +271,10 @@ def _against_starts(space: Explored, program: Program, mixed: Optimum) -> Optimu
 def _add_plug_ins(space: Achievable) -> None:
     """The 0-1 and the balanced plug-in rules."""
     counted = space.counted
-    n, n_segments = counted.n_classes, len(counted.segments)
+    n = counted.n_classes
     held = counted.marginals.weights[: counted.codebook.n_plain, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        if counted.credit.of_classes and not counted.score_columns.values:
-            space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
-        else:  # a stratum's posteriors of a class gain what the class does
-            gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
-            gains[counted.codebook.n_plain :] = 0.0
-            space.add(Tensor(counted.loss_tensor(gains)))
+        space.add(plug_in(space, weights))
 
 
 def _cut(space: Explored, program: Program, choice: MixtureWeights, floor: float) -> bool:
