@@ -75,9 +75,7 @@ def plainest(space: Achievable, program: Program, found: Optimum, floor: float) 
 class _Line:
     """Rules between one and the argmax, and whether they are as good as what was found."""
 
-    def __init__(
-        self, space: Achievable, program: Program, found: Optimum, floor: float
-    ) -> None:
+    def __init__(self, space: Achievable, program: Program, found: Optimum, floor: float) -> None:
         self.space, self.program, self.floor, self.found = space, program, floor, found
         self.plain = plug_in(space, np.ones(space.counted.n_classes))
         self.argmax = self.whole(space.add(self.plain))
@@ -123,6 +121,7 @@ class _Line:
     def last(self, start: Atom) -> Atom | None:
         """The last rule on a line that is as good; None where none is."""
         begin, end = (self._matrices(x) for x in (start, self.plain))
+
         def at(x: float) -> Atom:
             own = tuple(a + np.exp(x) * b for a, b in zip(begin, end, strict=True))
             return Weighted(*own) if len(own) == 2 else Tensor(*own)
