@@ -39,7 +39,12 @@ def best_cutoff(counts, objective, constraints=None, *, offset=0.0, tiebreak=Non
     offsets = np.append(offset, constraints.offsets)
     zeros = zeros_of(forms, counts[:, -1])
     ratios = Ratios(forms, zeros, offsets, constraints.lower, constraints.upper)
-    return best_of(np.ascontiguousarray(counts), ratios, required=required, tiebreak=tiebreak)
+
+    def largest(ties):
+        return int(np.argmax(tiebreak[:-1] @ counts[:, ties]))
+
+    chosen = None if tiebreak is None else largest
+    return best_of(np.ascontiguousarray(counts), ratios, required=required, tiebreak=chosen)
 
 
 def ratio(form, column, offset):

@@ -91,7 +91,7 @@ def indented(text: str) -> str:
 
 
 def first_lines(text: str) -> str:
-    """The words of a rule as they are printed: of many lines the first, and how many follow.
+    r"""The words of a rule as they are printed: of many lines the first, and how many follow.
 
     Examples
     --------
