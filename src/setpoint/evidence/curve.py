@@ -117,23 +117,25 @@ class Curve:
         """
         if len(cutoffs) == 1:
             return 0
-        no, yes = (self._accepted(t)[cutoffs] for t in (0, 1))
+        no, yes = (self._accepted(t, cutoffs) for t in (0, 1))
         last = np.searchsorted(no, no, side="right") - 1
         first = np.searchsorted(yes, yes, side="left")
         left = np.flatnonzero((yes[last] <= yes) & (no[first] >= no))
         if plain is None:
-            no, yes = (x / max(self._accepted(t)[-1], 1e-300) for t, x in ((0, no), (1, yes)))
+            no, yes = (
+                x / max(self._accepted(t, np.array([-1]))[0], 1e-300)
+                for t, x in ((0, no), (1, yes))
+            )
             return int(left[np.argmax((yes - no)[left])])
         lowest = (self.values if self.highest is None else self.highest, self.values)
         above = np.append(np.nextafter(lowest[0], np.inf), -np.inf)[cutoffs[left]]
         up_to = np.append(np.inf, lowest[1])[cutoffs[left]]
         return int(left[np.argmin(np.maximum(np.maximum(above - plain, plain - up_to), 0.0))])
 
-    def _accepted(self, true: int) -> Floats:
-        """The accepted weight of a true class at each cut-off."""
-        return np.asarray(
-            self.counts[[k for k, (_, t) in enumerate(self.kinds) if t == true]].sum(axis=0)
-        )
+    def _accepted(self, true: int, cutoffs: NDArray[np.int64]) -> Floats:
+        """The accepted weight of a true class at some cut-offs."""
+        rows = [k for k, (_, t) in enumerate(self.kinds) if t == true]
+        return np.asarray(self.counts[np.ix_(rows, cutoffs)].sum(axis=0))
 
 
 def plain_threshold(curves: Sequence[Curve]) -> float | None:

@@ -24,9 +24,8 @@ from setpoint.typing import Floats
 
 __all__ = ["plainest", "plug_in"]
 
-_FAR, _STEPS, _AT_ONCE = 28.0, 15, 20
+_FIRST, _FAR, _STEPS, _AT_ONCE = -8.0, 14.0, 9, 20
 """Ends of a line in logarithms of the share of the argmax, halvings, and rules of one pass."""
-_MOST_STARTS = 3
 
 
 def plug_in(space: Achievable, weights: Floats) -> Atom:
@@ -112,7 +111,7 @@ class _Line:
     def starts(self) -> list[Atom]:
         """Where lines begin: rules of what was found, and what the objective alone asks for."""
         space, used = self.space, dict.fromkeys(k for part in self.found.choice for k in part)
-        out = [space.atoms[k] for k in list(used)[:_MOST_STARTS]]
+        out = [space.atoms[k] for k in used] if len(used) == 1 else []
         slopes = self.program.score.gradient(self.found.v)
         if np.isfinite(slopes).all() and not space.counts_together:
             out.append(space.pricer.atom(slopes))
@@ -126,22 +125,21 @@ class _Line:
             own = tuple(a + np.exp(x) * b for a, b in zip(begin, end, strict=True))
             return Weighted(*own) if len(own) == 2 else Tensor(*own)
 
-        space, low, high, best = self.space, -_FAR, _FAR, None
-        for width in [_AT_ONCE] if space.counts_together else [1] * _STEPS:
-            if space.limits.is_late:
-                break
-            places = np.linspace(low, high, width + 2)[1:-1]
+        space, low, high, best = self.space, _FIRST, _FAR, None
+        rounds = [_AT_ONCE] if space.counts_together else [0] + [1] * _STEPS
+        for width in rounds:
+            places = np.linspace(low, high, width + 2)[1:-1] if width else np.array([low])
             known = len(space.atoms)
             for x in places:
                 space.add(at(x))
-            goods = [i for i in range(width) if self.good(known + i)]
-            if goods:
-                best = space.atoms[known + goods[-1]]
-                low = float(places[goods[-1]])
-                high = float(places[goods[-1] + 1]) if goods[-1] + 1 < width else high
-            else:
-                high = float(places[0])
+            good = [i for i in range(len(places)) if self.good(known + i)]
+            if good:
+                best, low = space.atoms[known + good[-1]], float(places[good[-1]])
+            if good[-1:] != [len(places) - 1]:
+                high = float(places[good[-1] + 1 if good else 0])
             space.drop(known)
+            if (width == 0 and not good) or space.limits.is_late:
+                break
         return best
 
     def by_block(self, plain: int) -> MixtureWeights:

@@ -153,7 +153,7 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
     near = SAME if found.status == "stationary" else max(_tolerance(program, options), SAME)
-    if isinstance(space, Achievable):
+    if isinstance(space, Achievable) and options.solver not in ALGORITHMS:
         found = plainest(space, program, found, found.bound - near if space.is_certain else INF)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
