@@ -135,7 +135,7 @@ def _best(goal: Goal, aware: Evidence, reached: dict[Sight, Reached]) -> Sight:
 
 def _by_values(goal: Goal, aware: Evidence, options: Options, kind: EvidenceKind) -> Rule:
     """The best rule that looks at the columns, too."""
-    return search_rule(goal, aware, replace(options, evidence=kind)).rule
+    return search_rule(goal, aware, replace(options, evidence=kind), tried=True).rule
 
 
 def _by_score(goal: Goal, evidence: Evidence, options: Options) -> Rule:

@@ -63,6 +63,8 @@ def search_rule(
     options: Options,
     counted: Evidence | None = None,
     inwards: Floats | None = None,
+    *,
+    tried: bool = False,
 ) -> Outcome:
     """The rule over posteriors that reaches a goal.
 
@@ -77,6 +79,8 @@ def search_rule(
         Soft evidence where it is not made of `evidence` itself.
     inwards : array of shape (constraints,), optional
         How far inwards each bound lies; None: where it is meant to lie.
+    tried : bool
+        Only tried out: among rules that are equally good any will do.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def search_rule(
     space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
     if options.solver in BASELINES:
         return _baseline(space, program, options)
-    return search_space(space, program, options)
+    return search_space(space, program, options, tried=tried)
 
 
 def explored(
@@ -119,7 +123,9 @@ def explored(
     return space, program
 
 
-def search_space(space: Explored, program: Program, options: Options) -> Outcome:
+def search_space(
+    space: Explored, program: Program, options: Options, *, tried: bool = False
+) -> Outcome:
     """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
         found = _find(space, program, options)
@@ -153,7 +159,7 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
     near = SAME if found.status == "stationary" else max(_tolerance(program, options), SAME)
-    if isinstance(space, Achievable) and options.solver not in ALGORITHMS:
+    if isinstance(space, Achievable) and not (tried or options.solver in ALGORITHMS):
         found = plainest(space, program, found, found.bound - near if space.is_certain else INF)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
