@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from setpoint.exact.cutoff_pairs import CutoffPairs
-from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
+from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED, tied
@@ -27,7 +27,8 @@ def plainest(cuts: CutoffSet | CutoffPairs, program: Program, found: Optimum) ->
     if alone or found.is_drawn or not found.is_feasible:
         return found
     choice, least = list(found.choice), tied(found.value)
-    for s, segment in enumerate(cuts.segments):
+    segments: tuple[Segment | PairSegment, ...] = cuts.segments
+    for s, segment in enumerate(segments):
         for t in range(_MOVES):
             (number,) = choice[s]
             moves = segment.moves(number)
