@@ -28,6 +28,11 @@ class Constraints(NamedTuple):
     floor: np.ndarray
 
 
+def largest(form, counts):
+    """What breaks ties: the first of the columns where a form is largest."""
+    return lambda ties: int(np.argmax(form[:-1] @ counts[:, ties]))
+
+
 def best_cutoff(counts, objective, constraints=None, *, offset=0.0, tiebreak=None):
     none = np.empty(0)
     if constraints is None:
@@ -39,7 +44,8 @@ def best_cutoff(counts, objective, constraints=None, *, offset=0.0, tiebreak=Non
     offsets = np.append(offset, constraints.offsets)
     zeros = zeros_of(forms, counts[:, -1])
     ratios = Ratios(forms, zeros, offsets, constraints.lower, constraints.upper)
-    return best_of(np.ascontiguousarray(counts), ratios, required=required, tiebreak=tiebreak)
+    chosen = None if tiebreak is None else largest(tiebreak, counts)
+    return best_of(np.ascontiguousarray(counts), ratios, required=required, tiebreak=chosen)
 
 
 def ratio(form, column, offset):
@@ -170,7 +176,7 @@ def test_required_rows_the_nearest_and_the_least_violation(m):
             constraints.upper,
         )
         expected = every_cutoff(counts, objective, constraints, offset, tie, required, near)
-        given = {"required": required, "tiebreak": tie, "near": near}
+        given = {"required": required, "tiebreak": largest(tie, counts), "near": near}
         found = best_of(counts, ratios, **given, least_violation=True)
         assert found == expected
         plain = best_of(counts, ratios, **given)
@@ -186,7 +192,7 @@ def test_columns_in_any_order():
     totals = np.array([3.0, 2.0])
     precise = Ratios(forms, zeros_of(forms, totals), np.zeros(2), np.array([0.5]), np.array([INF]))
     assert best_of(counts, precise).cutoff == 1
-    assert best_of(counts, precise, tiebreak=np.array([1.0, 0.0, 0.0])).cutoff == 2
+    assert best_of(counts, precise, tiebreak=largest(np.array([1.0, 0.0, 0.0]), counts)).cutoff == 2
     assert best_of(counts, precise._replace(lower=np.array([0.7]))) == NONE
 
 
@@ -315,6 +321,7 @@ def test_no_rows():
 
 
 def test_bad_shapes_are_refused():
-    counts = np.zeros((2, 3))
+    counts, none, forms = np.zeros((2, 3)), np.empty(0), np.zeros((1, 2, 3))
+    ratios = Ratios(forms, zeros_of(forms, counts[:, -1]), np.zeros(1), none, none)
     with pytest.raises(ValueError, match="3 entries"):
-        best_cutoff(counts, np.zeros((2, 3)), tiebreak=np.zeros(2))
+        best_of(counts, ratios, required=np.zeros((1, 2)))

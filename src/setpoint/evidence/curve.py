@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from setpoint.typing import Floats
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
 
-__all__ = ["Curve", "curve_of"]
+__all__ = ["Curve", "curve_of", "plain_threshold"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,57 @@ class Curve:
     def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
         """The thresholds of several cut-offs."""
         return midways(self.values, cutoffs, self.highest)
+
+    def nearest(self, cutoffs: NDArray[np.int64], plain: float | None) -> int:
+        """Which of some cut-offs, ascending, departs least from the plain threshold.
+
+        Left out are those that another betters for one class at no cost to the other. Without
+        a plain threshold the largest true less false positive rate decides, then the first.
+
+        Examples
+        --------
+        >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 2.0, 2.0]])
+        >>> curve = Curve(np.array([0.9, 0.7, 0.2]), counts, ((0, 0), (0, 1)))
+        >>> some = np.array([0, 1, 2, 3])
+        >>> curve.nearest(some, 0.5), curve.nearest(some, 0.1), curve.nearest(some[:2], 0.5)
+        (2, 2, 0)
+        """
+        if len(cutoffs) == 1:
+            return 0
+        no, yes = (self._accepted(t, cutoffs) for t in (0, 1))
+        last = np.searchsorted(no, no, side="right") - 1
+        first = np.searchsorted(yes, yes, side="left")
+        left = np.flatnonzero((yes[last] <= yes) & (no[first] >= no))
+        if plain is None:
+            no, yes = (
+                x / max(self._accepted(t, np.array([-1]))[0], 1e-300)
+                for t, x in ((0, no), (1, yes))
+            )
+            return int(left[np.argmax((yes - no)[left])])
+        lowest = (self.values if self.highest is None else self.highest, self.values)
+        above = np.append(np.nextafter(lowest[0], np.inf), -np.inf)[cutoffs[left]]
+        up_to = np.append(np.inf, lowest[1])[cutoffs[left]]
+        return int(left[np.argmin(np.maximum(np.maximum(above - plain, plain - up_to), 0.0))])
+
+    def _accepted(self, true: int, cutoffs: NDArray[np.int64]) -> Floats:
+        """The accepted weight of a true class at some cut-offs."""
+        rows = [k for k, (_, t) in enumerate(self.kinds) if t == true]
+        return np.asarray(self.counts[np.ix_(rows, cutoffs)].sum(axis=0))
+
+
+def plain_threshold(curves: Sequence[Curve]) -> float | None:
+    """The threshold of a plain decision: 0.5 of scores between 0 and 1, 0 of those on both sides.
+
+    None of others: a scale of its own has no plain threshold.
+    """
+    some = [c for c in curves if len(c.values)]
+    low = min((float(c.values[-1]) for c in some), default=0.0)
+    high = (
+        max(float((c.values if c.highest is None else c.highest)[0]) for c in some) if some else 0.0
+    )
+    if low >= 0.0 and high <= 1.0:
+        return 0.5
+    return 0.0 if low < 0.0 < high else None
 
 
 def curve_of(evidence: Evidence, segment: int) -> Curve:

@@ -6,6 +6,7 @@ the accepted counts; see :mod:`setpoint.evidence.ratios`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +15,13 @@ from numpy.typing import NDArray
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 from setpoint.evidence.ratios import Ratios, affine, ratio
-from setpoint.tolerances import SATISFIED
+from setpoint.tolerances import SATISFIED, TIED
 from setpoint.typing import Floats
 
 __all__ = ["BestCutoff", "best_of", "sweep"]
 
 
 _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the first cache
-_TIE = 1e-12
 
 
 class BestCutoff(NamedTuple):
@@ -54,7 +54,7 @@ def best_of(
     ratios: Ratios,
     *,
     required: Floats | None = None,
-    tiebreak: Floats | None = None,
+    tiebreak: Callable[[NDArray[np.int64]], int] | None = None,
     near: int = -1,
     least_violation: bool = False,
 ) -> BestCutoff:
@@ -67,9 +67,8 @@ def best_of(
         A bound is met when passed by at most 1e-9, and at infinity by an equal infinite value.
     required : ndarray of shape (h, K + 1), optional
         Affine forms. A column where one is below -1e-9 is left out, whatever else it offers.
-    tiebreak : ndarray of shape (K + 1,), optional
-        Affine form; among objectives within 1e-12 (1 + abs(best)) of the best, the
-        column where it is largest is taken, and the first of those.
+    tiebreak : callable, optional
+        From the columns that tie, ascending, to the place of the one to take; None: the first.
     near : int
         A column; the feasible ones nearest to it are found, too.
     least_violation : bool
@@ -93,22 +92,21 @@ def best_of(
     width = counts.shape[0] + 1
     if required is None:
         required = np.empty((0, width))
-    if tiebreak is None:
-        tiebreak = np.zeros(width)
-    if tiebreak.shape != (width,) or required.shape[1:] != (width,):
+    if required.shape[1:] != (width,):
         raise InputError(f"forms over {width - 1} kinds need {width} entries")
-    index, value, n_feasible, below, above = sweep(
-        counts, *ratios, required, tiebreak, SATISFIED, near
-    )
-    if index >= 0:
-        return BestCutoff(index, value, n_feasible, 0.0, below, above)
+    ties, values, n_feasible, below, above = sweep(counts, *ratios, required, SATISFIED, near)
+    if len(ties):
+        at = 0 if tiebreak is None or len(ties) == 1 else tiebreak(ties)
+        return BestCutoff(int(ties[at]), float(values[at]), n_feasible, 0.0, below, above)
     if not least_violation:
         return BestCutoff(-1, -np.inf, 0, np.inf)
     least = _least(counts, *ratios, required)
-    slack = least + _TIE * (1.0 + least)
-    index, value, _, _, _ = sweep(counts, *ratios, required, tiebreak, slack, -1)
-    if index < 0:
+    slack = least + TIED * (1.0 + least)
+    ties, values, _, _, _ = sweep(counts, *ratios, required, slack, -1)
+    if not len(ties):
         return BestCutoff(-1, -np.inf, 0, np.inf)
+    at = 0 if tiebreak is None else tiebreak(ties)
+    index, value = int(ties[at]), float(values[at])
     there = np.ascontiguousarray(counts[:, index : index + 1])
     return BestCutoff(index, value, 0, _least(there, *ratios, required))
 
@@ -188,15 +186,16 @@ def sweep(
     lower: Floats,
     upper: Floats,
     required: Floats,
-    tiebreak: Floats,
     slack: float,
     near: int,
-) -> tuple[int, float, int, int, int]:
+) -> tuple[NDArray[np.int64], Floats, int, int, int]:
     """The kernel of :func:`best_of`, for compiled code; `slack` is what a bound may be missed by.
 
     Returns
     -------
-    cutoff, value, n_feasible, below, above
+    ties, values : arrays
+        The feasible cut-offs whose objectives are the best, to rounding, and these.
+    n_feasible, below, above
         As in :class:`BestCutoff`.
     """
     n = counts.shape[1]
@@ -224,13 +223,13 @@ def sweep(
                         above = start + i
     n_feasible = n_good.sum()
     if n_feasible == 0:
-        return -1, -np.inf, 0, -1, -1
+        return np.empty(0, np.int64), np.empty(0), 0, -1, -1
 
     # Ties are judged against the best of all, not along the way: closeness is not
     # transitive. Only blocks that reach it are looked at again.
     best = top.max()
-    level = best if np.isinf(best) else best - _TIE * (1.0 + abs(best))
-    index, value, most = -1, best, -np.inf
+    level = best if np.isinf(best) else best - TIED * (1.0 + abs(best))
+    ties, values, n_ties = np.empty(n_feasible, np.int64), np.empty(n_feasible), 0
     for block in range(n_blocks):
         if n_good[block] == 0 or top[block] < level:
             continue
@@ -241,11 +240,11 @@ def sweep(
             num, den, val, good,
         )  # fmt: skip
         ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
-        affine(counts, start, size, tiebreak, num)
         for i in range(size):
-            if good[i] and val[i] >= level and (index < 0 or num[i] > most):
-                index, value, most = start + i, val[i], num[i]
-    return index, value, n_feasible, below, above
+            if good[i] and val[i] >= level:
+                ties[n_ties], values[n_ties] = start + i, val[i]
+                n_ties += 1
+    return ties[:n_ties].copy(), values[:n_ties].copy(), n_feasible, below, above
 
 
 @kernel()

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from setpoint.exact.cutoff_pairs import CutoffPairs
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.plainest import plainest
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
@@ -29,7 +32,7 @@ from setpoint.tolerances import SATISFIED
 
 __all__ = ["concluded", "drawn", "fixed_rule", "mixture_exists", "no_worse", "settled"]
 
-S = TypeVar("S", bound=AchievableSet)
+S = TypeVar("S", CutoffSet, CutoffPairs)
 
 INF = float("inf")
 _FEW_CALLS = 50
@@ -77,6 +80,7 @@ def concluded(
         if on_infeasible == "raise":
             raise explain(space, program, near, error, searched) from None
         return near
+    found = plainest(space, program, found)
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(space, program))
     proved = max(SAME * (1 + abs(found.value)), tol)

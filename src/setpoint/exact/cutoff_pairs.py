@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Counted, Curve
+from setpoint.evidence.curve import plain_threshold
 from setpoint.exact.cutoff_set import Segment
 from setpoint.exact.pair_kernel import best_in_order, best_of_points
 from setpoint.program.accepted_rates import AcceptedRates
@@ -56,11 +57,14 @@ class PairSegment:
     table : RateTable
     window : Window, optional
         The pairs that are priced; all if left out.
+    plain : float, optional
+        The threshold of a plain decision, where scores have one.
     """
 
     curve: Curve
     table: RateTable
     window: Window = field(default=Window(0, -1, 0, -1))
+    plain: float | None = None
 
     def __post_init__(self) -> None:
         if self.window.last_low < 0:
@@ -151,6 +155,15 @@ class PairSegment:
         a, b, c, e = self.window
         return [self.number(a, c), self.number(b, e), self.number(a, e)]
 
+    def moves(self, number: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Pairs to go over to and the cut-off that moves: both where nobody is deferred, or one."""
+        (i, j), n = self.pair(number), self.curve.n_cutoffs
+        if i == j:
+            every = np.arange(n)
+            return [(every * n + every, every)]
+        high, low = np.arange(j + 1), np.arange(i, n)
+        return [(high * n + j, high), (i * n + low, low)]
+
     def along(self, number: int, *, high: bool) -> Segment:
         """The pairs that share one cut-off with a pair, as cut-offs of their own.
 
@@ -165,10 +178,10 @@ class PairSegment:
         if high:
             rest = (rejected - deferred) @ (totals - counts[:, j])
             rates = AcceptedRates(self.table, kinds, totals, rest, (_DEFERRED, _ACCEPTED))
-            return Segment(self.curve.piece(a, min(b, j)), rates)
+            return Segment(self.curve.piece(a, min(b, j)), rates, self.plain)
         rest = (accepted - deferred) @ counts[:, i]
         rates = AcceptedRates(self.table, kinds, totals, rest, (_REJECTED, _DEFERRED))
-        return Segment(self.curve.piece(max(c, i), e), rates)
+        return Segment(self.curve.piece(max(c, i), e), rates, self.plain)
 
 
 class CutoffPairs(AchievableSet):
@@ -188,7 +201,9 @@ class CutoffPairs(AchievableSet):
         super().__init__(rates)
         self.evidence = evidence
         n = len(evidence.segments)
-        self.segments = tuple(PairSegment(evidence.curve(s), rates) for s in range(n))
+        curves = [evidence.curve(s) for s in range(n)]
+        plain = plain_threshold(curves)
+        self.segments = tuple(PairSegment(curve, rates, plain=plain) for curve in curves)
         self._whole = sum(s.n_pairs for s in self.segments) <= max(most, 3 * n)
 
     otherwise = "with one segment and few distinct scores every pair of cut-offs is tried"
@@ -283,7 +298,7 @@ class CutoffPairs(AchievableSet):
 
 def _with_window(segment: PairSegment, window: Window) -> PairSegment:
     """The segment in another window; what is known of its rows is shared."""
-    out = PairSegment(segment.curve, segment.table, window)
+    out = PairSegment(segment.curve, segment.table, window, segment.plain)
     vars(out).update({k: vars(segment)[k] for k in ("_weights", "base") if k in vars(segment)})
     return out
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.evidence import Confusion, Counted, Curve
+from setpoint.evidence.curve import plain_threshold
 from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
@@ -38,10 +39,22 @@ class Segment:
     curve : Curve
     rows : AcceptedRates
         The rates over the accepted weights of the segment's kinds.
+    plain : float, optional
+        The threshold of a plain decision, where scores have one.
     """
 
     curve: Curve
     rows: AcceptedRates
+    plain: float | None = None
+
+    def nearest(self, cutoffs: NDArray[np.int64]) -> int:
+        """Which of some cut-offs departs least from a plain decision."""
+        return self.curve.nearest(cutoffs, self.plain)
+
+    def moves(self, number: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Cut-offs to go over to: their numbers, and where each lies on the curve."""
+        every = np.arange(self.curve.n_cutoffs)
+        return [(every, every)]
 
     @property
     def base(self) -> Floats:
@@ -123,9 +136,10 @@ class CutoffSet(AchievableSet):
         super().__init__(rates)
         self.evidence = evidence
         curves = [evidence.curve(s) for s in range(len(evidence.segments))]
+        plain = plain_threshold(curves)
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
         self.segments = tuple(
-            Segment(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1]))
+            Segment(curve, AcceptedRates(rates, curve.kinds, curve.counts[:, -1]), plain)
             for curve in curves
         )
         n_columns = sum(len(s.curve.hull) for s in self.segments)
@@ -136,7 +150,7 @@ class CutoffSet(AchievableSet):
         out = self.within(limits)
         out._store = ColumnStore(self.d)
         out.segments = tuple(
-            Segment(s.curve.piece(a, b), s.rows)
+            Segment(s.curve.piece(a, b), s.rows, s.plain)
             for s, a, b in zip(self.segments, first, last, strict=True)
         )
         return out

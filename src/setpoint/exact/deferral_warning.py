@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from setpoint.caller import warn_caller
 from setpoint.exact.cutoff_pairs import CutoffPairs
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.goals.errors import ShapeError
@@ -19,7 +19,7 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.outcome import ConstantGoalWarning, Outcome, warn_constant
+from setpoint.search.outcome import Outcome, warn_constant
 from setpoint.tolerances import SATISFIED
 
 __all__ = ["least_price", "warn_deferral"]
@@ -36,33 +36,10 @@ def warn_deferral(pairs: CutoffPairs, program: Program, outcome: Outcome) -> Non
     Also where one class for everyone is, as for other goals.
     """
     best = program.score_at(outcome.v)
-    constants = pairs.features_of_constants()
-    met = program.violation(constants) <= SATISFIED
-    with np.errstate(invalid="ignore"):
-        attains = met & (program.scores(constants) >= best - _SAME * (1.0 + abs(best)))
-    if best > -np.inf and attains[_DEFER_ALL]:
-        warn_caller(
-            f"deferring everybody attains the optimum of '{program.goal}'"
-            f"{_when(pairs, program, best, everybody=True)}",
-            ConstantGoalWarning,
-        )
-    elif best == -np.inf or attains.any():
-        warn_constant(pairs, program, outcome)
-    elif _deferred(pairs, outcome) <= _NOBODY:
-        warn_caller(
-            f"the optimum of '{program.goal}' defers nobody"
-            f"{_when(pairs, program, best, everybody=False)}",
-            ConstantGoalWarning,
-        )
+    warn_constant(pairs, program, outcome, partial(_when, pairs, program, best))
 
 
-def _deferred(pairs: CutoffPairs, outcome: Outcome) -> float:
-    """The share of the rows' weight that a rule defers."""
-    counts = outcome.confusion.counts[: pairs.evidence.codebook.n_plain]
-    return float(counts[..., _DEFER_ALL].sum() / counts.sum())
-
-
-def _when(pairs: CutoffPairs, program: Program, best: float, *, everybody: bool) -> str:
+def _when(pairs: CutoffPairs, program: Program, best: float, everybody: bool) -> str:
     """At what price, or bound, that changes; empty where neither is known."""
     goal = program.goal.objective
     if not isinstance(goal, Metric):

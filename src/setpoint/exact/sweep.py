@@ -20,7 +20,7 @@ from setpoint.program.functions import (
 )
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import AchievableSet
-from setpoint.tolerances import SATISFIED
+from setpoint.tolerances import SATISFIED, tied
 from setpoint.typing import Floats
 
 __all__ = ["least_violation", "simple_bounds", "sweep"]
@@ -39,7 +39,7 @@ def sweep(
 ) -> BestCutoff:
     """The feasible cut-off of one segment with the largest `objective`.
 
-    Among ties the one with the largest Youden index (true minus false positive rate).
+    Among ties the one that departs least from the plain threshold, as :meth:`Curve.nearest` says.
 
     Parameters
     ----------
@@ -54,12 +54,11 @@ def sweep(
     """
     cuts.limits.call()
     extra = np.zeros(cuts.d) if rest is None else rest
-    tie = _youden(segment)
     bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
     found = [segment.rows.fraction(x, extra) for x in (objective, *(b[0] for b in bounds))]
     known = [x for x in found if x is not None]
     if len(known) < len(found):
-        return _general(segment, objective, constraints, extra, tie)
+        return _general(segment, objective, constraints, extra)
     counts = segment.curve.counts
     forms = np.array([x.forms for x in known])
     ratios = Ratios(
@@ -69,7 +68,7 @@ def sweep(
         np.array([k if s > 0 else -INF for _, k, s in bounds]),
         np.array([k if s < 0 else INF for _, k, s in bounds]),
     )
-    return best_of(counts, ratios, tiebreak=tie)
+    return best_of(counts, ratios, tiebreak=segment.nearest)
 
 
 def simple_bounds(
@@ -90,24 +89,11 @@ def simple_bounds(
     return [(x, k, sign)]
 
 
-def _youden(segment: Segment) -> Floats:
-    """True minus false positive rate over the counts of a segment, as a form."""
-    total = segment.curve.counts[:, -1]
-    form = np.zeros(len(total) + 1)
-    for true, sign in ((1, 1.0), (0, -1.0)):
-        of_class = [k for k, (_, t) in enumerate(segment.curve.kinds) if t == true]
-        weight = total[of_class].sum()
-        if weight > 0:
-            form[of_class] = sign / weight
-    return form
-
-
 def _general(
     segment: Segment,
     objective: RateFunction,
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats,
-    tie: Floats,
 ) -> BestCutoff:
     values = np.full(segment.curve.n_cutoffs, -INF)
     met = np.zeros(segment.curve.n_cutoffs, bool)
@@ -124,10 +110,8 @@ def _general(
     if not met.any():
         return BestCutoff(-1, -INF, 0)
     best = float(values.max())
-    near = best if np.isinf(best) else best - 1e-12 * (1 + abs(best))
-    ties = np.flatnonzero(met & (values >= near))
-    youden = tie[:-1] @ segment.curve.counts[:, ties]
-    index = int(ties[np.argmax(youden)])
+    ties = np.flatnonzero(met & (values >= tied(best)))
+    index = int(ties[segment.nearest(ties)])
     return BestCutoff(index, float(values[index]), int(met.sum()))
 
 

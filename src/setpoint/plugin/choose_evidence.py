@@ -152,4 +152,4 @@ def _missed(goal: Goal, outcome: Outcome) -> float:
 
 
 def _rule(goal: Goal, evidence: Evidence, options: Options) -> Rule:
-    return search_rule(goal, evidence, options).rule
+    return search_rule(goal, evidence, options, tried=True).rule

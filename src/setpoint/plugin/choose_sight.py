@@ -72,6 +72,10 @@ def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, 
     KeyboardInterrupt
         As :func:`setpoint.plugin.trying_out.held_out`.
     """
+    columns = " and ".join(aware.sees)
+    values = aware.scores[:, -len(aware.sees) :]
+    if (values == values[:1]).all():  # then totals are those of posteriors, in the same order
+        return "score", f"a rule by the score alone, as {columns} is the same in all rows"
     aware, own = some_rows(aware, _ENOUGH), quick(options, _CALLS)
     ways: dict[Sight, Callable[[], Reached]] = {
         "score": lambda: held_out(
@@ -96,11 +100,10 @@ def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, 
         return "score", f"cross-validation failed: the score alone{failed}"
     best = _best(goal, aware, reached)
     sense = 1.0 if goal.sense == "maximize" else -1.0
-    columns = " and ".join(aware.sees)
-    values = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
+    said = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
     words = _WORDS[best].format(columns=columns)
     failed = "" if {"soft", "label"} & reached.keys() else failed
-    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {values}{failed})"
+    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {said}{failed})"
 
 
 def _noise(goal: Goal, aware: Evidence) -> float:
@@ -132,7 +135,7 @@ def _best(goal: Goal, aware: Evidence, reached: dict[Sight, Reached]) -> Sight:
 
 def _by_values(goal: Goal, aware: Evidence, options: Options, kind: EvidenceKind) -> Rule:
     """The best rule that looks at the columns, too."""
-    return search_rule(goal, aware, replace(options, evidence=kind)).rule
+    return search_rule(goal, aware, replace(options, evidence=kind), tried=True).rule
 
 
 def _by_score(goal: Goal, evidence: Evidence, options: Options) -> Rule:

@@ -32,7 +32,7 @@ from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
 from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.solving import scores_for, solve
 from setpoint.rules import Rule
-from setpoint.rules.words import ClassNames
+from setpoint.rules.words import ClassNames, first_lines
 from setpoint.typing import Codes, Floats
 
 __all__ = ["explore"]
@@ -303,7 +303,7 @@ def _without_curve(
             _GIVEN,
             frontiers=frontiers,
             confusion=shown.confusion(found.rule),
-            rule=found.rule.explain(names),
+            rule=first_lines(found.rule.explain(names)),
             notes=[*notes, *unknown],
         )
     )

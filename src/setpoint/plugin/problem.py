@@ -167,6 +167,12 @@ class Achievable(AchievableSet):
         self.atoms.append(atom)
         return len(self.atoms) - 1
 
+    def drop(self, n: int) -> None:
+        """Forget all atoms but the first n."""
+        del self.atoms[n:]
+        while len(self._columns) > n:
+            self._columns.drop_last()
+
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""
         self.limits.call()

@@ -12,7 +12,7 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.plugin.atoms import Tensor, Weighted
+from setpoint.plugin.atoms import Weighted
 from setpoint.plugin.deterministic import (
     Explored,
     best_atom,
@@ -22,6 +22,7 @@ from setpoint.plugin.deterministic import (
 )
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.pattern_search import polish
+from setpoint.plugin.plainest import plainest, plug_in
 from setpoint.plugin.problem import REMEDIES, Achievable
 from setpoint.plugin.ranked_cuts import cut_ranked
 from setpoint.plugin.solvers import ALGORITHMS
@@ -53,6 +54,7 @@ _CALLS = 1000
 """Oracle calls of one solve, where the user sets no limit."""
 
 _NO_DRAWS = "no draws"
+INF = float("inf")
 
 
 def search_rule(
@@ -61,6 +63,8 @@ def search_rule(
     options: Options,
     counted: Evidence | None = None,
     inwards: Floats | None = None,
+    *,
+    tried: bool = False,
 ) -> Outcome:
     """The rule over posteriors that reaches a goal.
 
@@ -75,6 +79,8 @@ def search_rule(
         Soft evidence where it is not made of `evidence` itself.
     inwards : array of shape (constraints,), optional
         How far inwards each bound lies; None: where it is meant to lie.
+    tried : bool
+        Only tried out: among rules that are equally good any will do.
 
     Raises
     ------
@@ -98,7 +104,7 @@ def search_rule(
     space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
     if options.solver in BASELINES:
         return _baseline(space, program, options)
-    return search_space(space, program, options)
+    return search_space(space, program, options, tried=tried)
 
 
 def explored(
@@ -117,7 +123,9 @@ def explored(
     return space, program
 
 
-def search_space(space: Explored, program: Program, options: Options) -> Outcome:
+def search_space(
+    space: Explored, program: Program, options: Options, *, tried: bool = False
+) -> Outcome:
     """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
         found = _find(space, program, options)
@@ -151,6 +159,8 @@ def search_space(space: Explored, program: Program, options: Options) -> Outcome
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
     near = SAME if found.status == "stationary" else max(_tolerance(program, options), SAME)
+    if isinstance(space, Achievable) and not (tried or options.solver in ALGORITHMS):
+        found = plainest(space, program, found, found.bound - near if space.is_certain else INF)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
     return outcome
@@ -267,15 +277,10 @@ def _against_starts(space: Explored, program: Program, mixed: Optimum) -> Optimu
 def _add_plug_ins(space: Achievable) -> None:
     """The 0-1 and the balanced plug-in rules."""
     counted = space.counted
-    n, n_segments = counted.n_classes, len(counted.segments)
+    n = counted.n_classes
     held = counted.marginals.weights[: counted.codebook.n_plain, :n].sum(axis=0)
     for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
-        if counted.credit.of_classes and not counted.score_columns.values:
-            space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
-        else:  # a stratum's posteriors of a class gain what the class does
-            gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
-            gains[counted.codebook.n_plain :] = 0.0
-            space.add(Tensor(counted.loss_tensor(gains)))
+        space.add(plug_in(space, weights))
 
 
 def _cut(space: Explored, program: Program, choice: MixtureWeights, floor: float) -> bool:

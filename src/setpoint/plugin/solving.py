@@ -168,6 +168,8 @@ def solve(
     Returns
     -------
     Solution
+        Of rules that are equally good, one that departs little from the plain decision: the
+        class with the largest posterior, or a threshold of 0.5 (0, of scores on both sides of it).
 
     Raises
     ------

@@ -30,7 +30,5 @@ class StreamedAchievable(Achievable):
             return super()._features
         except KeyboardInterrupt:
             # What is not counted would be by the next question.
-            del self.atoms[max(len(self._columns), n) :]
-            while len(self._columns) > len(self.atoms):
-                self._columns.drop_last()
+            self.drop(max(len(self._columns), n))
             raise

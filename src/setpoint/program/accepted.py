@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.errors import InputError
 from setpoint.evidence.ratios import Ratios, zeros_of
@@ -182,28 +183,32 @@ class Accepted(AcceptedRates):
         required : array of shape (h, kinds + 1), optional
             Forms that must not be below 0.
         tiebreak : array of shape (kinds + 1,), optional
+            A form: of columns that tie, the first where it is largest is taken.
         near : int
         least_violation : bool
         """
-        ratios = self.ratios
+        ratios, given = self.ratios, counts
         if ratios is None:
-            counts, ratios, required, tiebreak = self._counted(counts, required, tiebreak)
+            counts, ratios, required = self._counted(counts, required)
+        largest = None
+        if tiebreak is not None:
+            form = tiebreak[:-1]
+
+            def largest(ties: NDArray[np.int64]) -> int:
+                return int(np.argmax(form @ given[:, ties]))
+
         return best_of(
             np.ascontiguousarray(counts),
             ratios,
             required=required,
-            tiebreak=tiebreak,
+            tiebreak=largest,
             near=near,
             least_violation=least_violation,
         )
 
-    def _counted(
-        self, counts: Floats, required: Floats | None, tiebreak: Floats | None
-    ) -> tuple[Floats, Ratios, Floats, Floats]:
+    def _counted(self, counts: Floats, required: Floats | None) -> tuple[Floats, Ratios, Floats]:
         """A goal of any shape for the same kernel: what it is worth takes the place of counts."""
         forms = np.zeros((0, len(self.kinds) + 1)) if required is None else required
-        if tiebreak is not None:
-            forms = np.vstack([tiebreak, forms])
         n = counts.shape[1]
         rows = np.empty((2 + len(forms), n))
         for start in range(0, n, _BLOCK):
@@ -220,6 +225,4 @@ class Accepted(AcceptedRates):
             np.array([-INF]),
             np.zeros(1),
         )
-        if tiebreak is None:
-            return rows, ratios, each[2:-1], np.zeros(len(rows) + 1)
-        return rows, ratios, each[3:-1], each[2]
+        return rows, ratios, each[2:-1]

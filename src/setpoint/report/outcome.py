@@ -18,6 +18,7 @@ from setpoint.report.reporting import report_on
 from setpoint.report.section import Section
 from setpoint.report.sections import DeferralSection, OperatingSection, SearchTrace
 from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
+from setpoint.rules.words import first_lines
 from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Outcome
 
@@ -130,7 +131,7 @@ def rule_facts(rule: Rule, evidence: Counted, drawn: float) -> RuleFacts:
         Share of rows whose decision depends on a draw.
     """
     return RuleFacts(
-        rule.explain(ClassNames(evidence.classes)),
+        first_lines(rule.explain(ClassNames(evidence.classes))),
         tuple(evidence.decide_on) if rule.needs_segments else (),
         drawn,
         cutoffs_of(rule),

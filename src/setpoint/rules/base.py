@@ -20,7 +20,7 @@ from setpoint.rules.export.methods import Exportable
 from setpoint.rules.export.questions import Answer, Draw, Number, Questions, as_chance
 from setpoint.rules.ranking import Ranks
 from setpoint.rules.segments import segment_codes
-from setpoint.rules.words import LONGEST, SHORTEST, ClassNames
+from setpoint.rules.words import LONGEST, SHORTEST, ClassNames, first_lines
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Ints", "Rule", "plain_number"]
@@ -196,7 +196,7 @@ class Rule(Ranks, Exportable):
 
     def _repr_html_(self) -> str:
         """For notebooks: the rule in words, by class numbers, and whether it draws."""
-        words = self.explain(ClassNames(tuple(range(self.n_classes))))
+        words = first_lines(self.explain(ClassNames(tuple(range(self.n_classes)))))
         drawn = "<p>It draws: the same score may be decided either way.</p>"
         return (
             f'<div class="setpoint-rule"><pre>{escape(words)}</pre>'

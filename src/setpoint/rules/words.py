@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from setpoint.errors import InputError
 from setpoint.goals.populations import DEFER, Label
 
-__all__ = ["ClassNames", "indented", "probabilities_in_words"]
+__all__ = ["ClassNames", "first_lines", "indented", "probabilities_in_words"]
+
+_LINES = 20
+"""Of a rule, from which on the others are counted."""
 
 SHORTEST, LONGEST = 4, 17
 """Significant digits: what a reader wants, and what tells any two float64 apart."""
@@ -85,3 +88,19 @@ def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
 def indented(text: str) -> str:
     """Move every line of `text` two blanks further in."""
     return "\n".join("  " + line for line in text.split("\n"))
+
+
+def first_lines(text: str) -> str:
+    r"""The words of a rule as they are printed: of many lines the first, and how many follow.
+
+    Examples
+    --------
+    >>> first_lines("\n".join("abcdefghijklmnopqrstuvwxyz")).splitlines()[-2:]
+    ['t', '... and 6 more lines; `explain` and `to_json` of the rule have all']
+    """
+    lines = text.split("\n")
+    more = len(lines) - _LINES
+    if more <= 1:
+        return text
+    end = f"... and {more:,} more lines; `explain` and `to_json` of the rule have all"
+    return "\n".join([*lines[:_LINES], end])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from setpoint.rules import Rule
 from setpoint.search.achievable_set import AchievableSet, Expected
 from setpoint.search.limits import TracePoint
 from setpoint.search.optimum import Optimum, Status
-from setpoint.tolerances import SATISFIED
+from setpoint.tolerances import SATISFIED, tied
 from setpoint.typing import Floats
 
 __all__ = [
@@ -34,7 +34,8 @@ __all__ = [
 Randomized: TypeAlias = Literal["auto"] | bool
 SAME = 1e-9
 """Objectives this close are the same: a linear program does not tell them apart."""
-
+_NOBODY = 1e-12
+"""A share of the rows that is rounding."""
 
 EXACT = "exact"
 """The name of the solver over cut-offs."""
@@ -187,25 +188,39 @@ def _described(
     }
 
 
-def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> None:
-    """Warn where predicting one class for everyone is as good as the rule that was found."""
+def warn_constant(
+    space: AchievableSet,
+    program: Program,
+    outcome: Outcome,
+    when: Callable[[bool], str] = lambda everybody: "",
+) -> None:
+    """Warn where one answer for everyone is as good as the rule found, or where nobody is deferred.
+
+    Parameters
+    ----------
+    when : callable
+        From whether everybody is deferred, or nobody, to when that changes.
+    """
     best, v = program.score_at(outcome.v), space.features_of_constants()
+    defers, n_plain = program.codebook.defers, program.codebook.n_plain
+    deferred = outcome.confusion.counts[:n_plain, :, -1].sum() if defers else 1.0
+    attains = (program.scores(v) >= tied(best)) & (program.violation(v) <= SATISFIED)
     if best == -np.inf:
-        warn_caller(
+        said = (
             f"'{program.goal}': the objective is infinite or not a number for every rule found "
-            "that meets the constraints",
-            ConstantGoalWarning,
+            "that meets the constraints"
         )
-        return
-    values = program.scores(v)
-    with np.errstate(invalid="ignore"):  # infinite values are equal or not
-        attains = (values == best) | (values >= best - 1e-12 * (1 + abs(best)))
-    attains &= program.violation(v) <= SATISFIED
-    if attains.any():
+    elif defers and attains[-1]:
+        said = f"deferring everybody attains the optimum of '{program.goal}'{when(True)}"
+    elif attains.any():
         label = space.evidence.classes[int(np.argmax(attains))]
-        warn_caller(
+        said = (
             f"predicting {label!r} for everyone attains the optimum of '{program.goal}': add the "
             "constraint that is missing, or check whether the scores say anything about the "
-            "classes",
-            ConstantGoalWarning,
+            "classes"
         )
+    elif deferred <= _NOBODY * outcome.confusion.counts[:n_plain].sum():
+        said = f"the optimum of '{program.goal}' defers nobody{when(False)}"
+    else:
+        return
+    warn_caller(said, ConstantGoalWarning)

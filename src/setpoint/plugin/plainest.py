@@ -1,0 +1,190 @@
+"""Of rules that are equally good, one that departs least from the argmax of the posteriors.
+
+What a goal leaves open, a search decides by chance: a bound with room, or a rate that cannot be
+better, costs it nothing. On the line from a rule to the argmax rows only go over to their most
+likely class, so the last rule on it that is as good departs least of all on the line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from setpoint.evidence import Evidence
+from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
+from setpoint.plugin.problem import Achievable
+from setpoint.program.link import link
+from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
+from setpoint.search.optimum import Optimum, measure
+from setpoint.tolerances import SATISFIED, tied
+from setpoint.typing import Floats
+
+__all__ = ["plainest", "plug_in"]
+
+_FIRST, _FAR, _STEPS, _AT_ONCE = -8.0, 14.0, 9, 20
+"""Ends of a line in logarithms of the share of the argmax, halvings, and rules of one pass."""
+
+
+def plug_in(space: Achievable, weights: Floats) -> Atom:
+    """The class with the largest weighted posterior, in every segment."""
+    counted = space.counted
+    n, n_segments = counted.n_classes, len(counted.segments)
+    if counted.credit.of_classes and not counted.score_columns.values:
+        return Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
+    # A stratum's posteriors of a class gain what the class does.
+    gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+    gains[counted.codebook.n_plain :] = 0.0
+    return Tensor(counted.loss_tensor(gains))
+
+
+def plainest(space: Achievable, program: Program, found: Optimum, floor: float) -> Optimum:
+    """A rule without draws that is as good as the one found, and nearer to the argmax.
+
+    Parameters
+    ----------
+    space : Achievable
+    program : Program
+    found : Optimum
+        Returned where nothing is nearer.
+    floor : float
+        Scores from here on are as good; by labels, where posteriors are counted, none is worse
+        than what was found.
+    """
+    if found.is_drawn or not found.is_feasible or space.limits.is_late:
+        return found
+    n_known = len(space.atoms)
+    line = _Line(space, program, found, min(floor, tied(found.value)))
+    best: MixtureWeights | None = line.argmax
+    if not line.good(n_known):
+        ends = [line.last(start) for start in line.starts()]
+        nearest = [line.whole(space.add(x)) for x in ends if x is not None]
+        if not nearest and space.n_blocks > 1 and not space.counts_together:
+            nearest = [line.by_block(n_known)]
+        best = line.nearest(nearest)
+    if best is None:
+        space.drop(n_known)
+        return found
+    new = measure(space, program, best)
+    return replace(found, choice=best, v=new.v, value=new.value)
+
+
+class _Line:
+    """Rules between one and the argmax, and whether they are as good as what was found."""
+
+    def __init__(self, space: Achievable, program: Program, found: Optimum, floor: float) -> None:
+        self.space, self.program, self.floor, self.found = space, program, floor, found
+        self.plain = plug_in(space, np.ones(space.counted.n_classes))
+        self.argmax = self.whole(space.add(self.plain))
+        self.by_labels: Callable[[MixtureWeights], tuple[float, float]] | None = None
+        soft = space.counted.credit.by_posteriors and not space.counts_together
+        if soft and isinstance(space.evidence, Evidence) and space.evidence.has_labels:
+            counted = space.confusion(found.choice)
+            own = link(program.goal, counted.codebook).at(counted.marginals)
+
+            def by_labels(choice: MixtureWeights) -> tuple[float, float]:
+                v = own.rates_of(space.confusion(choice).counts)
+                return own.score_at(v), float(own.violation(v))
+
+            self.by_labels, self.least = by_labels, by_labels(found.choice)
+
+    def whole(self, atom: int) -> MixtureWeights:
+        """A whole rule."""
+        return self.space.draw_among({atom: 1.0})
+
+    def good(self, atom: int) -> bool:
+        """Whether a whole rule is as good."""
+        return self.is_good(self.space.features_of(atom), lambda: self.whole(atom))
+
+    def is_good(self, v: Floats, choice: Callable[[], MixtureWeights]) -> bool:
+        """Whether features are as good, and what they are by labels."""
+        met = float(self.program.violation(v)) <= SATISFIED
+        if not met or not self.program.score_at(v) >= self.floor:
+            return False
+        if self.by_labels is None:
+            return True
+        score, past = self.by_labels(choice())
+        return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
+
+    def starts(self) -> list[Atom]:
+        """Where lines begin: rules of what was found, and what the objective alone asks for."""
+        space, used = self.space, dict.fromkeys(k for part in self.found.choice for k in part)
+        out = [space.atoms[k] for k in used] if len(used) == 1 else []
+        slopes = self.program.score.gradient(self.found.v)
+        if np.isfinite(slopes).all() and not space.counts_together:
+            out.append(space.pricer.atom(slopes))
+        return out
+
+    def last(self, start: Atom) -> Atom | None:
+        """The last rule on a line that is as good; None where none is."""
+        begin, end = (self._matrices(x) for x in (start, self.plain))
+
+        def at(x: float) -> Atom:
+            own = tuple(a + np.exp(x) * b for a, b in zip(begin, end, strict=True))
+            return Weighted(*own) if len(own) == 2 else Tensor(*own)
+
+        space, low, high, best = self.space, _FIRST, _FAR, None
+        rounds = [_AT_ONCE] if space.counts_together else [0] + [1] * _STEPS
+        for width in rounds:
+            places = np.linspace(low, high, width + 2)[1:-1] if width else np.array([low])
+            known = len(space.atoms)
+            for x in places:
+                space.add(at(x))
+            good = [i for i in range(len(places)) if self.good(known + i)]
+            if good:
+                best, low = space.atoms[known + good[-1]], float(places[good[-1]])
+            if good[-1:] != [len(places) - 1]:
+                high = float(places[good[-1] + 1 if good else 0])
+            space.drop(known)
+            if (width == 0 and not good) or space.limits.is_late:
+                break
+        return best
+
+    def by_block(self, plain: int) -> MixtureWeights:
+        """What was found, but the argmax in blocks where that is as good."""
+        space, choice, v = self.space, list(self.found.choice), self.found.v
+        for b, part in enumerate(self.found.choice):
+            (own,) = part
+            before, after = space.columns(b, [own, plain])
+            moved = [*choice[:b], {plain: 1.0}, *choice[b + 1 :]]
+            if self.is_good(v - before + after, lambda moved=moved: moved):  # type: ignore[misc]
+                choice, v = moved, v - before + after
+        return choice
+
+    def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
+        """The first with the fewest rows that are not in their likeliest class; None: as found.
+
+        Of rows elsewhere, which are not decided one by one, the first.
+        """
+        rows, best = self.space.counted, None
+        if not choices or not isinstance(rows, Evidence):
+            return choices[0] if choices else None
+        plain = rows.distribution(self.space.rule(self.argmax))
+        least = np.inf
+        for choice in [self.found.choice, *choices]:
+            apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
+            own = float(apart.sum() if rows.rows.weight is None else rows.rows.weight @ apart)
+            if own < least:
+                best, least = choice, own
+        return None if best is self.found.choice else best
+
+    def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
+        """What an atom multiplies scores with, its largest number one."""
+        if isinstance(atom, Constant):
+            atom = self._constant(atom.code)
+        own = self.space.pricer.response(atom)
+        size = max(float(np.abs(x).max(initial=0.0)) for x in own) or 1.0
+        return tuple(x / size for x in own)
+
+    def _constant(self, code: int) -> Atom:
+        if isinstance(self.plain, Weighted):
+            W, B = np.zeros_like(self.plain.W), np.zeros_like(self.plain.B)
+            B[:, code] = -1.0
+            return Weighted(W, B)
+        assert isinstance(self.plain, Tensor)
+        G = np.zeros_like(self.plain.G)
+        n_columns = G.shape[1] // (1 + len(self.space.counted.score_columns.values))
+        G[:, :n_columns, code] = 1.0  # posteriors sum to one
+        return Tensor(G)
