@@ -136,7 +136,7 @@ def _details(facts: Facts) -> Iterator[str]:
     audit = facts.audit
     if facts.rule.text:
         yield from ("The rule:", "", *_code(facts.rule.text), "")
-    yield from _bullets([how_found(facts)])
+    yield from _bullets(text for text in [how_found(facts)] if text)
     if audit is not None:
         changed = ", ".join(_inline(f"{k} = {v}") for k, v in audit.parameters.items())
         yield from _pairs(

@@ -84,8 +84,9 @@ def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = F
             out += ["", section.title, *(_filled(line, 2, 2) for line in lines)]
     if facts.groups:
         out += ["", "Groups", *_group_lines(facts)]
-    found = [how_found(facts), certificate(facts, goal)]
-    out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
+    found = [text for text in (how_found(facts), certificate(facts, goal)) if text]
+    if found:
+        out += ["", "How it was found", *(_filled(text, 2) for text in found)]
     if facts.guarantee is not None:
         out += ["", "What is promised", *_listed(explained(facts))]
     if facts.warnings:
