@@ -76,9 +76,8 @@ def predict(
 ) -> None:
     """Decide the rows of a table, or of many, by a model file.
 
-    DATA is a CSV or Parquet file, or '-' for stdin; or several files, or a pattern of them in
-    quotes. One line comes out for each row, in
-    the same order: the columns kept, the prediction, and the score of the positive class
+    DATA is a CSV, Excel or Parquet file, or '-' for stdin; or several files, or a pattern of them
+    in quotes. One line comes out for each row, in the same order: the columns kept, the prediction, and the score of the positive class
     (or one for each class).
     """
     from setpoint.tasks import predict_table

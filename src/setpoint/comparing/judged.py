@@ -120,9 +120,7 @@ def judged_classifier(
         return clf._seen(wanted, *own)
 
     given, seen = seen_by(goal)
-    raw = {
-        one: known[one] if one in known else clf._scores(given[one].X) for one in seen.tables
-    }
+    raw = {one: known[one] if one in known else clf._scores(given[one].X) for one in seen.tables}
     report = clf._evaluated(goal, *own, raw=raw)
 
     def shares_of(one: str | None) -> NDArray[np.float64]:

@@ -208,9 +208,7 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
         for name, d in as_datasets(datasets).items():
             given[name] = rows[name].X, d.sensitive_features
-        scores = {
-            name: self._rule_scores(*given[name], raw.get(name)) for name in inputs.tables
-        }
+        scores = {name: self._rule_scores(*given[name], raw.get(name)) for name in inputs.tables}
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels

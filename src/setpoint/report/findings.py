@@ -279,7 +279,8 @@ def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:
     unit = unit_of(constraint.lhs)
     return (
         f"{entry.text}: measured on few rows ({_behind(facts, entry, constraint)}): "
-        f"{facts.counts.on_new} it may be anywhere from {shown(entry.low, unit)} to {shown(entry.high, unit)}."
+        f"{facts.counts.on_new} it may be anywhere from {shown(entry.low, unit)} to "
+        f"{shown(entry.high, unit)}."
     )
 
 
