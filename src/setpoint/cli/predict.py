@@ -77,8 +77,8 @@ def predict(
     """Decide the rows of a table, or of many, by a model file.
 
     DATA is a CSV, Excel or Parquet file, or '-' for stdin; or several files, or a pattern of them
-    in quotes. One line comes out for each row, in the same order: the columns kept, the prediction, and the score of the positive class
-    (or one for each class).
+    in quotes. One line comes out for each row, in the same order: the columns kept, the
+    prediction, and the score of the positive class (or one for each class).
     """
     from setpoint.tasks import predict_table
     from setpoint.tasks.loaded import decide_new_groups
