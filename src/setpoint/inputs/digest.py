@@ -27,7 +27,7 @@ _COPIES = 10
 """Rows that stand in a table more often than so are mostly equal by nature."""
 
 _APART = 0.2
-"""Equal rows whose labels differ by so much of what chance gives are no copies."""
+"""Equal rows whose labels differ by so much of what chance gives are not copies."""
 
 
 @dataclass(frozen=True, eq=False)
