@@ -22,6 +22,7 @@ UNSOLVED = (
     "in the goal, lie too many orders of magnitude apart"
 )
 _log = logging.getLogger(__name__)
+_Highs: Any = highspy.Highs
 _DUAL, _PRIMAL = 1, 4
 _LATE = highspy.HighsModelStatus.kTimeLimit
 _INF = float(highspy.kHighsInf)
@@ -35,7 +36,7 @@ _STEPS, _FIRST = 20, 2000
 """Steps of one run of the simplex for each column and row, and those that all may take."""
 
 
-class _Quiet(highspy.Highs):
+class _Quiet(_Highs):
     """HiGHS that is silent before its own constructor, which may print, asks for callbacks."""
 
     def enableCallbacks(self) -> None:
