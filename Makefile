@@ -11,7 +11,7 @@ PINS := pyproject.toml constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 TESTS := $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
 
-.PHONY: demo test test-quick test-long test-lowest wheel bench lint docs clean
+.PHONY: demo test test-quick test-long test-lowest test-latest wheel bench lint docs clean
 
 demo: $(VENV)/.core
 	$(BIN)/setpoint demo demo
@@ -43,6 +43,20 @@ $(LOWEST)/.installed: pyproject.toml tools/lowest_versions.py
 		--only-binary :all: -c $(LOWEST)/constraints.txt -e ".[test,scale,onnx]"
 	@touch $@
 
+# What pip finds today, as a user gets it, and not what constraints.txt says. Remove the folder to
+# look again. Later packages may warn of themselves, which is no error here.
+LATEST := .venv-latest
+test-latest: $(LATEST)/.installed
+	$(ONE_THREAD) $(LATEST)/bin/python -m pytest -n 2 --dist worksteal -m "not long" \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning --doctest-ignore-import-errors $(PYTEST_ARGS)
+
+$(LATEST)/.installed: pyproject.toml
+	@echo "installing what pip finds today (minutes the first time)"
+	@$(PYTHON) -m venv --clear $(LATEST)
+	@$(LATEST)/bin/python -m pip --disable-pip-version-check install --quiet --upgrade \
+		-e ".[test,scale,onnx]"
+	@touch $@
+
 # Built, installed in a fresh environment outside the checkout, and tried there.
 wheel:
 	$(PYTHON) tools/try_wheel.py dist
@@ -66,7 +80,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(LATEST) demo site build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -299,5 +299,5 @@ def test_compilation_is_said_once_before_it_starts(caplog, monkeypatch):
     with caplog.at_level("INFO", logger="setpoint.compiled"):
         assert [made(number + i)(1) for i in (0, 1)] == [number + 1, number + 2]
     assert caplog.messages == [
-        "compiling the counting of rows takes some seconds, once on this machine"
+        "compiling the counting of rows takes some seconds; it is stored for the next run"
     ]

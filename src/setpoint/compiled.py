@@ -227,7 +227,7 @@ def _cache(function: FunctionType, place: str, key: str) -> Any:
             with suppress(OSError):
                 found = super().load_overload(*args)
             if found is None:
-                _announce(", once on this machine")
+                _announce("; it is stored for the next run")
             return found
 
         def save_overload(self, *args: Any) -> None:

@@ -256,7 +256,7 @@ def test_a_linear_model_is_trained_reported_and_used(fit, run, there, tmp_path):
         assert (decision == "yes") == (float(score) >= stored.threshold_)
     judged = run("evaluate", model, there / "later.csv", "--report", tmp_path / "e.html")
     assert judged.exit_code in (0, 3, 4), judged.stderr
-    assert "(evaluated; penalty, portfolio)" in judged.stdout
+    assert "How it was found" not in judged.stdout
     assert "What was tried" not in judged.stdout
     costs = run("frontier", model, there / "later.csv", "--values", "0.3,0.5,0.7")
     assert costs.exit_code == 0, costs.stderr

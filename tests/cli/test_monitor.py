@@ -45,7 +45,7 @@ def test_an_alarm_ends_with_3_and_stays(run, folder, model, tmp_path):
     given = ("--goal", IMPOSSIBLE, "--state", state)
     done = run("monitor", model, folder / "new.csv", *given, "--picture", picture)
     assert done.exit_code == 3, done.stderr
-    assert done.stdout.startswith("Alarm after 300 rows.")
+    assert done.stdout.startswith("Alarm at row ")
     assert "precision >= 0.999: broken, seen at row " in done.stdout
     assert picture.read_bytes().startswith(b"<?xml")
     again = run("monitor", model, folder / "new.csv", *given, "--json")

@@ -234,7 +234,7 @@ OPTIONS = {
     ),
     "bound outside the range": (
         {"goal": "maximize recall subject to precision >= 1.5"}, ALL, GoalError,
-        "the bound 1.5 is outside the range of precision, which is [0, 1] on these data",
+        "the bound 1.5 is outside the range of precision, which is [0, 1]",
     ),
     "column not given": (
         {"goal": FAIR}, COLUMNS, GoalError,

@@ -114,7 +114,10 @@ def test_goals_that_answers_show_are_goals():
         ("precision at least 90%", "'maximize recall subject to precision at least 90%'"),
         ("f1 subject to recall >= 0.9", "put 'maximize' or 'minimize' before 'f1'"),
         ("max recall", "a goal starts with 'maximize' or 'minimize', got 'max'"),
-        ("maximize recall s.t. precision >= 0,9", "decimal point, as in 0.9"),
+        (
+            "maximize recall s.t. precision >= 0,9",
+            "write 0.9 for 0,9: numbers have a decimal point",
+        ),
         ("maximize recall s.t. precision >= 87,5% and f1 >= 0,3", "decimal point"),
         ("maximize 0,5 * recall", "decimal point"),
         ("maximize recall, precision >= 0.9", "constraints follow 'subject to'"),

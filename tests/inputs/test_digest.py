@@ -73,3 +73,15 @@ def test_a_weight_of_zero_holds_rows_out():
     clf = PlugInClassifier(LogisticRegression(), "maximize f1").fit(X, y, sample_weight=weight)
     assert clf.evaluate(X, y, sample_weight=1.0 - weight).counts.seen == 0.0
     assert clf.evaluate(X, y, sample_weight=weight).counts.seen == 1.0
+
+
+def test_copies_are_seen_and_rows_that_are_equal_by_nature_are_not():
+    """A table in which rows are twice looks, by its rows alone, like one of few categories."""
+    twice, labels = np.concatenate([X[:600]] * 2), np.concatenate([Y[:600]] * 2)
+    assert RowDigest.of(twice, None).share_of(X[300:900]) == 0.0
+    digest = RowDigest.of(twice, None, labels=labels)
+    assert digest.share_of(X[300:900]) == 0.5
+    by_chance = RowDigest.of(twice, None, labels=RNG.permutation(labels))
+    assert by_chance.share_of(X[300:900]) == 0.0
+    few = RNG.integers(0, 3, (4_000, 2)).astype(float)  # hundreds of each, whatever the labels
+    assert RowDigest.of(few, None, labels=few[:, 0].astype(int)).share_of(few[:500]) == 0.0

@@ -150,7 +150,7 @@ BOTH = {
         "maximize recall subject to precision >= 1.5",
         {},
         GoalError,
-        "the bound 1.5 is outside the range of precision, which is [0, 1] on these data",
+        "the bound 1.5 is outside the range of precision, which is [0, 1]",
     ),
     "no baseline": (
         "maximize recall subject to churn <= 0.1",

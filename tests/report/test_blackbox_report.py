@@ -110,7 +110,7 @@ def test_the_page_explains_what_it_draws(interval):
     page = " ".join(page_text(reported(goal, objective=entry)).split())
     # A number without an interval and without a bound has nothing to be drawn against.
     assert ("The dot is what was counted." in page) is (interval is not None)
-    bar = "The thick bar is where the value is on new rows of the same kind, each end with 95 %"
+    bar = "The thick bar is where the value is on new rows, each end with 95 %"
     assert (bar in page) is (interval is not None)
     assert "The upright stroke" not in page
     assert "The metric shop:revenue is 4,280" in page

@@ -60,10 +60,8 @@ def test_parts_of_the_goal_share_one_axis():
     assert re.search(r'class="allowed" x="90.0%" width="10.0%"', second)
     assert "at least 90\u00a0%" in second
     assert "93.0\u00a0% to 97.0\u00a0%" in second
-    assert (
-        'aria-label="95.0\u00a0%; on new rows 93.0\u00a0% to 97.0\u00a0%; bound 90.0\u00a0%"'
-        in second
-    )
+    said = "95.0\u00a0%; interval 93.0\u00a0% to 97.0\u00a0%; bound 90.0\u00a0%"
+    assert f'aria-label="{said}"' in second
     below = part(page_text(constrained("recall.difference(g) <= 0.1", 0.05, 0.0, 0.08)), 1)
     assert re.search(r'class="allowed" x="0.0%" width="10.0%"', below)
     assert "ends own" not in page

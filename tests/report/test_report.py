@@ -272,7 +272,7 @@ def test_the_text_says_what_matters():
         "'yes' where the score is at least 0.43",
         "It looks at sex beside the score.",
         "The decision on 1.2 % of the rows is drawn.",
-        "The best rule of its kind, proved (optimal; exact, sweep). One segment.",
+        "The best rule of its kind, proved. One segment.",
         "has an objective better by more than 0.1 % (proved).",
         "measured on few rows (91 decide it)",
     ):

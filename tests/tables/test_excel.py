@@ -46,7 +46,7 @@ def test_types_are_those_of_the_cells():
 def test_what_is_around_the_table():
     table = read([], [None, "x", None], [None, 1, 2.5], [], more=["notes"])
     assert table.frame.to_dict("list") == {"x": [1], "column 2": [2.5]}
-    assert table.notes[0] == "the first of 2 sheets, 'Sheet'"
+    assert table.notes[0] == "read the first of the sheets 'Sheet', 'notes'; `sheet` names another"
     assert table.place(0) == "row 3"
 
 

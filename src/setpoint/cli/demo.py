@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,10 +53,18 @@ def demo(ctx: click.Context, folder: str) -> None:
     # The job ran, whatever came of it.
     with fit.make_context("fit", args, parent=ctx) as inner, suppress(click.exceptions.Exit):
         fit.invoke(inner)
-    again = shlex.join([model, table])
+    again, name = shlex.join([model, table]), shlex.quote(_typed())
     click.echo(
         f"\nOpen {report} in a browser. Then try\n\n"
-        f"  setpoint predict {again} | head\n"
-        f"  setpoint frontier {again}\n"
-        "  setpoint metrics"
+        f"  {name} predict {again} | head\n"
+        f"  {name} frontier {again}\n"
+        f"  {name} metrics"
     )
+
+
+def _typed() -> str:
+    """How this command is typed: by its name, where the shell finds it so, else by its path."""
+    here = Path(sys.argv[0])
+    if here.name != "setpoint" or shutil.which("setpoint") == str(here.absolute()):
+        return "setpoint"
+    return os.path.relpath(here)

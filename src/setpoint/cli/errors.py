@@ -102,6 +102,7 @@ OPTIONS = {
     "line": "--line",
     "prediction": "--prediction",
     "sensitive": "--sensitive",
+    "sheet": "--sheet",
     "target": "--target",
     "test_by": "--test-by",
     "test_size=0": "--test-size 0",

@@ -49,7 +49,7 @@ def explain(
     """Say why rows are decided as they are, and what would turn them.
 
     For each row: its score, the cut-off that holds for it, and the least change of the score
-    that turns the decision. DATA is a CSV or Parquet file, or '-' for stdin.
+    that turns the decision. DATA is a CSV, Excel or Parquet file, or '-' for stdin.
     """
     from setpoint.report.printable import printed
     from setpoint.tasks import explain_table

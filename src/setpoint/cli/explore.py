@@ -141,7 +141,7 @@ def _reads_alike() -> list[str]:
     context = click.get_current_context()
     asked, words = context.params, []
     names = (
-        ["target", "baseline"] if context.info_name == "explore" else []
+        ["target", "baseline", "sheet"] if context.info_name == "explore" else ["sheet"]
     )  # a model knows its own
     for name in names:
         if asked[name] is not None:

@@ -129,10 +129,11 @@ def fit(
 ) -> None:
     """Fit a model and find the rule for its scores that reaches a goal.
 
-    DATA is a CSV or Parquet file, or '-' for stdin. Some rows are held out and judge the rule,
-    or with --confidence certify it. Columns that the goal names, as in recall.difference(sex),
-    are not shown to the model. If no rule meets the goal, the command says what is reachable
-    and writes no model. 'setpoint train' trains the model itself for the goal.
+    DATA is a CSV, Excel or Parquet file, or '-' for stdin. Some rows are held out and judge the
+    rule, or with --confidence certify it. Columns that the goal names, as in
+    recall.difference(sex), are not shown to the model. If no rule meets the goal, the command
+    says what is reachable and writes no model. 'setpoint train' trains the model itself for the
+    goal.
     """
     from setpoint.goals import as_goal
 

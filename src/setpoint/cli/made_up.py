@@ -6,7 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.errors import EmptyPopulationError, GoalError, ShapeError
-from setpoint.goals.expressions import Const, Metric, walk
+from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import DEFER, Label
 from setpoint.program.link import link
@@ -47,7 +47,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     except EmptyPopulationError:
         return None
     except GoalError as error:
-        if "on these data" in str(error) and not _past_range(goal):
+        if "on these data" in str(error):
             return None
         raise
     out: dict[str, Any] = {
@@ -129,19 +129,6 @@ def _ramps(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
         return ()
     sums = isinstance(program.objective, Affine)
     return solvers_of("ramp") if sums else (AugmentedLagrangian.name,)
-
-
-def _past_range(goal: Goal) -> bool:
-    """Whether no data at all meet a bound."""
-    from setpoint.goals.ranges import range_of
-    from setpoint.tolerances import SATISFIED
-
-    for c in goal.constraints:
-        if isinstance(c.rhs, Const):
-            low, high = range_of(c.lhs)
-            if not low - SATISFIED <= c.rhs.value <= high + SATISFIED:
-                return True
-    return False
 
 
 def _labels(goal: Goal) -> list[Label]:

@@ -15,8 +15,12 @@ from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
 from setpoint.cli.session import current
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs.files import whole_file
+from setpoint.tasks.holdout import counted
 
 __all__ = ["predict"]
+
+_MOST = 10
+"""Classes whose decisions are counted in a sentence."""
 
 
 @click.command(
@@ -76,10 +80,9 @@ def predict(
 ) -> None:
     """Decide the rows of a table, or of many, by a model file.
 
-    DATA is a CSV or Parquet file, or '-' for stdin; or several files, or a pattern of them in
-    quotes. One line comes out for each row, in
-    the same order: the columns kept, the prediction, and the score of the positive class
-    (or one for each class).
+    DATA is a CSV, Excel or Parquet file, or '-' for stdin; or several files, or a pattern of them
+    in quotes. One line comes out for each row, in the same order: the columns kept, the
+    prediction, and the score of the positive class (or one for each class).
     """
     from setpoint.tasks import predict_table
     from setpoint.tasks.loaded import decide_new_groups
@@ -125,6 +128,24 @@ def predict(
     session.expect(output)
     with session.step(f"writing {output}"), keep_old_on_error(output), whole_file(output) as file:
         write_rows(decided.columns, file, kind, dialect)
+    decisions = decided.columns["prediction"]
+    click.echo(f"Wrote {counted(len(decisions))} to {output}: {_each(decisions)}.", err=True)
+
+
+def _each(decisions: Any) -> str:
+    """How many rows are decided for each class.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> _each(pa.chunked_array([["no", "yes", "no"]]))
+    '2 no, 1 yes'
+    """
+    each = sorted(
+        (str(one["values"]), one["counts"]) for one in decisions.value_counts().to_pylist()
+    )
+    more = [f"{len(each) - _MOST:,} other classes"] if len(each) > _MOST else []
+    return ", ".join([*(f"{n:,} {name}" for name, n in each[:_MOST]), *more])
 
 
 def room_of(at_most: tuple[str, ...], by: str | None) -> int | dict[str, int] | None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from glob import has_magic
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -177,13 +178,8 @@ def _decide(
             return _decide_batches(model, path, keep, file, tell)
         from setpoint.tables import read_table, write_rows
 
-        table = read_table(  # without a step of its own: the files are the steps
-            path,
-            encoding=reading.encoding,
-            separator=reading.separator,
-            decimal=reading.decimal,
-            columns=model.columns or None,
-        )
+        # Without a step of its own: the files are the steps.
+        table = read_table(path, **asdict(reading), columns=model.columns or None)
         if not len(table.frame):
             raise CommandError(f"{table.name} has column names and no rows")
         write_rows(decide_rows(model, table, keep, current()), file, kind)

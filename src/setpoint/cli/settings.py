@@ -153,11 +153,31 @@ READING = ("encoding", "separator", "decimal")
 def settings_option(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """``--set`` for some settings: the argument `settings`, a dict by the library's names.
 
+    Commands that read tables whole have ``--sheet`` too, which is one more of them.
+
     Parameters
     ----------
     *names : str
         Keys of `SETTINGS`.
     """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def given(settings: dict[str, Any], sheet: str | None, **more: Any) -> Any:
+            return command(settings=settings | ({"sheet": sheet} if sheet else {}), **more)
+
+        return _sheet(_set(names)(given))
+
+    return decorate if set(READING) <= set(names) else _set(names)
+
+
+_sheet = click.option(
+    "--sheet", metavar="NAME", help="The sheet of an Excel workbook.  [default: the first]"
+)
+
+
+def _set(names: Iterable[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--set`` alone."""
     allowed = {name: SETTINGS[name] for name in names}
 
     def parsed(ctx: click.Context, param: click.Parameter, given: Iterable[str]) -> dict[str, Any]:
@@ -233,7 +253,7 @@ def _listed(settings: Mapping[str, Setting]) -> str:
 
 def reading_of(settings: dict[str, Any]) -> Reading:
     """How tables are to be read, taken out of the settings."""
-    return Reading(**{name: settings.pop(name, None) for name in READING})
+    return Reading(**{name: settings.pop(name, None) for name in (*READING, "sheet")})
 
 
 def with_reading(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -243,4 +263,4 @@ def with_reading(command: Callable[..., Any]) -> Callable[..., Any]:
     def given(settings: dict[str, Any], **more: Any) -> Any:
         return command(reading=reading_of(settings), **more)
 
-    return settings_option(*READING)(given)
+    return _set(READING)(given)

@@ -98,7 +98,8 @@ def take(
     certified of the new rule.
 
     The exit code is that of setpoint evaluate; if no rule meets the goal it is 3, and nothing is
-    written.
+    written. Rows that --line or --rule come with may have chosen it, and show of no bound that it
+    holds: judge the new file by others.
     """
     if data is None:
         raise click.UsageError(
@@ -175,8 +176,9 @@ def _end(moved: MovedRule, paths: dict[str, Any], accept: str | None, *, as_json
     else:
         from setpoint.report.text import report_text
 
-        chosen = "" if found.status == "evaluated" else " that the rule was chosen on"
-        where = f"the {found.counts.n_rows:,} rows{chosen}"
+        given = found.status == "evaluated"
+        chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
+        where = f"the {found.counts.n_rows:,} rows {chosen}"
         click.echo(f"{verdict(found, where)}\n\n{report_text(found, at_shell=True)}\n")
         page = f" and the page to {paths['report']}" if paths["report"] else ""
         click.echo(f"Wrote the model to {paths['new']}{page}.")

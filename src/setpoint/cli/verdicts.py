@@ -121,6 +121,8 @@ def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str
     if isinstance(error, NotCertifiable):
         first, last = "NOT certified", "The safest rule would be certified for:"
     text = in_shell_words(error.finding)
+    if not text.startswith(tuple(map(str, goal.constraints))):
+        text = text[:1].upper() + text[1:]
     lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", text]
     near = goals_near(error, goal)
     if near:

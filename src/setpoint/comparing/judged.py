@@ -92,7 +92,11 @@ class JudgedModel:
 
 
 def judged_classifier(
-    name: str, clf: GoalClassifier, goal: Goal, rows: Mapping[str, Any]
+    name: str,
+    clf: GoalClassifier,
+    goal: Goal,
+    rows: Mapping[str, Any],
+    known: Mapping[str | None, Floats],
 ) -> JudgedModel:
     """A fitted classifier of this library, judged on rows with labels.
 
@@ -103,18 +107,21 @@ def judged_classifier(
     goal : Goal
     rows : mapping
         Arguments of its ``evaluate``.
+    known : mapping of data set to array
+        Its scores, where they are known.
     """
     X, sides = rows["X"], rows.get("sensitive_features")
-    report = clf.evaluate(**rows, goal=goal)
+    own = (
+        X, rows["y"], rows.get("sample_weight"), sides, rows.get("baseline"),
+        rows.get("datasets"),
+    )  # fmt: skip
 
     def seen_by(wanted: Goal) -> tuple[dict[str | None, GivenRows], CheckedData]:
-        return clf._seen(
-            wanted, X, rows["y"], rows.get("sample_weight"), sides, rows.get("baseline"),
-            rows.get("datasets"),
-        )  # fmt: skip
+        return clf._seen(wanted, *own)
 
     given, seen = seen_by(goal)
-    raw = {one: clf._scores(given[one].X) for one in seen.tables}
+    raw = {one: known[one] if one in known else clf._scores(given[one].X) for one in seen.tables}
+    report = clf._evaluated(goal, *own, raw=raw)
 
     def shares_of(one: str | None) -> NDArray[np.float64]:
         own, columns = (X, sides) if one is None else (given[one].X, given[one].sensitive_features)

@@ -119,7 +119,8 @@ def compare(
     n_rows = _length(X, y)
     order = _classes(goal, given, y, pos_label)
     _check_both_classes(order, y, n_rows)
-    known = {name: _decided(name, m, order, X, n_rows, sensitive_features)
+    raw: dict[str, Floats] = {}
+    known = {name: _decided(name, m, order, X, n_rows, sensitive_features, raw)
              for name, m in given.items()}  # fmt: skip
     first = next(iter(given))
     labels = order.sorted[np.array(order.order)]
@@ -131,7 +132,7 @@ def compare(
         sides = {"sensitive_features": sensitive_features, "baseline": own}
         if isinstance(model, GoalClassifier):
             rows = {"X": X, "y": y, "sample_weight": sample_weight, **sides}
-            judged.append(judged_classifier(name, model, goal, rows))
+            judged.append(judged_classifier(name, model, goal, rows, {None: raw[name]}))
             continue
         columns = _columns(goal, given, sensitive_features)
         rest = GivenRows(n_rows, y, sample_weight, columns, own, X)
@@ -240,8 +241,16 @@ def _classes(goal: Goal, models: Mapping[str, Any], y: Any, pos_label: Any) -> C
     return classes_of(y, known[0] if known else union_of(plain), settled, goal=goal)
 
 
-def _decided(name: str, model: Any, classes: ClassOrder, X: Any, n_rows: int, sides: Any) -> Codes:
-    """The class that a model decides for each row."""
+def _decided(
+    name: str,
+    model: Any,
+    classes: ClassOrder,
+    X: Any,
+    n_rows: int,
+    sides: Any,
+    raw: dict[str, Floats],
+) -> Codes:
+    """The class that a model decides for each row; its scores go to `raw`."""
     where = f"models[{name!r}]"
     if not hasattr(model, "predict"):
         found = Deployed.of(model)
@@ -249,7 +258,8 @@ def _decided(name: str, model: Any, classes: ClassOrder, X: Any, n_rows: int, si
         return found.codes(classes, X, n_rows, where)
     try:
         if isinstance(model, GoalClassifier):
-            labels = model._decided(X, model._scores(X), sides)
+            raw[name] = model._scores(X)
+            labels = model._decided(X, raw[name], sides)
         else:
             labels = model.predict(X)
     except NotFittedError:

@@ -323,7 +323,7 @@ def _certifying(
             "`certify_on`: these are the rows of the fit; rows that certify take no part in "
             "anything else"
         )
-    digest = RowDigest.of(data.X, column_names(data.X), data.weight)
+    digest = RowDigest.of(data.X, column_names(data.X), data.weight, data.true)
     seen = 0.0 if digest is None else digest.share_of(first.X)
     if seen > 0.0:
         raise InputError(

@@ -183,6 +183,21 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         GoalReport
             With status "evaluated".
         """
+        given = sample_weight, sensitive_features, baseline, datasets
+        return self._evaluated(goal, X, y, *given, raw={})
+
+    def _evaluated(
+        self,
+        goal: Goal | Expression | str | None,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sensitive_features: Any,
+        baseline: Any,
+        datasets: Mapping[str, Any] | None,
+        raw: Mapping[str | None, NDArray[np.float64]],
+    ) -> GoalReport:
+        """`evaluate`, with what `_scores` gave for some of the rows."""
         check_is_fitted(self)
         started = time.perf_counter()
         own = self._goal()
@@ -193,7 +208,7 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         given: dict[str | None, tuple[Any, Any]] = {None: (X, sensitive_features)}
         for name, d in as_datasets(datasets).items():
             given[name] = rows[name].X, d.sensitive_features
-        scores = {name: self._rule_scores(*given[name]) for name in inputs.tables}
+        scores = {name: self._rule_scores(*given[name], raw.get(name)) for name in inputs.tables}
         segments = {name: self._segments(*given[name]) for name in inputs.tables}
         decided = {name: self._shares(goal, scores[name], segments[name]) for name in scores}
         labels = inputs.classes.labels
@@ -403,11 +418,10 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         self.evidence_ = evidence
         self.draw_key_, self.draw_columns_ = data.key, names
         # Rows that certify chose among rules: they show nothing of new ones either.
-        whole = data.index is None
-        seen = (data.X, data.weight) if whole else (data.whole, None)
-        self.digest_ = RowDigest.of(seen[0], names, seen[1])
-        if self.digest_ is not None and data.certifying is not None and whole:
-            self.digest_ |= RowDigest.of(data.certifying.given[None].X, names)
+        self.digest_ = RowDigest.of(data.X, names, data.weight, data.true)
+        if self.digest_ is not None and data.certifying is not None:
+            more = data.certifying.given[None].X if data.index is None else data.whole
+            self.digest_ |= RowDigest.of(more, names)
         sizes = evidence.rows.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 

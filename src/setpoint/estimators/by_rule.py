@@ -192,9 +192,12 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         answers = np.append(known, label) if same else np.array([*known.tolist(), label], object)
         return np.asarray(answers[codes])
 
-    def _rule_scores(self, X: Any, sensitive_features: Any = None) -> NDArray[np.float64]:
-        """Scores of rows as the rule takes them."""
-        return self._beside_values(X, self._scores(X), sensitive_features)
+    def _rule_scores(
+        self, X: Any, sensitive_features: Any = None, raw: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Scores of rows as the rule takes them; `raw` are those of `_scores`, where known."""
+        scores = self._scores(X) if raw is None else raw
+        return self._beside_values(X, scores, sensitive_features)
 
     def _beside_values(
         self, X: Any, scores: NDArray[np.float64], sensitive_features: Any = None

@@ -23,6 +23,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.populations import Label, Other
 from setpoint.goals.requirements import require_plain
+from setpoint.goals.words import in_words
 from setpoint.guarantees.e_process import Bets, Crossing, Wealth, bets_of
 from setpoint.guarantees.watched import Increments, increments_of
 from setpoint.inputs.classes import classes_of
@@ -32,6 +33,7 @@ from setpoint.program.link import link
 from setpoint.report import GoalReport
 from setpoint.report.numbers import percent
 from setpoint.report.section import TextSection
+from setpoint.report.units import shown, unit_of
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Alarm", "Monitor"]
@@ -65,11 +67,17 @@ class Alarm:
     value: float
 
     def __str__(self) -> str:
-        where = f" ({self.part})" if self.part else ""
-        return (
-            f"{self.constraint}{where}: broken, seen at row {self.row:,}; since about row "
-            f"{self.since:,} it is {self.value:.4g}"
-        )
+        return f"{self._name}: broken, seen at row {self.row:,}; {self._since()}"
+
+    @property
+    def _name(self) -> str:
+        return self.constraint + (f" ({self.part})" if self.part else "")
+
+    def _since(self, what: str = "it") -> str:
+        """The value of the left side since the estimated row, in its unit."""
+        side = Goal.parse(f"maximize recall subject to {self.constraint}").constraints[0].lhs
+        value = shown(self.value, unit_of(side))
+        return f"since about row {self.since:,} {what or in_words(side)} is {value}"
 
 
 class Monitor:
@@ -321,12 +329,18 @@ class Monitor:
         """What is known, in sentences."""
         rows = f"{self.n_rows_:,} rows"
         if self.alarms_:
-            out = [f"Alarm after {rows}.", *(str(a) for a in self.alarms_)]
+            first = min(self.alarms_, key=lambda a: a.row)
+            found = first._since(first._name if first.part else "")
+            out = [
+                f"Alarm at row {first.row:,} of {self.n_rows_:,}: {found}.",
+                *map(str, self.alarms_),
+            ]
         else:
             out = [f"No alarm after {rows}."]
         share = self._wealth.now / self.limit
         for name, part in zip(self.names(), share.tolist(), strict=True):
-            out.append(f"{name}: wealth at {percent(min(part, 1.0))} of the alarm")
+            so_far = percent(min(part, 1.0))
+            out.append(f"{name}: evidence that it is broken at {so_far} of what an alarm takes")
         rate = f"While all is well, the chance of ever an alarm is at most {percent(self.alpha)}."
         if self.restart:
             rate = (

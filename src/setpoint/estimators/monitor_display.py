@@ -99,7 +99,7 @@ class MonitorDisplay:
         axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * monitor.limit))
         axes.set_yscale("log")
         axes.set_xlim(0, max(monitor.n_rows_, 1))
-        style.finish(axes, "rows", "wealth won against it")
+        style.finish(axes, "rows", "evidence that the bound is broken")
         short = max(map(len, names)) <= _HALF
         style.legend(axes, mode, columns=2 if short else 1)
         if len(shown) < len(names):

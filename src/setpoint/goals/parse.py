@@ -33,7 +33,7 @@ _SENSES: dict[str, Literal["maximize", "minimize"]] = {
     "maximize": "maximize", "maximise": "maximize", "minimize": "minimize", "minimise": "minimize",
 }  # fmt: skip
 _COMPARES = re.compile(r"[<>≥≤]|\bat\s+(?:least|most)\b", re.IGNORECASE)
-_POINT = "numbers have a decimal point, as in 0.9"
+_COMMA = re.compile(r"(?<![\w.,])(\d+),(\d+)(?![\w,]*\()")
 T = TypeVar("T")
 
 _METHODS = (*REDUCERS, "on", "weighted", "baseline")
@@ -165,7 +165,7 @@ class _Reader(ReadsArguments):
             elif isinstance(node, ast.BoolOp):
                 self.fail(node, "constraints are joined with 'and'; there is no 'or'")
             elif isinstance(node, ast.Constant):  # after the comma of "precision >= 0,9"
-                self.fail(node, f"a number does not stand alone; {_POINT}")
+                self.fail(node, _point(self.code))
             else:
                 self.fail(node, "a constraint compares with >= or <=")
         return out
@@ -241,7 +241,7 @@ class _Reader(ReadsArguments):
         if isinstance(node, ast.Compare):
             self.fail(node, "a comparison stands alone, after 'subject to'")
         if isinstance(node, ast.Tuple):
-            self.fail(node, f"constraints follow 'subject to'; {_POINT}")
+            self.fail(node, f"constraints follow 'subject to'; {_point(self.code)}")
         return self.fail(node, f"{kind_of_node(node)} has no meaning in a goal")
 
     def sum(self, node: ast.expr) -> Expression:
@@ -329,4 +329,20 @@ def _unread(code: str, message: str) -> str:
     """What to say of a text that Python does not read."""
     if re.search(r"(?:^|\band|,)\s*[<>]=", code):
         return "the metric comes first, as in 'precision >= 0.9'"
+    if _COMMA.search(code):
+        return _point(code)
     return f"cannot read this ({message})"
+
+
+def _point(code: str) -> str:
+    """What to write in place of a decimal comma.
+
+    Examples
+    --------
+    >>> _point("precision >= 0,9")
+    'write 0.9 for 0,9: numbers have a decimal point'
+    """
+    found = _COMMA.search(code)
+    if found is None:
+        return "a number does not stand alone: numbers have a decimal point, as in 0.9"
+    return f"write {found[1]}.{found[2]} for {found[0]}: numbers have a decimal point"

@@ -9,7 +9,7 @@ import numpy as np
 
 from setpoint.evidence.rows import counted_rows
 from setpoint.inputs.row_hash import row_draws
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats
 
 __all__ = ["RowDigest"]
 
@@ -23,6 +23,12 @@ _LEAST = 0.02
 _FEWEST = 20
 """Fewer rows among the sample say nothing."""
 
+_COPIES = 10
+"""Rows that stand in a table more often than so are mostly equal by nature."""
+
+_APART = 0.2
+"""Equal rows whose labels differ by so much of what chance gives are not copies."""
+
 
 @dataclass(frozen=True, eq=False)
 class RowDigest:
@@ -35,8 +41,8 @@ class RowDigest:
     limit : float
         Rows whose hash lies below it are in the sample; 1 where all are.
     repeated : float
-        The share of the sample's rows that equal another one of the fit. Of rows that repeat
-        by nature, such as those of a few categories, new ones look seen.
+        The share of the sample's rows that equal another one of the fit by nature. Of rows that
+        repeat so, such as those of a few categories, new ones look seen; copies do not count.
     names : tuple of str or None
         The columns, where the rows were those of a frame.
     """
@@ -47,7 +53,13 @@ class RowDigest:
     names: tuple[str, ...] | None
 
     @classmethod
-    def of(cls, X: Any, names: list[str] | None, weight: Floats | None = None) -> RowDigest | None:
+    def of(
+        cls,
+        X: Any,
+        names: list[str] | None,
+        weight: Floats | None = None,
+        labels: Codes | None = None,
+    ) -> RowDigest | None:
         """The digest of the rows of a fit; None where they hold what cannot be hashed.
 
         Parameters
@@ -56,6 +68,8 @@ class RowDigest:
         names : list of str, optional
         weight : array of shape (N,), optional
             Rows of weight zero were not there.
+        labels : int array of shape (N,), optional
+            By which copies are distinguished from rows that are equal by nature.
 
         Examples
         --------
@@ -67,11 +81,15 @@ class RowDigest:
             drawn = row_draws(X, key=_KEY, feature_names=names)
         except TypeError:
             return None
-        drawn = drawn[counted_rows(weight)]
+        there = counted_rows(weight)
+        drawn = drawn[there]
         limit = 1.0 if len(drawn) <= _MOST else _MOST / len(drawn)
-        kept = drawn[drawn < limit]
+        below = drawn < limit
+        kept = drawn[below]
         hashes, times = np.unique(kept, return_counts=True)
         repeated = float(times[times > 1].sum() / max(len(kept), 1))
+        if labels is not None and _are_copies(kept, times, labels[there][below]):
+            repeated = 0.0
         return cls(hashes, limit, repeated, None if names is None else tuple(names))
 
     def __or__(self, other: RowDigest | None) -> RowDigest:
@@ -98,3 +116,15 @@ class RowDigest:
         share = float(np.isin(known, self.hashes).mean())
         # Twice what repeats: distinct people with equal rows are not yet a leak.
         return share if share > max(2.0 * self.repeated, _LEAST) else 0.0
+
+
+def _are_copies(drawn: Floats, times: Codes, labels: Codes) -> bool:
+    """Whether rows that repeat are copies, as a join makes them: few of each, labels and all."""
+    order = np.argsort(drawn, kind="stable")
+    pair = np.flatnonzero(np.diff(drawn[order]) == 0.0)
+    one, other = labels[order][pair], labels[order][pair + 1]
+    shares = np.bincount(one) / max(len(pair), 1)
+    by_chance = 1.0 - float((shares**2).sum())
+    again = np.repeat(times, times)[np.repeat(times, times) > 1]
+    enough = len(pair) * by_chance >= _FEWEST and float(np.median(again)) <= _COPIES
+    return enough and float((one != other).mean()) < _APART * by_chance

@@ -74,6 +74,8 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
 def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     """A copy that decides by another rule, measured on some rows with labels.
 
+    The rows may have chosen it, so they show of no bound that it holds on new ones.
+
     Parameters
     ----------
     classifier : fitted classifier
@@ -117,7 +119,10 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
         moved.largest_segment_ = int(np.argmax(np.bincount(codes, weight)))
     facts = rule_facts(rule, evidence, 0.0)
     moved.goal_report_ = replace(before, rule=facts, guarantee=None)
-    out = _moved(moved, rule, moved.evaluate(**rows, goal=goal), rows)
+    found = moved.evaluate(**rows, goal=goal)
+    # Whoever gives a rule with rows has mostly chosen it on them, as on a page.
+    entries = tuple(replace(e, seen=True) for e in found.constraints)
+    out = _moved(moved, rule, replace(found, constraints=entries), rows)
     out._sign(_digests(rows), started)
     return out
 

@@ -273,11 +273,11 @@ def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
     low, high = function.low, function.high
     met = high >= bound.level - SATISFIED if bound.sign > 0 else low <= bound.level + SATISFIED
     where = " on these data"
-    if met and isinstance(written.rhs, Const):
-        # Data may make a bound idle; one that is idle on any data is a slip.
-        low, high = range_of(written.lhs)
-        met = low - SATISFIED <= bound.level <= high + SATISFIED
-        where = ""
+    if isinstance(written.rhs, Const):
+        # Data may make a bound idle; one that is idle, or past, on any data is a slip.
+        least, most = range_of(written.lhs)
+        if not least - SATISFIED <= bound.level <= most + SATISFIED:
+            low, high, met, where = least, most, False, ""
     if not met:
         raise GoalError(
             f"{written}: the bound {bound.level:.6g} is outside the range of {what}, "

@@ -136,7 +136,7 @@ def _details(facts: Facts) -> Iterator[str]:
     audit = facts.audit
     if facts.rule.text:
         yield from ("The rule:", "", *_code(facts.rule.text), "")
-    yield from _bullets([how_found(facts)])
+    yield from _bullets(text for text in [how_found(facts)] if text)
     if audit is not None:
         changed = ", ".join(_inline(f"{k} = {v}") for k, v in audit.parameters.items())
         yield from _pairs(
@@ -199,7 +199,7 @@ def _analyses(facts: Facts, fitted: Facts, goal: Goal) -> Iterator[str]:
     texts = [summary(facts), *assurances(fitted, goal), in_people(facts.counts)]
     yield from (line for text in texts if text for line in ("", _text(text)))
     yield ""
-    limits = f"on new rows ({100 * facts.level:.4g} % confidence for each end)"
+    limits = f"{facts.counts.on_new} ({100 * facts.level:.4g} % confidence for each end)"
     lines = lines_of(facts, goal)
     yield from _table(
         ("", "value", "counts", limits, "verdict"),

@@ -102,6 +102,11 @@ class Counts:
             yield from ((i, j, x) for j, x in enumerate(row))
 
     @property
+    def on_new(self) -> str:
+        """What limits refer to; on rows of the fit they show nothing of new ones."""
+        return "if these rows were new" if self.seen > 0.0 else "on new rows"
+
+    @property
     def total(self) -> float:
         """Weight of the rows of X, as far as the confusion is kept."""
         return float(sum(map(sum, self.confusion)) + sum(self.deferred))

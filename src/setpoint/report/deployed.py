@@ -104,7 +104,7 @@ class Comparison:
         unit: Unit = "share" if goal is None else unit_of(goal.objective)
         what = "The objective" if goal is None else in_words(goal.objective)
         what = what[0].upper() + what[1:]
-        out = [] if self.difference is None else [self._gain(what, self.difference, unit)]
+        out = [] if self.difference is None else [self._gain(what, self.difference, unit, counts)]
         sides = {} if goal is None else {str(c): unit_of(c.lhs) for c in goal.constraints}
         met = [
             f"{e.text}: {shown(e.value, sides.get(e.text, 'number'))}"
@@ -118,7 +118,7 @@ class Comparison:
             out.append(f"By the deployed model, {people[0].lower()}{people[1:]}")
         return [*out, *self._changes()]
 
-    def _gain(self, what: str, entry: Entry, unit: Unit) -> str:
+    def _gain(self, what: str, entry: Entry, unit: Unit, counts: Counts | None) -> str:
         """The objective against the deployed model's, and whether that is shown."""
         assert self.objective is not None
         assert entry.value is not None
@@ -130,7 +130,8 @@ class Comparison:
         # Equal is not better.
         word = _GAIN[OPEN if entry.low <= 0.0 <= entry.high else verdict]
         low, high = shown(entry.low, unit), shown(entry.high, unit)
-        return f"{text}: on new rows the difference is {low} to {high}, {word}."
+        where = "on new rows" if counts is None else counts.on_new
+        return f"{text}: {where} the difference is {low} to {high}, {word}."
 
     def _changes(self) -> list[str]:
         """How many decisions change, and what proving them more often right takes."""

@@ -62,8 +62,9 @@ class Entry:
     level : float or None
         Confidence of each limit by itself: the constraint's own; None: the report's level.
     seen : bool
-        Whether rows of the fit are among those that were counted: they show nothing of new
-        rows, and the bound is too close to call where they would.
+        Whether rows of the fit, or such as may have chosen the rule, are among those that were
+        counted: they show nothing of new rows, and the bound is too close to call where they
+        would.
     """
 
     text: str

@@ -80,6 +80,8 @@ class Line:
     unit : {"share", "amount", "number"}
     certified : str
         The bound that is certified, or could be, as "at least 50 %"; "" without a promise.
+    where : str
+        What the limits refer to: "on new rows".
     """
 
     entry: Entry
@@ -91,6 +93,7 @@ class Line:
     verdict: str
     unit: Unit
     certified: str = ""
+    where: str = "on new rows"
 
 
 def lines_of(facts: Facts, goal: Goal) -> list[Line]:
@@ -98,7 +101,8 @@ def lines_of(facts: Facts, goal: Goal) -> list[Line]:
     way = "as high as possible" if goal.sense == "maximize" else "as low as possible"
     first = _line(facts.objective, goal.objective, way)
     pairs = zip(facts.constraints, goal.constraints, strict=True)
-    return [first, *(_constraint_line(facts, e, c) for e, c in pairs)]
+    lines = [first, *(_constraint_line(facts, e, c) for e, c in pairs)]
+    return [replace(line, where=facts.counts.on_new) for line in lines]
 
 
 def _constraint_line(facts: Facts, entry: Entry, constraint: Constraint) -> Line:
@@ -252,6 +256,11 @@ def caveats(facts: Facts) -> list[str]:
             f"{percent(facts.counts.seen)} of these rows are among those that the model was fitted "
             "on, so it looks better here than on new ones. Judge it by rows that took no part."
         )
+    elif any(e.seen for e in facts.constraints):
+        out.append(
+            "These rows may have chosen the rule, which then looks better here than on new ones. "
+            "Judge it by rows that took no part."
+        )
     if facts.rule.drawn > 0:
         out.append(f"The decision on {percent(facts.rule.drawn)} of the rows is drawn.")
     return out + few_rows(facts)
@@ -269,8 +278,9 @@ def few_rows(facts: Facts) -> list[str]:
 def _few(facts: Facts, entry: Entry, constraint: Constraint) -> str:
     unit = unit_of(constraint.lhs)
     return (
-        f"{entry.text}: measured on few rows ({_behind(facts, entry, constraint)}): on new rows "
-        f"it may be anywhere from {shown(entry.low, unit)} to {shown(entry.high, unit)}."
+        f"{entry.text}: measured on few rows ({_behind(facts, entry, constraint)}): "
+        f"{facts.counts.on_new} it may be anywhere from {shown(entry.low, unit)} to "
+        f"{shown(entry.high, unit)}."
     )
 
 

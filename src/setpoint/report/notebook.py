@@ -38,7 +38,7 @@ def report_html(facts: Facts) -> str:
         in_people(facts.counts),
         rows_in_words(facts),
     ]
-    limits = f"on new rows ({100 * facts.level:.4g} % confidence for each end)"
+    limits = f"{facts.counts.on_new} ({100 * facts.level:.4g} % confidence for each end)"
     lines = lines_of(facts, goal)
     third = certified_head(lines, facts).lower()
     names = ("", "value", "rows", limits, *([third] if third else []), "verdict")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,10 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the rows: what is said of it, how many of 10,000, and whether that is right."""
+    """A part of the rows: what is said of it, how many of 10,000, and whether that is right.
+
+    Whole numbers that add up, but for a fraction of one.
+    """
 
     words: str
     rows: float
@@ -54,31 +58,31 @@ def parts_of(
     found = _of(counts, confusion)
     if not found.labelled > 0.0:
         return ()
-    total = found.labelled
     if len(counts.classes) == 2:
         (tn, fp), (fn, tp) = found.confusion[:2]
-        named = (
+        named = [
             ("accepted rightly", tp, True),
             ("accepted wrongly", fp, False),
             ("missed", fn, False),
             ("left out rightly", tn, True),
-        )
-        parts = tuple(Part(words, PER * (x / total), right) for words, x, right in named)
-        return parts + _deferred(found)
-    right = sum(x for i, j, x in found.table() if i == j)
-    wrong = total - sum(found.deferred[:-1]) - right
-    return (
-        Part("decided rightly", PER * (right / total), True),
-        Part("decided wrongly", PER * (wrong / total), False),
-        *_deferred(found),
-    )
+        ]
+    else:
+        right = sum(x for i, j, x in found.table() if i == j)
+        wrong = found.labelled - sum(found.deferred[:-1]) - right
+        named = [("decided rightly", right, True), ("decided wrongly", wrong, False)]
+    if found.deferred:
+        named.append(("deferred", sum(found.deferred[:-1]), False))
+    rows = _that_add_up([PER * (x / found.labelled) for _, x, _ in named])
+    return tuple(Part(part[0], n, part[2]) for part, n in zip(named, rows, strict=True))
 
 
-def _deferred(found: Counts) -> tuple[Part, ...]:
-    """The rows that are not decided, where a rule may leave some to a person."""
-    if not found.deferred:
-        return ()
-    return (Part("deferred", PER * (sum(found.deferred[:-1]) / found.labelled), False),)
+def _that_add_up(rows: list[float]) -> list[float]:
+    """Whole numbers with the sum of the rows, by the largest remainders; one of none stays."""
+    whole = [math.floor(x) for x in rows]
+    order = sorted(range(len(rows)), key=lambda i: whole[i] - rows[i])
+    for i in order[: round(sum(rows)) - sum(whole)]:
+        whole[i] += 1
+    return [float(n) if n or x == 0.0 else min(x, 0.49) for n, x in zip(whole, rows, strict=True)]
 
 
 def _of(counts: Counts, confusion: Sequence[Sequence[float]] | None) -> Counts:

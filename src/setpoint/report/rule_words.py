@@ -18,7 +18,6 @@ _HOW = {
     "feasible": "a rule that meets the goal; a better one may exist",
     "stationary": "no small change improves the rule; a better one may exist",
     "nearest": "no rule meets the goal; this one comes nearest",
-    "evaluated": "decisions were measured",
 }
 
 
@@ -40,14 +39,11 @@ def rule_lines(facts: Facts, goal: Goal) -> list[str]:
 
 
 def how_found(facts: Facts) -> str:
-    """How the rule was found, by whom and why this way."""
-    how = sentence(_HOW[facts.status])
-    search = facts.search
+    """How the rule was found, and why this way; "" for decisions that were only measured."""
+    how, search = _HOW.get(facts.status, ""), facts.search
     if search.evidence == "soft" and facts.status in ("optimal", "feasible", "stationary"):
         how += ", judged by posteriors"
-    who = ", ".join(x for x in (search.family, search.solver) if x)
-    how += f" ({facts.status}; {who})." if who else f" ({facts.status})."
-    return f"{how} {sentence(search.why)}." if search.why else how
+    return " ".join(f"{sentence(text)}." for text in (how, search.why) if text)
 
 
 def certificate(facts: Facts, goal: Goal) -> str:

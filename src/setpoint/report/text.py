@@ -65,8 +65,8 @@ def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = F
     first += [] if money is None else list(money.lines())
     first += [rows_in_words(facts), *caveats(facts)]
     out += [_filled(text, 0) for text in first if text]
-    percent_sure = f"{100 * facts.level:.4g}"
-    out += ["", f"What was reached (on new rows: each end with {percent_sure} % confidence)"]
+    sure = f"each end with {100 * facts.level:.4g} % confidence"
+    out += ["", f"What was reached ({facts.counts.on_new}: {sure})"]
     for line in lines_of(facts, goal):
         out += [_filled(text, 2 if i == 0 else 4, 4) for i, text in enumerate(entry_lines(line))]
     if facts.deployed is not None:
@@ -84,8 +84,9 @@ def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = F
             out += ["", section.title, *(_filled(line, 2, 2) for line in lines)]
     if facts.groups:
         out += ["", "Groups", *_group_lines(facts)]
-    found = [how_found(facts), certificate(facts, goal)]
-    out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
+    found = [text for text in (how_found(facts), certificate(facts, goal)) if text]
+    if found:
+        out += ["", "How it was found", *(_filled(text, 2) for text in found)]
     if facts.guarantee is not None:
         out += ["", "What is promised", *_listed(explained(facts))]
     notes = list(dict.fromkeys([*(fitted.warnings if fitted else ()), *facts.warnings]))
@@ -104,7 +105,7 @@ def entry_lines(line: Line) -> list[str]:
     out = [f"{entry.text}: {value}{rows}"]
     if entry.relation is None and entry.value is not None:
         out[0] += f", {line.wanted}"
-    limits = f"on new rows {line.limits}" if line.limits else ""
+    limits = f"{line.where} {line.limits}" if line.limits else ""
     if limits and entry.interval == "bootstrap":
         limits += " (bootstrap)"
     if entry.relation is not None and entry.value is not None:

@@ -36,8 +36,16 @@ _STEPS, _FIRST = 20, 2000
 """Steps of one run of the simplex for each column and row, and those that all may take."""
 
 
+class _Quiet(_Highs):
+    """HiGHS that is silent before its own constructor, which may print, asks for callbacks."""
+
+    def enableCallbacks(self) -> None:
+        self.silent()
+        super().enableCallbacks()
+
+
 def _instance() -> Any:
-    highs = _Highs()
+    highs = _Quiet()
     for option, value in (
         ("output_flag", False),
         ("presolve", "off"),

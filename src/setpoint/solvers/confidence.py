@@ -74,6 +74,8 @@ class Confidence(Settings):
         "attempt": Number("a whole number >= 1", 1.0, integer=True),
     }
 
+    always: ClassVar = ("level",)
+
     level: float | None = 0.95
     certification_size: Any = "auto"
     guarantee: str = "certified"

@@ -25,6 +25,8 @@ class Settings:
 
     allowed: ClassVar[Mapping[str, Allowed]] = {}
     """What each parameter may be."""
+    always: ClassVar[tuple[str, ...]] = ()
+    """Parameters that are written whatever they are."""
 
     def __post_init__(self) -> None:
         check(self, self.allowed)
@@ -36,7 +38,11 @@ class Settings:
 
     def __repr__(self) -> str:
         given = ((f, getattr(self, f.name)) for f in fields(self))
-        changed = (f"{f.name}={v!r}" for f, v in given if v is not f.default and v != f.default)
+        changed = (
+            f"{f.name}={v!r}"
+            for f, v in given
+            if f.name in self.always or (v is not f.default and v != f.default)
+        )
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_clone__(self) -> Self:

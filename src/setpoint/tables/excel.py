@@ -1,4 +1,4 @@
-"""The first sheet of an Excel workbook as a table."""
+"""A sheet of an Excel workbook as a table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import zlib
 from importlib.util import find_spec
 from typing import Any
 
+from setpoint.goals.errors import nearest
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.numbers import MISSING
 from setpoint.tables.schema import column_names
 from setpoint.tables.table import Table, as_frame, plain_column
 
-__all__ = ["read_excel"]
+__all__ = ["FIRST", "read_excel"]
+
+FIRST = "read the first of the sheets"
+"""How the note on a sheet that nobody named begins."""
 
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, IndexError, ValueError, TypeError,
@@ -23,8 +27,8 @@ _DAMAGED = (
 """What zip, XML and openpyxl raise at files that they cannot read."""
 
 
-def read_excel(data: bytes, name: str) -> Table:
-    """The first sheet, whose first row that is not empty holds the names of the columns.
+def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
+    """A sheet, whose first row that is not empty holds the names of the columns.
 
     Cells have the types that they have in the sheet; formulas count by the values that were
     saved with them. Columns and rows without any value are left out.
@@ -33,11 +37,14 @@ def read_excel(data: bytes, name: str) -> Table:
     ----------
     name : str
         What messages call the file.
+    sheet : str, optional
+        The name of the sheet; None: the first.
 
     Raises
     ------
     TableError
-        If openpyxl is not installed, or the file is damaged or without rows.
+        If openpyxl is not installed, there is no such sheet, or the file is damaged or without
+        rows.
     """
     if find_spec("openpyxl") is None:
         raise TableError(
@@ -46,22 +53,25 @@ def read_excel(data: bytes, name: str) -> Table:
         )
     try:
         book = needed("openpyxl").load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        rows = [[_value(cell) for cell in row] for row in sheet.values]
+        sheets = {one.title: one for one in book.worksheets}
+        title = next(iter(sheets)) if sheet is None else sheet
+        rows = [[_value(cell) for cell in row] for row in getattr(sheets.get(title), "values", ())]
     except _DAMAGED as error:
         reason = " ".join(str(error).split())
         raise TableError(
             f"{name} is a damaged Excel file, or was cut short ({reason}); save it as CSV"
         ) from None
+    if title not in sheets:
+        raise TableError(f"`sheet`: {name} has no sheet {title!r} ({nearest(title, sheets)})")
     notes = []
-    if len(book.sheetnames) > 1:
-        notes.append(f"the first of {len(book.sheetnames)} sheets, {sheet.title!r}")
+    if sheet is None and len(sheets) > 1:
+        notes.append(f"{FIRST} {', '.join(map(repr, sheets))}; `sheet` names another")
     head = next((i for i, row in enumerate(rows) if any(v is not None for v in row)), 0)
     body = rows[head + 1 :]
     while body and all(value is None for value in body[-1]):
         body.pop()
     if not body:
-        raise TableError(f"{name}: the sheet {sheet.title!r} has no rows below its column names")
+        raise TableError(f"{name}: the sheet {title!r} has no rows below its column names")
     width = max(len(row) for row in rows)
     columns = [[row[i] if i < len(row) else None for row in rows[head:]] for i in range(width)]
     columns = [column[: len(body) + 1] for column in columns if any(v is not None for v in column)]

@@ -29,6 +29,7 @@ def read_table(
     encoding: str | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    sheet: str | None = None,
     columns: Sequence[Column] | None = None,
     stdin: BinaryIO | None = None,
 ) -> Table:
@@ -42,8 +43,8 @@ def read_table(
     Parameters
     ----------
     source : path
-        CSV, gzipped or not, Parquet, or the first sheet of an Excel workbook where openpyxl is
-        installed; known by its first bytes. "-" is stdin.
+        CSV, gzipped or not, Parquet, or an Excel workbook where openpyxl is installed; known by
+        its first bytes. "-" is stdin.
     encoding : str, optional
         None: UTF-8, or what a byte order mark says.
     separator : str, optional
@@ -51,6 +52,8 @@ def read_table(
     decimal : {".", ","}, optional
         None: a point; or a comma, in columns where that fits every value and the separator
         is another. With a comma, dots may set thousands apart.
+    sheet : str, optional
+        Of a workbook; None: the first.
     columns : sequence of Column, optional
         Kinds that are known, as from training; the values decide on others.
     stdin : binary stream, optional
@@ -84,10 +87,12 @@ def read_table(
     if decimal not in (None, ".", ","):
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
     opened = Source(source, stdin=stdin, least=_BLOCK)
+    if sheet is not None and not opened.is_excel:
+        raise TableError(f"`sheet` is one of an Excel workbook, and {opened.name} is not one")
     if opened.is_parquet:
         table = _as_known(read_parquet(opened.read(), opened.name), columns or ())
     elif opened.is_excel:
-        table = _as_known(read_excel(opened.read(), opened.name), columns or ())
+        table = _as_known(read_excel(opened.read(), opened.name, sheet), columns or ())
     else:
         reader = Reader(opened, encoding=encoding, separator=separator)
         table = _table_of(reader, decimal, columns or ())

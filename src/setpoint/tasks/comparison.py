@@ -212,15 +212,14 @@ def compare_tables(
         from setpoint.comparing.judged import judged_classifier
         from setpoint.comparing.result import comparison_of
 
-        decided = first.model.classifier.predict(first.part.X)
-        of_sets = {
-            name: first.model.classifier.predict(one.X)
-            for name, one in first.datasets.items()
-            if name in goal.needs.baseline
-        }
+        today = first.model.classifier
+        given: dict[str | None, Any] = {None: first.part.X}
+        given |= {n: one.X for n, one in first.datasets.items() if n in goal.needs.baseline}
+        raw = {name: today._scores(X) for name, X in given.items()}
+        decided = {name: today._decided(X, raw[name]) for name, X in given.items()}
         judged = [
-            judged_classifier(name, one.model.classifier, goal, _rows(one, decided, of_sets))
-            for name, one in ((A, first), (B, second))
+            judged_classifier(name, one.model.classifier, goal, _rows(one, decided), own)
+            for name, one, own in ((A, first, raw), (B, second, {}))
         ]
         found = comparison_of(goal, judged, vary=frontier, named=False)
     return ComparedTables(found, second, tuple(journal.notes))
@@ -261,12 +260,12 @@ def _columns(a: TableModel, b: TableModel) -> tuple[Any, ...]:
     return tuple(c for name, c in both.items() if name not in apart)
 
 
-def _rows(loaded: LoadedModel, decided: Any, of_sets: Mapping[str, Any]) -> dict[str, Any]:
+def _rows(loaded: LoadedModel, decided: Mapping[str | None, Any]) -> dict[str, Any]:
     """Rows with the decisions of today's model as those of the deployed one."""
-    rows = loaded.rows() | {"baseline": decided}
-    if of_sets:
+    rows = loaded.rows() | {"baseline": decided[None]}
+    if len(decided) > 1:
         rows["datasets"] = {
-            name: replace(one, baseline=of_sets.get(name))
+            name: replace(one, baseline=decided.get(name))
             for name, one in loaded.datasets.items()
         }  # fmt: skip
     return rows

@@ -98,6 +98,8 @@ def open_tables(
         raise InputError(
             "`encoding`: CSV that is counted is UTF-8; convert it, for example with iconv"
         )
+    if reading.sheet is not None:
+        raise InputError("`sheet`: tables that are counted are Parquet or CSV, not workbooks")
     typed = tuple({*looked_at, *goal.needs.names})
     files = check_datasets(goal, files, journal)
 

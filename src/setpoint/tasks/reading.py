@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, InputTypeError
@@ -38,11 +38,14 @@ class Reading:
     ----------
     encoding, separator, decimal : str, optional
         None: what the file suggests.
+    sheet : str, optional
+        Of a workbook; None: the first.
     """
 
     encoding: str | None = None
     separator: str | None = None
     decimal: str | None = None
+    sheet: str | None = None
 
 
 def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Column] = ()) -> Table:
@@ -61,19 +64,17 @@ def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Colu
         If it cannot be read, or has no rows.
     """
     from setpoint.tables import Table, read_table
+    from setpoint.tables.excel import FIRST
 
     if isinstance(source, Table):
         table = source
     elif isinstance(source, (str, os.PathLike)):
         name = os.fspath(source)
         with journal.step(f"reading {'stdin' if name == '-' else name}"):
-            table = read_table(
-                name,
-                encoding=reading.encoding,
-                separator=reading.separator,
-                decimal=reading.decimal,
-                columns=columns or None,
-            )
+            table = read_table(name, **asdict(reading), columns=columns or None)
+        for note in table.notes:  # at once: errors that follow are often due to it
+            if note.startswith(FIRST):
+                journal.note(f"{table.name}: {note}")
     else:
         table = Table("the table", _frame(source))
     if not len(table.frame):

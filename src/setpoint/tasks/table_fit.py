@@ -153,6 +153,13 @@ class TableFit:
             found = classifier.evaluate(
                 held.X, held.y, datasets=datasets, goal=self.meant, **held.sides()
             )
+        if found.counts.seen > 0.0:
+            by = "" if self.settings.test_by else ", or keep them on one side with `test_by`"
+            note = (
+                f"{100 * found.counts.seen:.3g} % of the rows held out equal a row of the fit, so "
+                f"they flatter the rule: leave the copies out of {self.table.name}{by}"
+            )
+            journal.note(note)
         return self._with_notes(found, [*small, *notes])
 
     def _with_notes(self, report: GoalReport, notes: Sequence[str]) -> GoalReport:

@@ -119,7 +119,7 @@ def bar_on(
     >>> bar.value, bar.interval, bar.allowed
     (95.0, (85.0, 15.0), (90.0, 10.0))
     >>> bar.description
-    '95.0 %; on new rows 85.0 % to 100 %; bound 90.0 %'
+    '95.0 %; interval 85.0 % to 100 %; bound 90.0 %'
     """
     if axis is None or value is None or not math.isfinite(value):
         return None
@@ -128,7 +128,7 @@ def bar_on(
     if low is not None and high is not None and not math.isnan(low + high):
         start, end = axis.at(low), axis.at(high)
         interval = (start, round(end - start, 2))
-        words.append(f"on new rows {shown(low, unit)} to {shown(high, unit)}")
+        words.append(f"interval {shown(low, unit)} to {shown(high, unit)}")
     if bound is not None and math.isfinite(bound):
         at_bound = axis.at(bound)
         words.append(f"bound {shown(bound, unit)}")

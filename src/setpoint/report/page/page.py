@@ -139,6 +139,7 @@ def _values(
         "glossary": glossary(goal),
         "parts": part_rows(lead, goal),
         "third": certified_head(lines_of(lead, goal), lead),
+        "on_new": lead.counts.on_new,
         "level": f"{100 * lead.level:.4g}",
         "against": TITLE,
         "deployed": _deployed(lead, goal),

@@ -5,7 +5,7 @@ import { element, put, showIf } from "./elements.js";
 import { asSentence, difference, inUnit, people } from "./figures.js";
 
 const COUNTS = [
-  ["accepted", ({ per }) => per.tp + per.fp],
+  ["accepted", ({ per }) => Math.round(per.tp) + Math.round(per.fp)],
   ["accepted rightly", ({ per }) => per.tp],
   ["accepted wrongly", ({ per }) => per.fp],
   ["missed", ({ per }) => per.fn],
@@ -84,7 +84,7 @@ export class Against {
         if (state === null) return;
         const value = read(state);
         put(cell.value, write(value));
-        put(cell.gap, unit === null ? inPeople(own - value) : difference(own - value, unit));
+        put(cell.gap, unit === null ? inPeople(Math.round(own) - Math.round(value)) : difference(own - value, unit));
       });
     }
   }
@@ -93,7 +93,6 @@ export class Against {
 const quantity = ({ words, unit }, read) => ({ words: asSentence(words), unit, read, indent: false });
 
 const inPeople = (x) => {
-  const whole = Math.round(x);
-  if (whole === 0) return "the same";
-  return `${whole < 0 ? "\u2212" : "+"}${people(Math.abs(whole))}`;
+  if (x === 0) return "the same";
+  return `${x < 0 ? "\u2212" : "+"}${people(Math.abs(x))}`;
 };
