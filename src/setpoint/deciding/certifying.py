@@ -245,7 +245,8 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     if passed:
         kept = max(passed, key=lambda r: both.score(judge.both(r)))
     elif not tests.is_measured:
-        margin = max(margin_of(both, judge.both(r), 1.0 + times) for r in path)
+        margins = [margin_of(both, judge.both(r), 1.0 + times) for r in path]
+        margin = margins[0] if margins[0] > 0.0 else max(margins)
     confusion = judge.confusion(kept)
     guarantee = _guarantee(
         tests,
@@ -258,7 +259,7 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
         without=_known(tests.value(judge.confusion_of(plain.outcome.rule, plain))),
-        rows_needed=None if passed else _rows_needed(margin, tests, rows.n_rows),
+        rows_needed=None if passed else _rows_needed(margin, tests, judge, kept),
         path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
     )
     if not passed and how.settings.on_uncertified == "raise":
@@ -325,12 +326,16 @@ def _short(x: float) -> float:
     return float(f"{x:.5g}")
 
 
-def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
+def _rows_needed(margin: float, tests: RuleTests, judge: _Judge, kept: Rung) -> int | None:
     """About so many rows, for a rule with this margin on as many as there are."""
-    if not 0.0 < margin < INF:
-        return None
+    n_rows = judge.scored(kept.model).n_rows
     strictest = min(level for level in tests.promise.levels if level is not None)
     ask = quantile(strictest) + quantile(1.0 - _POWER)
+    if margin > ask:  # the test says otherwise
+        ratio = tests.ratio(judge.confusion(kept), among=1, fractional=judge.is_fractional(kept))
+        margin = quantile(min(strictest * ratio, 0.999))
+    if not 0.0 < margin < INF:
+        return None
     needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)
     step = int(10 ** max(math.floor(math.log10(needed)) - 1, 0))
     return math.ceil(needed / step) * step  # two digits: it is a guess

@@ -84,7 +84,8 @@ def refused(guarantee: Guarantee, goal: Goal, best: Best) -> NotCertifiable:
     best : Best
         What the rows show of the rules that were tried.
     """
-    failed = [c for c in guarantee.constraints if not c.passed] or list(guarantee.constraints)
+    failed = [c for c in guarantee.constraints if c.text in best.bounds or not c.passed]
+    failed = failed or list(guarantee.constraints)
     worst = max(failed, key=lambda c: (c.text in best.bounds, c.p_value))
     rule = "The rule does" if guarantee.method == "one rule" else "Even the safest rule does"
     asked = " and ".join(map(_asked, failed))

@@ -174,7 +174,8 @@ def stricter_goal(facts: Facts, goal: Goal, fitted: Facts | None = None) -> Goal
     if moved == list(goal.constraints) or _crossed(moved):
         return None
     stricter, searched = replace(goal, constraints=tuple(moved)), fitted or facts
-    if searched.status in SEARCHED and not is_reached(searched, stricter):
+    known = searched.status in SEARCHED or searched.section("operating") is not None
+    if known and not is_reached(searched, stricter):
         return None
     return stricter
 
