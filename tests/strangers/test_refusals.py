@@ -123,9 +123,9 @@ def ugly(seed):
 
 
 def test_what_a_refusal_names_is_certified_on_ugly_tables():
-    """eyes-shell D1, on 30 tables: the goal to copy holds when it is copied."""
+    """eyes-shell D1, on 16 tables: the goal to copy holds when it is copied."""
     certified = without = 0
-    for seed in range(30):
+    for seed in range(16):
         X, y, groups = ugly(seed)
         goal = GOALS[seed % len(GOALS)].format((0.5, 0.7, 0.9)[seed % 3])
         more = {"sensitive_features": groups} if "(g)" in goal else {}
@@ -141,10 +141,11 @@ def test_what_a_refusal_names_is_certified_on_ugly_tables():
             found = fit(less, X, y, **more).goal_report_.guarantee
             assert found.state == "certified", (seed, goal, less)
             certified += 1
-    assert certified >= 10
-    assert without <= 8  # three positives show nothing
+    assert certified >= 6
+    assert without <= 4  # three positives show nothing
 
 
+@pytest.mark.long
 def test_bounds_that_are_looked_up_hold_as_often_as_promised():
     """METHODS-G: a limit may be looked up where it holds for all rules at once."""
     broken, asked, n_refused = 0, "maximize recall subject to precision >= 0.65", 0
@@ -258,7 +259,7 @@ def test_sentences_begin_large():
     """eyes-shell D13: "even the safest", "these cannot hold together"."""
     score, y = handful(2_000)
     both = "maximize recall subject to precision >= 0.5 and recall >= 0.9"
-    with pytest.raises(InfeasibleError, match="^These cannot hold together: "):
+    with pytest.raises(InfeasibleError, match=r"^These cannot hold together: "):
         solve(both, score, y, pos_label=1)
-    with pytest.raises(NotCertifiable, match="^Even the safest rule does not pass"):
+    with pytest.raises(NotCertifiable, match=r"^Even the safest rule does not pass"):
         fit(FLOOR, *calls(6_000, seed=4))
