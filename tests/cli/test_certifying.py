@@ -3,7 +3,6 @@
 import json
 import subprocess
 
-import numpy as np
 import pytest
 
 from setpoint import load_model, save_model

@@ -205,7 +205,7 @@ def test_a_handful_is_not_a_headline():
     [(12, 0, 900), (2, 0, 1), (30, 2, 900)],
     ids=["not a handful", "most of three positives", "enough"],
 )
-def test_what_is_no_handful_stays_a_headline(right, wrong, left):
+def test_more_than_a_handful_stays_a_headline(right, wrong, left):
     """eyes-shell D2: few rows that are most of a rare class are no reason to ask for less."""
     y = np.repeat([1, 0, 1, 0], [right, wrong, left, 5_000])
     report = evaluate(FLOOR, y, np.repeat([1, 0], [right + wrong, left + 5_000]))

@@ -208,8 +208,10 @@ def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
 def _hardly_any(facts: Facts, x: Expression) -> str:
     """That a handful is found, of whom a precision says little."""
     found = few_found(facts, x)
+    positive = facts.counts.positive
     assert found is not None
-    cases = named(facts.counts.positive)
+    assert positive is not None
+    cases = named(positive)
     return f"almost nobody of {cases} is found ({count(found[0])} of {count(found[1])})"
 
 

@@ -1,4 +1,4 @@
-"""What the rules at hand reach, by the cut-offs that a report knows: no bound is advised beyond."""
+"""What rules reach, by the cut-offs that a report knows: no bound is advised beyond."""
 
 from __future__ import annotations
 
@@ -88,8 +88,11 @@ def is_reached(searched: Facts, goal: Goal) -> bool:
 
     (curve,) = found.points.curves
     plane = Plane.of(goal, found.points)
-    slack = plane.slack(curve.false_positive_rate, curve.recall)
-    return not plane.left_out and bool((slack >= -SATISFIED).any())
+    met = plane.slack(curve.false_positive_rate, curve.recall) >= -SATISFIED
+    if plane.left_out:  # known at the bounds that were searched
+        same = set(plane.left_out) <= set(Goal.parse(searched.goal).constraints)
+        met &= np.array(curve.feasible) if same and curve.feasible else False
+    return bool(met.any())
 
 
 def _meets(entries: Sequence[Entry], constraints: Sequence[Constraint]) -> bool:
@@ -105,6 +108,5 @@ def _meets(entries: Sequence[Entry], constraints: Sequence[Constraint]) -> bool:
 
 def _is_gap(c: Constraint) -> bool:
     """Whether a rule that decides all rows alike meets a constraint."""
-    x = c.lhs
-    gap = isinstance(x, Reduce) and x.kind == "difference" and isinstance(x.inner, Metric)
-    return gap and c.relation == "<=" and x.inner.name in _OF_ONE_CLASS
+    x = c.lhs.inner if isinstance(c.lhs, Reduce) and c.lhs.kind == "difference" else None
+    return isinstance(x, Metric) and c.relation == "<=" and x.name in _OF_ONE_CLASS
