@@ -287,7 +287,7 @@ def test_a_goal_out_of_reach(fit, tmp_path):
     done = fit(goal=goal)
     assert done.exit_code == 3, done.stderr
     assert done.stdout.startswith("No rule was found that meets the goal, so no model was written.")
-    assert "no linear model was found that meets" in done.stdout
+    assert "No linear model was found that meets" in done.stdout
     assert "on_infeasible" not in done.output
     out = json.loads(fit("--json", goal=goal).stdout)
     assert out["status"] == "infeasible"

@@ -20,7 +20,6 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import Goal
-from setpoint.report.promised import best_limit
 from setpoint.rules import Threshold
 
 PRECISION = "maximize recall subject to precision >= 0.7"
@@ -218,7 +217,11 @@ def test_a_refusal_says_what_could_be_certified():
     assert 0.0 < error.limit < 0.93
     assert error.limit <= error.value <= 1.0
     assert error.rows_needed > 450
-    assert f"{best_limit(error.limit, error.constraint):.4g}" in str(error)
+    bound = error.reachable["precision >= 0.93"]
+    assert 0.0 < bound <= error.limit
+    assert f"precision >= {bound:g}; recall is then" in str(error)
+    again = plug(f"maximize recall subject to precision >= {bound}", confidence=0.99).fit(X, y)
+    assert again.goal_report_.guarantee.state == "certified"
     assert f"{error.rows_needed:,}" in str(error)
     assert "`on_uncertified='nearest'`" in str(error)
 

@@ -431,7 +431,7 @@ def test_what_cannot_hold_together():
     with pytest.raises(InfeasibleError, match="cannot hold together") as soft:
         solve(goal, eta, y, evidence="soft")
     assert set(soft.value.blame) == {'predicted_rate(label="a") <= 0.1', 'recall(label="a") >= 0.9'}
-    with pytest.raises(InfeasibleError, match="no rule found meets these"):
+    with pytest.raises(InfeasibleError, match="No rule found meets these"):
         solve(goal, eta, y, evidence="label")
     near = solve(goal, eta, y, evidence="soft", on_infeasible="nearest").report
     assert near.status == "nearest"

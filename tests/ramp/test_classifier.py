@@ -549,7 +549,7 @@ def test_nearest_never_raises(randomized):
     y = (rng.random(400) < 0.2).astype(int)
     goal = "maximize recall subject to precision >= 0.7"
     with pytest.raises(
-        InfeasibleError, match=r"`min_positives` allows that|no linear model was found"
+        InfeasibleError, match=r"`min_positives` allows that|No linear model was found"
     ):
         ramp(goal, randomized=randomized).fit(noise, y)
     near = ramp(goal, randomized=randomized, on_infeasible="nearest").fit(noise, y)

@@ -108,7 +108,7 @@ def infeasible():
     """The page of that goal."""
     return infeasible_page(
         Goal.parse(BOTH),
-        "these cannot hold together: precision >= 0.99 and recall >= 0.99",
+        "These cannot hold together: precision >= 0.99 and recall >= 0.99",
         [("precision >= 0.99", 0.388), ("recall >= 0.99", None), ("macro_f1 >= 0.5", 0.25)],
         line(),
         ["maximize accuracy subject to precision >= 0.9", "maximize accuracy"],

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 from dataclasses import replace
 from html import unescape
 
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 from report.page_reading import checked, part, read_part
 from setpoint import Goal, NotCertifiable
+from setpoint.deciding.best_shown import Best
 from setpoint.deciding.refusal import refused
 from setpoint.guarantees.guarantee import Guarantee, Shown
 from setpoint.report import Counts, Entry, GoalReport, Search
@@ -352,7 +354,8 @@ def test_without_a_guarantee_the_option_is_named(at_shell):
 def test_the_box(facts, tone, word):
     box = box_of(facts, None, Goal.parse(facts.goal), Header())
     assert (box.tone, box.word) == (tone, word)
-    assert bool(box.command) == (facts.guarantee is None)
+    # Nothing is known here of other rules: no margin is advised.
+    assert box.command == ""
 
 
 def test_the_third_column():
@@ -412,38 +415,53 @@ def test_to_json_and_back(state):
 
 
 # -- refusals ---------------------------------------------------------------------------
-def refusal(**more):
+def refusal(best=None, **more):
     found = replace(promised("not certified").guarantee, **more)
-    return refused(found)
+    return refused(found, Goal.parse(GOAL), best or Best())
 
 
 def test_a_refusal_in_words():
-    error = refusal(rows_needed=4800)
+    text = "precision >= 0.9"
+    best = Best({text: 0.85}, {text: 0.85432}, {text: 0.88}, 0.413)
+    error = refusal(best, rows_needed=4800)
     assert isinstance(error, NotCertifiable)
-    assert str(error) == (
-        "even the safest rule does not pass its test on the 1,000 rows that certify: they do not "
-        "show precision >= 0.9 at 95 % confidence. The value there is 0.88, and the best bound "
-        "that they certify is 0.854. About 4,800 rows that certify would do. Or loosen the bound, "
-        "or ask for less confidence. `on_uncertified='nearest'` gives this rule without a "
-        "guarantee"
+    first = (
+        "Even the safest rule does not pass its test on the 1,000 rows that certify: they do not "
+        "show precision >= 0.9 at 95 % confidence. "
     )
-    assert (error.constraint, error.value, error.limit, error.rows_needed) == (
-        "precision >= 0.9", 0.88, 0.85432, 4800,
+    assert error.finding == (
+        f"{first}The most that they show of any rule tried is precision >= 0.85; recall is then "
+        "41.3 %. About 4,800 rows that certify would do"
+    )
+    assert error.remedy == "`on_uncertified='nearest'` gives the safest rule without a guarantee"
+    assert (error.constraint, error.value, error.limit, error.rows_needed, error.reached) == (
+        text, 0.88, 0.85432, 4800, 0.413,
     )  # fmt: skip
+    back = pickle.loads(pickle.dumps(error))
+    assert (str(back), back.reachable, back.reached) == (str(error), {text: 0.85}, 0.413)
+
+
+def test_a_refusal_that_nothing_helps():
+    error = refusal(Best(out_of_reach=True))
+    assert error.finding.endswith(
+        "No rule tried comes near what was asked on these scores: more rows would not help. "
+        "Loosen the bound, or ask for less confidence"
+    )
+    assert (error.limit, error.reachable) == (0.85432, {})
 
 
 def test_an_absurd_number_of_rows_is_none():
     assert refusal(rows_needed=1_000_000).rows_needed == 1_000_000
     error = refusal(rows_needed=1_000_001)
     assert error.rows_needed is None
-    assert "hardly reach the bound: more rows may not help. You can loosen" in str(error)
+    assert "hardly reach the bound: more rows may not help. Loosen" in str(error)
     assert "do." not in str(refusal(rows_needed=None))
 
 
 def test_a_confidence_of_its_own_is_said_once():
     text = "precision >= 0.9 with confidence 0.99"
     error = refusal(constraints=(one_test(text, confidence=0.99, **FAILED),))
-    assert "they do not show precision >= 0.9 with confidence 0.99. The value" in str(error)
+    assert "they do not show precision >= 0.9 with confidence 0.99. Loosen" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -234,8 +234,8 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
         print_json(out, {**paths, **run})
     else:
         judged_again = fitted.guarantee is None and not fitted.counted
-        text = fit_text(fitted, page.with_margin(fitted.judged) if judged_again else "")
-        click.echo(in_shell_words(text))
+        margin = page.with_margin(fitted.judged, fitted.report) if judged_again else ""
+        click.echo(in_shell_words(fit_text(fitted, margin)))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )

@@ -100,6 +100,7 @@ def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
             "constraint": error.constraint,
             "value": error.value,
             "limit": error.limit,
+            "reached": error.reached,
             "rows_needed": error.rows_needed,
         }
     return {
@@ -119,12 +120,12 @@ def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str
 
     first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
     if isinstance(error, NotCertifiable):
-        first, last = "NOT certified", "The safest rule would be certified for:"
+        first, last = "NOT certified", "This is certified on the same rows:"
     text = in_shell_words(error.finding)
-    if not text.startswith(tuple(map(str, goal.constraints))):
-        text = text[:1].upper() + text[1:]
-    lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", text]
+    lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", f"{text}."]
     near = goals_near(error, goal)
     if near:
         lines += ["", last, *(f"  {one}" for one in near)]
+    if error.remedy and isinstance(error, NotCertifiable):
+        lines += ["", f"{in_shell_words(error.remedy)}."]
     return "\n".join(lines)

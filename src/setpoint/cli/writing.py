@@ -61,13 +61,13 @@ class Page:
             command = f"{self.judging} --judge-by {shlex.quote(judge_by)}"
         return Header(self.table, self.model, command, tuple(self.cautions))
 
-    def with_margin(self, judged: GoalReport) -> str:
+    def with_margin(self, judged: GoalReport, searched: GoalReport) -> str:
         """The command that searches with the margin that the report advises; "" without one."""
         from setpoint.goals.goal import Goal
         from setpoint.report.advice import stricter_goal
         from setpoint.report.page.verdict import command_for
 
-        stricter = stricter_goal(judged, Goal.parse(judged.goal))
+        stricter = stricter_goal(judged, Goal.parse(judged.goal), searched)
         return "" if stricter is None else command_for(stricter, self.header(judged.goal))
 
 

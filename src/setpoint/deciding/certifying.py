@@ -3,48 +3,47 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.deciding.best_shown import Best, Tried, best_shown
 from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
-from setpoint.deciding.refusal import refused
+from setpoint.deciding.paths import (
+    FindInwards,
+    by_label,
+    margin_of,
+    path_of,
+    searches,
+    times_of,
+)
+from setpoint.deciding.refusal import NotCertifiable, refused
 from setpoint.deciding.tries import Tries
 from setpoint.deciding.windows import NestedCuts, nested
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
 from setpoint.evidence.decided import DecidedRows
-from setpoint.exact.band_ladder import band_ladder
 from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.exact.ladder import MOST_SEGMENTS, cutoff_ladder
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.guarantee import Guarantee, State
-from setpoint.guarantees.ladder import MARGINS, Rung, rungs_of
+from setpoint.guarantees.ladder import Rung
 from setpoint.guarantees.promise import Promise, RuleTests
 from setpoint.guarantees.sequences import fixed_sequence
 from setpoint.inference.proportions import quantile
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
-from setpoint.rules import Band, Rule
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.rules import Rule
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 from setpoint.typing import Floats
 
-__all__ = ["Certification", "Tested", "certified", "promise_of", "refuse_next_rows", "times_of"]
+__all__ = ["Certification", "Tested", "certified", "promise_of", "refuse_next_rows"]
 
 INF = float("inf")
-
-FindInwards: TypeAlias = Callable[[Floats], Found]
-"""From how far inwards each bound lies (constraints,) to what is found there."""
-
-_SEARCHED = MARGINS[(np.abs(MARGINS) <= 20.0) & ((2.0 * MARGINS) % 1.0 == 0.0)]
-"""Margins that are tried where each costs a search of its own."""
 
 _POWER = 0.8
 """Of the test with as many rows as an error says are needed."""
@@ -160,7 +159,7 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     """
     promise = promise_of(linked, how.settings)
     rows = _scored(how, plain)
-    tests = tests_on(promise, _by_label(rows))
+    tests = tests_on(promise, by_label(rows))
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
         return _by_windows(plain, how, rows, tests, cuts)
@@ -209,7 +208,19 @@ def _by_windows(
         rows_needed=None if choice is not None else cuts.rows_needed(tests, rows.n_rows),
     )
     if choice is None and how.settings.on_uncertified == "raise":
-        raise refused(guarantee)
+
+        def again(other: Promise) -> Tried | None:
+            own = tests_on(other, by_label(rows)).at_attempt(tests.promise.attempt + 1)
+            moved = nested(plain.outcome.rule, rows, own)
+            found = None if moved is None else moved.windows(own, how.settings.for_next)
+            best = None if moved is None or found is None else moved.best(own, found)
+            return None if moved is None or best is None else on_rows(moved.rule(best))
+
+        def on_rows(rule: Rule) -> Tried:
+            return Tried(rows.confusion(rule), rule=rule)
+
+        places = [on_rows(cuts.rule(at)) for at in cuts.places]
+        raise _refusal(guarantee, rows, tests, best_shown(tests, places, again))
     why = f"the best of {n_passed:,} cut-offs that are certified"
     if choice is None:
         why = "no cut-off is certified; the safest"
@@ -220,18 +231,22 @@ def _by_windows(
 # ---------------------------------------------------------------------- a path
 def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) -> Tested:
     """The best rule of a path before the first that fails its test."""
-    marginals = _by_label(plain.evidence).marginals
+    marginals = by_label(plain.evidence).marginals
     learnt = tests.promise.tests(marginals)
-    path = _path(learnt, plain, how, times_of(plain.evidence, rows))
+    times = times_of(plain.evidence, rows)
+    path = path_of(learnt, plain, how, times)
     if how.recounted is not None:
         rows = how.recounted([*(rung.rule for rung in path), plain.outcome.rule])
     judge = _Judge(how, tests, {id(plain.model): rows})
     tests = tests.at_attempt(how.number(judge.fingerprint(path)))
     passed = judge.passing(tests, path)
-    kept = path[0]
+    kept, margin = path[0], path[0].margin
+    both = tests.promise.tests(marginals + by_label(rows).marginals)
     if passed:
-        both = tests.promise.tests(marginals + _by_label(rows).marginals)
-        kept = max(passed, key=lambda r: both.score(r.confusion + judge.confusion(r)))
+        kept = max(passed, key=lambda r: both.score(judge.both(r)))
+    elif not tests.is_measured:
+        margins = [margin_of(both, judge.both(r), 1.0 + times) for r in path]
+        margin = margins[0] if margins[0] > 0.0 else max(margins)
     confusion = judge.confusion(kept)
     guarantee = _guarantee(
         tests,
@@ -244,11 +259,24 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
         without=_known(tests.value(judge.confusion_of(plain.outcome.rule, plain))),
-        rows_needed=None if passed else _rows_needed(kept.margin, tests, rows.n_rows),
+        rows_needed=None if passed else _rows_needed(margin, tests, judge, kept),
         path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
     )
     if not passed and how.settings.on_uncertified == "raise":
-        raise refused(guarantee)
+
+        def again(other: Promise) -> Tried | None:
+            own = tests_on(other, by_label(rows)).at_attempt(tests.promise.attempt + 1)
+            ladder = path_of(other.tests(marginals), plain, how, times)
+            found = judge.passing(own, ladder)
+            return on_rows(max(found, key=lambda r: both.score(judge.both(r)))) if found else None
+
+        def on_rows(r: Rung) -> Tried:
+            return Tried(judge.confusion(r), judge.is_fractional(r), r.rule)
+
+        costs = how.recounted is not None or searches(plain, how)
+        best = best_shown(tests, list(map(on_rows, path)), None if costs else again)
+        best = replace(best, out_of_reach=margin <= 0.0)
+        raise _refusal(guarantee, judge.scored(kept.model), tests, best)
     why = f"the best that passes of a path of {len(path)} rules"
     if not passed:
         why = f"the safest of a path of {len(path)} rules, of which not even this one passes"
@@ -256,9 +284,11 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
 
 
-def _by_label(rows: Counted) -> Rows | Counted:
-    """The rows by their labels: evidence may know them by posteriors instead."""
-    return rows.rows if isinstance(rows, Evidence) else rows
+def _refusal(guarantee: Guarantee, rows: Counted, tests: RuleTests, best: Best) -> NotCertifiable:
+    """The error, with the rows that certify for who draws it."""
+    error = refused(guarantee, tests.promise.linked.goal, best)
+    error.evidence = rows if isinstance(rows, Evidence) else None
+    return error
 
 
 def _guarantee(
@@ -296,92 +326,19 @@ def _short(x: float) -> float:
     return float(f"{x:.5g}")
 
 
-def _rows_needed(margin: float, tests: RuleTests, n_rows: int) -> int | None:
+def _rows_needed(margin: float, tests: RuleTests, judge: _Judge, kept: Rung) -> int | None:
     """About so many rows, for a rule with this margin on as many as there are."""
-    if not 0.0 < margin < INF:
-        return None
+    n_rows = judge.scored(kept.model).n_rows
     strictest = min(level for level in tests.promise.levels if level is not None)
     ask = quantile(strictest) + quantile(1.0 - _POWER)
+    if margin > ask:  # the test says otherwise
+        ratio = tests.ratio(judge.confusion(kept), among=1, fractional=judge.is_fractional(kept))
+        margin = quantile(min(strictest * ratio, 0.999))
+    if not 0.0 < margin < INF:
+        return None
     needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)
     step = int(10 ** max(math.floor(math.log10(needed)) - 1, 0))
     return math.ceil(needed / step) * step  # two digits: it is a guess
-
-
-def times_of(looked_at: Counted, tested: Counted) -> Floats:
-    """Rows looked at for each row that will be tested (entries,), by data set."""
-    book = looked_at.codebook
-    sets = np.array([str(s.dataset) for s in book.strata])
-    totals = [_by_label(e).marginals.weights.sum(axis=1) for e in (looked_at, tested)]
-    times = np.ones(len(sets))
-    for name in np.unique(sets):
-        own = sets == name
-        first, second = (float(t[own].sum()) for t in totals)
-        times[own] = first / second if second > 0 else 1.0
-    return np.repeat(times, (book.n_classes + 1) * book.n_classes)
-
-
-# ---------------------------------------------------------------------- the path
-def _path(learnt: RuleTests, plain: Found, how: Certification, times: Floats) -> list[Rung]:
-    """Rules from safe to bold, each with its model."""
-    rungs: list[Rung] = []
-    for found in (plain,) if how.models is None else how.models(plain):
-        defers = found.evidence.codebook.defers
-        few = found.evidence.n_scores is None and len(found.evidence.segments) <= MOST_SEGMENTS
-        if isinstance(found.outcome.rule, Band) and how.allowed is None:
-            own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
-            rungs += [replace(rung, model=found) for rung in own]
-        elif few and not defers and not plain.outcome.rule.randomized:
-            own = cutoff_ladder(learnt, found.evidence, times, how.allowed)
-            rungs += [replace(rung, model=found) for rung in own]
-        elif how.inwards is not None:
-            rungs += _searched(learnt, found, how.inwards, times)
-        else:
-            rungs.append(_rung(learnt, found, times, how.allowed))
-    order = rungs_of(
-        np.array([r.margin for r in rungs]), np.array([r.score for r in rungs])
-    ).tolist()
-    # Where the objective is not a number anywhere, there is still the rule that was found.
-    return [rungs[i] for i in order] or [_rung(learnt, plain, times)]
-
-
-def _searched(learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats) -> list[Rung]:
-    """Rules found under bounds further and further inwards, and outwards.
-
-    How much a standard error is follows from the rule before: it varies slowly along the path.
-    """
-    first = _rung(learnt, plain, times)
-    out = [first]
-    for way in (_SEARCHED[_SEARCHED > 0][::-1], _SEARCHED[_SEARCHED <= 0]):
-        last = first
-        for margin in way:
-            errors = learnt.errors(last.confusion, times)
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    found = inwards(margin * errors)
-            except (InfeasibleError, GoalError):
-                if margin > 0:
-                    break  # stricter ones have none either
-                continue
-            if not np.isfinite(found.outcome.v).all() or found.outcome.status == "nearest":
-                break
-            last = _rung(learnt, found, times)
-            out.append(last)
-    return out
-
-
-def _rung(
-    learnt: RuleTests,
-    found: Found,
-    times: Floats,
-    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
-) -> Rung:
-    confusion = found.outcome.confusion
-    counts = confusion.counts.reshape(-1, 1)
-    margin = float(learnt.margins(counts, confusion, times)[0])
-    if allowed is not None and not allowed(counts)[0]:
-        margin = -INF
-    return Rung(found.outcome.rule, margin, learnt.score(confusion), confusion, found)
 
 
 # ---------------------------------------------------------------------- the tests
@@ -394,7 +351,7 @@ class _Judge:
     rows: dict[int, Counted]
 
     def __post_init__(self) -> None:
-        self._counted: dict[int, Confusion] = {}
+        self._counted: dict[Rung, Confusion] = {}
         self._cuts: dict[int, CutoffSet] = {}
 
     def passing(self, tests: RuleTests, path: Sequence[Rung]) -> list[Rung]:
@@ -423,9 +380,13 @@ class _Judge:
 
     def confusion(self, rung: Rung) -> Confusion:
         """What a rung does there."""
-        if id(rung) not in self._counted:
-            self._counted[id(rung)] = self.confusion_of(rung.rule, rung.model)
-        return self._counted[id(rung)]
+        if rung not in self._counted:
+            self._counted[rung] = self.confusion_of(rung.rule, rung.model)
+        return self._counted[rung]
+
+    def both(self, rung: Rung) -> Confusion:
+        """What it does there and on the rows that the path was learnt on."""
+        return rung.confusion + self.confusion(rung)
 
     def confusion_of(self, rule: Rule, found: Found) -> Confusion:
         """What a rule does on the rows that certify."""

@@ -9,8 +9,9 @@ from zlib import crc32
 
 import numpy as np
 
-from setpoint.deciding.certifying import Certification, FindInwards, promise_of
+from setpoint.deciding.certifying import Certification, promise_of
 from setpoint.deciding.enough import check_enough
+from setpoint.deciding.paths import FindInwards
 from setpoint.deciding.splitting import split_kinds
 from setpoint.evidence import Evidence
 from setpoint.exact.nested import nests

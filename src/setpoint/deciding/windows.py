@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.nested import Side, certified_windows, nests, sides_of
@@ -19,6 +21,9 @@ from setpoint.search.outcome import NoRuleError
 __all__ = ["NestedCuts", "nested"]
 
 Windows = list[tuple[int, int]]
+
+_PLACES = 33
+"""Cut-offs whose limits hold at once, where no window is certified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +78,13 @@ class NestedCuts:
             fewest = math.ceil(math.log(level / shares) / math.log(side.share))
             times = max(times, fewest / side.trials)
         return math.ceil(n_rows * times)
+
+    @property
+    def places(self) -> list[MixtureWeights]:
+        """Cut-offs at some shares of the scores, the same in every segment."""
+        shares = np.linspace(0.0, 1.0, _PLACES)
+        ends = [s.curve.n_cutoffs - 1 for s in self.cuts.segments]
+        return [[{round(share * end): 1.0} for end in ends] for share in shares.tolist()]
 
     @property
     def safest(self) -> MixtureWeights:

@@ -251,9 +251,18 @@ class RuleTests:
         found = self._tested(confusion, fractional, limits=False, among=among)
         return max(s.p_value / level for s, level in found)
 
-    def shown(self, confusion: Confusion, *, fractional: bool = False) -> tuple[Shown, ...]:
-        """What the test of each promised constraint finds for a rule, with limits."""
-        return tuple(s for s, _ in self._tested(confusion, fractional, limits=True))
+    def shown(
+        self, confusion: Confusion, *, fractional: bool = False, among: int = 1
+    ) -> tuple[Shown, ...]:
+        """What the test of each promised constraint finds for a rule, with limits.
+
+        Parameters
+        ----------
+        among : int
+            How many tests there are that all have to hold at once: each has its share of the
+            level.
+        """
+        return tuple(s for s, _ in self._tested(confusion, fractional, limits=True, among=among))
 
     def _tested(
         self, confusion: Confusion, fractional: bool, *, limits: bool, among: int = 1
@@ -267,8 +276,9 @@ class RuleTests:
             if part is None or level is None or confidence is None:
                 continue
             how = self._how(fractional)
-            found = p_value(part, counted, level=level / among, **how)
-            limit = limit_of_constraint(c, counted, level=level, **how) if limits else None
+            own = level / among
+            found = p_value(part, counted, level=own, **how)
+            limit = limit_of_constraint(c, counted, level=own, **how) if limits else None
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs
             out.append(
@@ -278,7 +288,7 @@ class RuleTests:
                         confidence,
                         found.p,
                         found.kind,
-                        bool(found.p <= level),
+                        bool(found.p <= own),
                         counted.value(c.function) if plain else None,
                         limit if plain else None,
                     ),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint.deciding.best_shown import Tried, best_shown
 from setpoint.deciding.certifying import promise_of
 from setpoint.deciding.enough import require_tests, tests_on
 from setpoint.deciding.ranges import check_ranges
@@ -255,7 +256,7 @@ def _as_they_are(
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        raise refused(guarantee)
+        raise refused(guarantee, goal, best_shown(tests, [Tried(*one) for one in counted]))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, confusion), guarantee)
     if isinstance(model, GoalClassifier):

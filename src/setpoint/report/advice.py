@@ -19,6 +19,7 @@ from setpoint.report.facts import Facts
 from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
 from setpoint.report.numbers import percent
 from setpoint.report.promised import more_rows, promising
+from setpoint.report.reachable import best_precision, few_found, is_reached
 from setpoint.report.rule_words import certificate
 from setpoint.report.units import asked
 from setpoint.tolerances import SATISFIED
@@ -68,13 +69,16 @@ def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = Fal
     promised = promising(facts, fitted)
     out = [*_unreachable(facts), *_uncertified(promised)]
     before = {} if fitted is None else _by_side(fitted)
-    stricter = None if promised.guarantee is not None else stricter_goal(facts, goal)
+    stricter = None if promised.guarantee is not None else stricter_goal(facts, goal, fitted)
     nothing = (None,) * len(goal.constraints)
     margins = nothing if stricter is None else stricter.constraints
     for entry, written, margin in zip(facts.constraints, goal.constraints, margins, strict=True):
         if entry.passed is not None or (entry.seen and entry.verdict == OPEN):
             continue
         first = before.get((written.lhs, written.relation))
+        if entry.verdict == OPEN and few_found(facts, written.lhs):
+            out.append(_ask_for_less(facts, entry))
+            continue
         if entry.verdict == OPEN and first is not None and first.passed:
             continue
         out += _constraint(entry, first, written, margin)
@@ -139,17 +143,20 @@ def _unreachable(facts: Facts) -> Iterator[Advice]:
     yield Advice(f"{what}.", remedy)
 
 
-def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
+def stricter_goal(facts: Facts, goal: Goal, fitted: Facts | None = None) -> Goal | None:
     """The goal to search with, so that the one that is meant is shown; None if there is none.
 
     One margin for each constraint that is too close to call, against the bound that is meant.
-    A rule that was searched with a margin already gets no second one: more rows decide then.
+    A rule that was searched with a margin already gets no second one: more rows decide then. None
+    as well where no rule is known that keeps the margin on the rows that are searched.
 
     Parameters
     ----------
     facts : Facts
     goal : Goal
         That of `facts`, which is meant.
+    fitted : Facts, optional
+        Of the rows that are searched, where those are others.
     """
     if facts.verdict != OPEN or facts.status == "nearest" or facts.counts.seen > 0.0:
         return None
@@ -166,7 +173,11 @@ def stricter_goal(facts: Facts, goal: Goal) -> Goal | None:
     # Where nothing was counted there is no margin to move; nothing meets a floor above a cap.
     if moved == list(goal.constraints) or _crossed(moved):
         return None
-    return replace(goal, constraints=tuple(moved))
+    stricter, searched = replace(goal, constraints=tuple(moved)), fitted or facts
+    known = searched.status in SEARCHED or searched.section("operating") is not None
+    if known and not is_reached(searched, stricter):
+        return None
+    return stricter
 
 
 def _crossed(constraints: Sequence[Constraint]) -> bool:
@@ -240,6 +251,20 @@ def _constraint(
             f"{what} may lie on either side of the bound on new rows.",
             " ".join(_closer(entry, written, margin)),
         )
+
+
+def _ask_for_less(facts: Facts, entry: Entry) -> Advice:
+    """What to ask of scores of which the best are too few: more rows do not make them better."""
+    what, best = "These scores hardly find anybody at the precision that is asked.", None
+    if entry.relation == ">=":
+        best = best_precision(facts)
+    if best is None or entry.bound is None or best.bound >= entry.bound:
+        return Advice(what, "Ask for less, or give the model better data to learn from.")
+    return Advice(
+        what,
+        f"Ask for less: precision >= {best.bound:g} is shown on these rows where "
+        f"{percent(best.recall)} of the class are found.",
+    )
 
 
 def _held(before: Entry, entry: Entry, written: Constraint) -> bool:

@@ -17,6 +17,7 @@ from setpoint.report.groups import smallest_group
 from setpoint.report.numbers import count, percent, plural
 from setpoint.report.people import named
 from setpoint.report.promised import certified_in_words, statement
+from setpoint.report.reachable import few_found
 from setpoint.report.units import Unit, asked, shown, unit_of
 
 __all__ = [
@@ -155,6 +156,11 @@ def headline(facts: Facts, goal: Goal) -> str:
     verdict = facts.verdict
     pairs = list(zip(facts.constraints, goal.constraints, strict=True))
     entry, constraint = min(pairs, key=lambda pair: _ORDER.index(pair[0].verdict))
+    if verdict == OPEN:
+        few = next((p for p in pairs if p[0].verdict == OPEN and few_found(facts, p[1].lhs)), None)
+        if few is not None:
+            at = f"at a precision of {asked(few[1], few[0].bound)} {_hardly_any(facts, few[1].lhs)}"
+            return f"{sentence(at)}: {verdict}"
     if verdict == SHOWN and len(pairs) > 1:
         return f"All {len(pairs)} constraints hold: shown"
     if entry.verdict is None:
@@ -191,6 +197,8 @@ def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
     if counts_nothing(entry):
         return f"{empty(x)}, so {in_words(x)} cannot be counted"
     value = shown(entry.value, unit_of(x))
+    if entry.relation is None and few_found(facts, x):
+        return f"{_hardly_any(facts, x)}; {in_words(x)} is {value}"
     everywhere = isinstance(x, Metric) and x.population == EVERYWHERE and not x.only_decided
     if isinstance(x, Metric) and everywhere and x.name in _PLAIN:
         positive = facts.counts.positive if x.label is None else x.label
@@ -199,6 +207,16 @@ def _finding(facts: Facts, entry: Entry, x: Expression) -> str:
             cases = "" if positive is None else named(positive)
             return _PLAIN[x.name].format(value=value, cases=cases)
     return f"{in_words(x)} is {value}"
+
+
+def _hardly_any(facts: Facts, x: Expression) -> str:
+    """That a handful is found, of whom a precision says little."""
+    found = few_found(facts, x)
+    positive = facts.counts.positive
+    assert found is not None
+    assert positive is not None
+    cases = named(positive)
+    return f"almost nobody of {cases} is found ({count(found[0])} of {count(found[1])})"
 
 
 def summary(facts: Facts) -> str:

@@ -47,6 +47,9 @@ _TRIED = {
     "cross-validation": "rules",
 }
 
+_WORTH = 0.1
+"""What was not tested is worth a word where it differs by so much of the objective."""
+
 _SMALLEST = 1e-4
 """Chances below it are all the same."""
 
@@ -138,7 +141,7 @@ def assurances(facts: Facts, goal: Goal) -> list[str]:
                   for c in guarantee.constraints}  # fmt: skip
         levels = _listed([percent(level) for level in tested])
         out.append(f"This is try {guarantee.attempt} on the same rows, tested at {levels}.")
-    return [text for text in [*out, _cost(guarantee, goal)] if text]
+    return [text for text in [*out, _cost(guarantee, goal), _untested(guarantee, goal)] if text]
 
 
 def _assumed(guarantee: Guarantee) -> str:
@@ -213,6 +216,22 @@ def _cost(guarantee: Guarantee, goal: Goal) -> str:
         much = f"{points} {'point' if points == '1.0' else 'points'} of {name}"
     what = "The safest rule costs" if guarantee.state == "not certified" else "It costs"
     return f"{what} {much}: {shown(now, unit)} instead of {shown(free, unit)}."
+
+
+def _untested(guarantee: Guarantee, goal: Goal) -> str:
+    """What rules after the first that failed would have reached, as they looked beforehand."""
+    rest = [v for z, v in guarantee.path[guarantee.tried :] if z > 0.0 and math.isfinite(v)]
+    if guarantee.state == "not certified" or guarantee.passed == guarantee.tried or not rest:
+        return ""
+    best, now = max(rest) if goal.sense == "maximize" else min(rest), guarantee.reached
+    if now is None or abs(best - now) < _WORTH * abs(now):
+        return ""
+    best_in_words = shown(best, unit_of(goal.objective))
+    return (
+        f"The tests ended at rule {guarantee.tried} of {len(guarantee.path)}, the first that "
+        f"failed. Of those not tested {len(rest)} kept the bounds where the path was learnt, and "
+        f"{in_words(goal.objective)} reached {best_in_words} there."
+    )
 
 
 def more_rows(guarantee: Guarantee) -> str:

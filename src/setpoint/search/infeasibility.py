@@ -87,7 +87,8 @@ def not_found(
         best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())
         what = f"for each bound the best that its {rules} reach is ({best}), and {what}"
     return InfeasibleError(
-        f"{who}, which does not say that no model can. With the scores of the best one {what}",
+        f"{who[:1].upper()}{who[1:]}, which does not say that no model can. With the scores of the "
+        f"best one {what}",
         remedy="`on_infeasible='nearest'` returns it",
         violation=error.violation,
         blame=blame or error.blame,
@@ -119,7 +120,7 @@ def explain(
     if error.drawing_helps:
         found = "meets" if error.certain else "was found to meet"
         return InfeasibleError(
-            f"no rule without draws {found} the goal (the least violation is {violation:.4g}); a "
+            f"No rule without draws {found} the goal (the least violation is {violation:.4g}); a "
             "mixture of rules does: allow it with `randomized='auto'`",
             violation=violation,
         )
@@ -148,7 +149,7 @@ def explain(
             lines.append(f"{c} {cannot} met: the {word} {best} is {at}")
         else:
             lines.append(f"{c} (with the others met the {word} {best} is {at})")
-    together = "these cannot hold together: " if error.certain else "no rule found meets these: "
+    together = "These cannot hold together: " if error.certain else "No rule found meets these: "
     message = "; ".join(lines) if hopeless else together + "; ".join(lines)
     return InfeasibleError(
         f"{message}. The least violation of all constraints is {violation:.4g}",

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.journal import Journal
 
 if TYPE_CHECKING:
+    from setpoint.deciding import NotCertifiable
+    from setpoint.report.operating import OperatingPoints
     from setpoint.report.page import Header
     from setpoint.search import Frontier, InfeasibleError
 
@@ -73,7 +76,18 @@ def write_infeasible_page(
         [str(one) for one in goals_near(error, goal)],
         header,
         UNCERTIFIED if isinstance(error, NotCertifiable) else NO_RULE,
+        _points(error, goal) if isinstance(error, NotCertifiable) else None,
     )
+
+
+def _points(error: NotCertifiable, goal: Goal) -> OperatingPoints | None:
+    """Every cut-off on the rows that certify, and the rule that could be certified."""
+    from setpoint.program.link import link
+    from setpoint.report.operating import operating_points
+
+    if error.evidence is None or error.rule is None:
+        return None
+    return operating_points(link(goal, error.evidence.codebook), error.evidence, error.rule)
 
 
 def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
@@ -94,16 +108,12 @@ def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
 
 
 def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
-    """Goals near one that no rule meets; one, where it could not be certified."""
+    """Goals near one that no rule meets; one, with all bounds moved, where it is not certified."""
     from setpoint.deciding import NotCertifiable
     from setpoint.report.nearby import goals_nearby
 
     if not isinstance(error, NotCertifiable):
         return goals_nearby(goal, error.reachable)
-    near = goal
-    for text, limit in error.reachable.items():  # the safest rule has to pass all of them
-        found = goals_nearby(near, {text: limit})
-        if not found:
-            return []
-        near = found[0]
-    return [] if near == goal else [near]
+    bounds = {text: Const(bound) for text, bound in error.reachable.items()}
+    moved = tuple(replace(c, rhs=bounds.get(str(c), c.rhs)) for c in goal.constraints)
+    return [replace(goal, constraints=moved)] if bounds else []

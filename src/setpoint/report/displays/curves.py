@@ -87,12 +87,14 @@ def name_region(labels: Labels, inside: NDArray[np.float64]) -> None:
     labels.add("allowed", at, style.GREEN, ways=[(0, 0)], most=1.0)
 
 
-def draw_bounds(ax: Axes, plane: Plane, positive: Any, roc: bool, labels: Labels) -> None:
+def draw_bounds(
+    ax: Axes, plane: Plane, positive: Any, roc: bool, labels: Labels, what: str = "asked"
+) -> None:
     """A line where a constraint is a plain bound on recall, precision or false alarms."""
     low, high = 0.0, 1.0
     for c in plane.constraints:
         rate, level = plain_bound(c, positive) or ("", 0.0)
-        words = f"asked: {'at least' if at_least(c) else 'at most'} {SHARE.text(level)}"
+        words = f"{what}: {'at least' if at_least(c) else 'at most'} {SHARE.text(level)}"
         if rate == ("false positive rate" if roc else "recall"):
             ax.axvline(level, **style.asked())
             labels.avoid([level, level], [low, high])
@@ -108,7 +110,7 @@ def draw_bounds(ax: Axes, plane: Plane, positive: Any, roc: bool, labels: Labels
             end = float(plane.fpr(1.0, level))
             ax.plot([0.0, end], [0.0, 1.0], **style.asked())
             labels.avoid([0.0, end], [0.0, 1.0])
-            words = f"asked: precision {words.removeprefix('asked: ')}"
+            words = f"{what}: precision {words.removeprefix(f'{what}: ')}"
             anchors = [(end * t, t) for t in (0.5, 0.35, 0.7) if end * t < 0.9]
             labels.add(words, anchors, style.INK, ways=[(1, -1), (1, 0), (-1, 1)])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from setpoint.errors import InputError
@@ -56,6 +57,8 @@ class OperatingPointDisplay:
         sets or the deployed model cannot be: a caption names them.
     deployed : (recall, precision), optional
         Of the deployed model on the same rows.
+    shown : Goal, optional
+        With the bounds that are shown, where not all that are asked are.
 
     Attributes
     ----------
@@ -92,9 +95,11 @@ class OperatingPointDisplay:
         points: OperatingPoints,
         goal: Goal | Expression | str,
         deployed: tuple[float, float] | None = None,
+        shown: Goal | None = None,
     ) -> None:
         self.points = points
         self.deployed = deployed
+        self.shown = shown
         self.goal = as_goal(goal)
         self.plane = Plane.of(self.goal, points)
 
@@ -273,6 +278,10 @@ class OperatingPointDisplay:
             if at is not None:
                 labels.mark(*at)
         draw_bounds(ax_, self.plane, points.labels[1], roc, labels)
+        if self.shown is not None:
+            moved = tuple(c for c in self.shown.constraints if c not in self.goal.constraints)
+            plane = Plane.of(replace(self.shown, constraints=moved), points)
+            draw_bounds(ax_, plane, points.labels[1], roc, labels, "shown")
         draw_chosen(ax_, points, self.plane, roc, labels)
         if deployed is not None:
             style.mark_deployed(ax_, *deployed)

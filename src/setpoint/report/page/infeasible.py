@@ -15,12 +15,14 @@ from setpoint.goals.words import goal_in_words, in_words
 from setpoint.inputs.files import atomic_write
 from setpoint.report.findings import sentence
 from setpoint.report.numbers import number
+from setpoint.report.operating import OperatingPoints
 from setpoint.report.page.axis import axis_for, bar_on
 from setpoint.report.page.header import Header
 from setpoint.report.page.pictures import figure_of
 from setpoint.report.page.rendering import rendered
 from setpoint.report.page.verdict import command_for
 from setpoint.report.sections.frontiers import pictures_of
+from setpoint.report.sections.operating import pictures_of_refused
 from setpoint.report.units import asked, shown, unit_of
 from setpoint.search.frontier import Frontier
 
@@ -39,12 +41,13 @@ def write_infeasible(
     goals: Sequence[str] = (),
     header: Header | None = None,
     headline: str = NO_RULE,
+    points: OperatingPoints | None = None,
 ) -> None:
     """Write the page; an old file stays until the new one is whole.
 
     Parameters
     ----------
-    goal, message, reachable, frontier, goals, header, headline
+    goal, message, reachable, frontier, goals, header, headline, points
         As in :func:`infeasible_page`.
 
     Raises
@@ -54,7 +57,7 @@ def write_infeasible(
     OSError
         If the file cannot be written.
     """
-    text = infeasible_page(goal, message, reachable, frontier, goals, header, headline)
+    text = infeasible_page(goal, message, reachable, frontier, goals, header, headline, points)
     atomic_write(path, text.encode("utf-8"))
 
 
@@ -66,6 +69,7 @@ def infeasible_page(
     goals: Sequence[str] = (),
     header: Header | None = None,
     headline: str = NO_RULE,
+    points: OperatingPoints | None = None,
 ) -> str:
     """The page as text: HTML without scripts and outside resources.
 
@@ -84,7 +88,10 @@ def infeasible_page(
     header : Header, optional
         File names, a command to copy, cautions.
     headline : str
-        Another one where a rule was found and could not be certified.
+        Another one where a rule was found and could not be certified: `reachable` is then what
+        the rows show.
+    points : OperatingPoints, optional
+        Of the rule for the first of `goals`, among all cut-offs.
 
     Raises
     ------
@@ -94,6 +101,9 @@ def infeasible_page(
     header = header or Header()
     written = {str(c): c for c in goal.constraints}
     pictures = [] if frontier is None else list(pictures_of((frontier,)))
+    if points is not None and goals:
+        pictures += pictures_of_refused(points, goal, Goal.parse(goals[0]))
+    refused = headline == UNCERTIFIED
     values = {
         "header": _header(header),
         "headline": headline,
@@ -101,6 +111,8 @@ def infeasible_page(
         "cautions": header.cautions,
         "goal": str(goal),
         "goal_words": goal_in_words(goal),
+        "refused": refused,
+        "reached": "The most that these rows show" if refused else "The best that a rule reaches",
         "parts": [_part(text, value, written.get(text)) for text, value in reachable],
         "figures": [figure_of(p, i) for i, p in enumerate(pictures, 1)],
         "goals": [{"goal": text, "command": _command(text, header)} for text in goals],

@@ -68,7 +68,7 @@ def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> 
     known = tuple(dict.fromkeys([*header.cautions, *caveats(lead)]))
     fitted = None if held_out is None else facts
     advice = tuple(dict.fromkeys(advice_of(lead, fitted, at_shell=bool(header.command))))
-    stricter = None if facts.guarantee is not None else stricter_goal(lead, goal)
+    stricter = None if facts.guarantee is not None else stricter_goal(lead, goal, fitted)
     command = words = ""
     if stricter is not None:
         command = command_for(stricter, header)

@@ -13,9 +13,11 @@ from setpoint.report.printable import cleaned, shortened
 from setpoint.report.section import section
 
 if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+    from setpoint.report.displays import OperatingPointDisplay
     from setpoint.report.facts import Facts
 
-__all__ = ["OperatingSection"]
+__all__ = ["OperatingSection", "pictures_of_refused"]
 
 T = TypeVar("T")
 
@@ -67,19 +69,8 @@ class OperatingSection:
         display = OperatingPointDisplay(
             points, facts.goal, deployed=None if today is None else (today.recall, today.precision)
         )
-        here = (
-            f"the rule finds {percent(points.recall)} of the class; {percent(points.precision)} "
-            "of those it accepts are right"
-        )
         hollow = "" if today is None else " The hollow dot is the deployed model."
-        yield Picture(
-            "Precision and recall",
-            lambda ax: display.plot(ax, kind="precision-recall"),
-            f"Precision against recall for every cut-off; {here}.",
-            "Each point of a line is one cut-off. To the right more of the class is found; higher "
-            f"up, more of those accepted are right. The full dot is the rule.{hollow}",
-            _WIDE,
-        )
+        yield _precision_and_recall(display, f"The full dot is the rule.{hollow}")
         if len(points.curves) == 1 and points.curves[0].objective:
             both = None
             if today is not None and facts.deployed is not None:
@@ -97,13 +88,50 @@ class OperatingSection:
         yield Picture(
             "Hits and false alarms",
             lambda ax: display.plot(ax, kind="roc"),
-            f"Recall against the false positive rate for every cut-off; {here}, with a false "
-            f"positive rate of {percent(points.false_positive_rate)}.",
+            f"Recall against the false positive rate for every cut-off; {_here(points)}, with a "
+            f"false positive rate of {percent(points.false_positive_rate)}.",
             "Each point of a line is one cut-off. Higher up more of the class is found; to the "
             f"left there are fewer false alarms. The full dot is the rule.{hollow}",
             _TALL,
             detail=True,
         )
+
+
+def pictures_of_refused(points: OperatingPoints, goal: Goal, shown: Goal) -> Iterator[Picture]:
+    """Precision over recall, with the bounds that are asked and those that are shown.
+
+    Parameters
+    ----------
+    points : OperatingPoints
+        Of the best rule for the goal `shown`, which was not asked for.
+    goal, shown : Goal
+    """
+    from setpoint.report.displays import OperatingPointDisplay
+
+    if 1 <= len(points.curves) <= _MOST_CURVES:
+        display = OperatingPointDisplay(_fit_to_draw(points), goal, shown=shown)
+        yield _precision_and_recall(
+            display,
+            "The full dot is the best rule for the bound that these rows show.",
+        )
+
+
+def _precision_and_recall(display: OperatingPointDisplay, dots: str) -> Picture:
+    return Picture(
+        "Precision and recall",
+        lambda ax: display.plot(ax, kind="precision-recall"),
+        f"Precision against recall for every cut-off; {_here(display.points)}.",
+        "Each point of a line is one cut-off. To the right more of the class is found; higher up, "
+        f"more of those accepted are right. {dots}",
+        _WIDE,
+    )
+
+
+def _here(points: OperatingPoints) -> str:
+    return (
+        f"the rule finds {percent(points.recall)} of the class; {percent(points.precision)} of "
+        "those it accepts are right"
+    )
 
 
 @dataclass(frozen=True)
