@@ -35,7 +35,7 @@ def auto_model_for(
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
     >>> list(auto_model_for(X, [Column("age", "number")]).candidates)
-    ['logistic', 'boosting at 0.1', 'boosting at 0.03']
+    ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
     """
     from sklearn.pipeline import Pipeline
 

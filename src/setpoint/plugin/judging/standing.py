@@ -46,6 +46,9 @@ BOLDER = "better, but misses the bounds by more"
 
 _TIES = (BEST, TIED, ALIKE)
 
+_MARGIN = 0.01
+"""By which a simpler model may be worse: of rates as it is, of larger values in their units."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -106,7 +109,7 @@ def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
     judge : Judge
     candidates : sequence of Judged
     """
-    keys = [_key(one) for one in candidates]
+    keys = [one.rank for one in candidates]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = [1 + sum(other < key for other in keys) for key in keys]
     best = candidates[order[0]]
@@ -123,10 +126,10 @@ def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
 
 
 def simplest_of(judge: Judge, candidates: Sequence[Judged], best: int) -> int:
-    """The place of the first whose score is within one standard error of that of the best.
+    """The place of the best, or of the first that is shown to be no worse by more than a margin.
 
-    The error is that of the difference of the objectives, by the pairs of rows. A candidate that
-    is shown to fail the goal is not near a best that is not.
+    The rows show it by the limit of the difference of the objectives. A candidate that is shown
+    to fail the goal is not as good as a best that is not.
 
     Parameters
     ----------
@@ -136,18 +139,15 @@ def simplest_of(judge: Judge, candidates: Sequence[Judged], best: int) -> int:
     best : int
     """
     top = candidates[best]
+    margin = _MARGIN * max(1.0, abs(top.value))
     for k, one in enumerate(candidates[:best]):
-        if one.fails and not top.fails:
+        gain = judge.difference(one, top)
+        if gain is None or gain.low is None or gain.high is None or one.fails > top.fails:
             continue
-        error = judge.standard_error(one, top) or 0.0
-        if top.score - one.score <= error:
+        worst = -gain.low if judge.goal.sense == "maximize" else gain.high
+        if max(worst, top.score - one.score) <= margin:
             return k
     return best
-
-
-def _key(one: Judged) -> tuple[bool, float]:
-    """Less is better: not shown to fail, then the score."""
-    return one.fails, math.inf if math.isnan(one.score) else -one.score
 
 
 def _against(
