@@ -79,7 +79,7 @@ def search():
 
 def test_the_pooled_report_is_that_of_the_decisions_of_all_folds():
     X, y = rows(400)
-    splits = list(StratifiedKFold(4).split(X, y))
+    splits = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, y))
     model = RampClassifier("minimize error_rate", random_state=0)
     plain = RidgeClassifier()
     goal = "maximize accuracy subject to recall >= 0.5"

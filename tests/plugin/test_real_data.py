@@ -10,7 +10,7 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_score, recall_score
-from sklearn.model_selection import cross_val_predict, train_test_split
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
@@ -126,7 +126,8 @@ def test_words_and_gaps_reach_the_model(census):
 def test_solve_and_the_estimator_agree(credit):
     X, y, base = credit
     goal = "maximize recall subject to precision >= 0.55 and predicted_rate.difference(sex) <= 0.02"
-    scores = cross_val_predict(base, X, y, cv=3, method="predict_proba")[:, 1]
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    scores = cross_val_predict(base, X, y, cv=folds, method="predict_proba")[:, 1]
     found = solve(goal, scores, y, sensitive_features=X["sex"])
     model = PlugInClassifier(base, goal, cv=3, sensitive_features="sex").fit(X, y)
     assert model.rule_ == found.rule

@@ -277,7 +277,7 @@ def test_validation_rows_with_weights():
 )
 def test_surrogates(surrogates, names):
     top = BlackBox(lambda y_true, scores: float(y_true[np.argsort(-scores)[:50]].mean()), name="t")
-    clf = adaptive(top, surrogates=surrogates, budget=300, max_iter=3).fit(X, Y)
+    clf = adaptive(top, surrogates=surrogates, budget=300, max_iter=3, random_state=1).fit(X, Y)
     assert len(clf.surrogate_names_) == names
     assert all(len(step.weights) == names for step in clf.path_)
 
@@ -316,7 +316,9 @@ def macro(y_true, y_pred, g):
 )
 def test_groups(groups, names):
     h = np.arange(300) % 2
-    clf = adaptive(BlackBox(macro), surrogate_groups=groups, max_iter=1, start="zero")
+    clf = adaptive(
+        BlackBox(macro), surrogate_groups=groups, max_iter=1, start="zero", random_state=1
+    )
     clf.fit(G3, GY, sensitive_features={"g": G, "h": h})
     sides = ("positives", "negatives")
     assert list(clf.surrogate_names_) == [f"sigmoid of {s}, {n}" for n in names for s in sides]

@@ -98,9 +98,8 @@ class RowsToChooseOn:
         decide_on = template._decides_on(goal, sensitive_features, X)
         judged = CheckedData.check(goal, classes, rows, decide_on)
         judged.bind()
-        seed = None if template.random_state is None else template._key() % 2**32
         given = {} if groups is None else {"groups": aligned(groups, X, "groups")}
-        splits = splits_of(template.cv, X, y, True, seed, given)
+        splits = splits_of(template.cv, X, y, True, template._key() % 2**32, given)
         first = rows[None]
         sides = None if sensitive_features is None else first.sensitive_features
         model = None if baseline is None else first.baseline

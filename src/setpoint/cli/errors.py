@@ -82,6 +82,8 @@ OPTIONS = {
     "y_true": "--target",
     "check": "--check",
     "checkpoint": "--checkpoint",
+    "cv=GroupKFold()": "--test-by and its column",
+    "cv=TimeSeriesSplit()": "--test-by and a column of dates",
     "data": "DATA",
     "drop": "--drop",
     "estimator": "--estimator",

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import click
 
-from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError
+from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, in_shell_words
 from setpoint.cli.files import check_outputs
 from setpoint.cli.fit_output import fit_json, fit_text
 from setpoint.cli.output import print_json
@@ -234,7 +234,8 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
         print_json(out, {**paths, **run})
     else:
         judged_again = fitted.guarantee is None and not fitted.counted
-        click.echo(fit_text(fitted, page.with_margin(fitted.judged) if judged_again else ""))
+        text = fit_text(fitted, page.with_margin(fitted.judged) if judged_again else "")
+        click.echo(in_shell_words(text))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )

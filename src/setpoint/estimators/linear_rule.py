@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from setpoint.deciding import Certification, Decision, FitData, Found, Tries, op
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.estimators.features import checked_features, without_column
+from setpoint.estimators.row_order import order_in_words
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, one_column
@@ -144,6 +146,10 @@ class TrainedClassifier(GoalClassifier):
             certify_on=certify_on,
         )
         self._close(data, self._train(data))
+        order = order_in_words(self._scores(data.X), data.true)
+        if order:
+            report = self.goal_report_
+            self.goal_report_ = replace(report, warnings=(*report.warnings, order))
         self._sign(data.digests, data.started)
         return self
 

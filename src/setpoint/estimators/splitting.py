@@ -1,4 +1,4 @@
-"""Folds as scikit-learn draws them, and the share that is held out once."""
+"""Folds drawn at random by a seed, the share that is held out once, and splits of the user."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def folds_of(
-    cv: Any, X: Any, y: Any, seed: int | None, params: Mapping[str, Any] | None = None
+    cv: Any, X: Any, y: Any, seed: int, params: Mapping[str, Any] | None = None
 ) -> list[Fold]:
     """All folds, drawn once.
 
     Parameters
     ----------
     cv : int, float, splitter, iterable or None
-        A float is the share that one stratified split leaves out.
-    seed : int or None
-        Draws the split of a float; None: from fresh entropy.
+        None is 5. A number draws stratified folds whatever the order of the rows, a float one
+        split that leaves out this share; a splitter is used as it is.
+    seed : int
+        Draws the folds of a number.
     params : mapping, optional
         For the splitter, such as groups.
 
@@ -52,10 +53,11 @@ def folds_of(
     if isinstance(cv, float):
         if not 0 < cv < 1:
             raise InputError(f"cv as a share lies between 0 and 1, got {cv}")
-        if seed is None:
-            seed = int(np.random.default_rng().integers(2**32))
         cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
-    splits = check_cv(cv, y=y, classifier=True).split(X, y, **(params or {}))
+    splitter = check_cv(cv, y=y, classifier=True)
+    if cv is None or is_integer(cv):  # made here: never in the order of the file
+        splitter.shuffle, splitter.random_state = True, seed
+    splits = splitter.split(X, y, **(params or {}))
     n_rows = int(_num_samples(X))
     return [(_positions(train, n_rows), _positions(test, n_rows)) for train, test in splits]
 

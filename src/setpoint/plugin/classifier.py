@@ -70,10 +70,11 @@ class PlugInClassifier(FitsTables):
         searches). A goal over groups that the rule may not see is pursued on soft
         evidence, with a model of group and class together.
     cv : int, float, splitter, iterable, HoldOut, "prefit" or None, default=None
-        None: 5 stratified folds. A float: one stratified split of that share, drawn
-        once. The model is fitted on all rows in the end, unless it is
-        :class:`setpoint.solvers.HoldOut`, one split whose model stays. "prefit", or a
-        FrozenEstimator: `estimator` is fitted, all rows are counted. Of a table
+        None: 5. A whole number draws stratified folds, whatever the order of the rows; a
+        float one stratified split of that share. If new rows come later, or belong to new
+        units, pass a splitter by time or by unit. The model is fitted on all rows in the
+        end, unless it is :class:`setpoint.solvers.HoldOut`, one split whose model stays.
+        "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are counted. Of a table
         elsewhere ``HoldOut(rows_for_fit=...)`` says how many rows fit the model.
     pos_label : label, default=None
         The positive class; None: the larger of two numbers, True, the last of an ordered
@@ -121,7 +122,8 @@ class PlugInClassifier(FitsTables):
     n_jobs : int, default=None
         Folds fitted at a time, and processes in which a BlackBox is called.
     random_state : int, generator or None, default=None
-        For the split drawn with a float `cv`, and the key of draws.
+        For the folds that `cv` draws, the models of "auto", and the key of draws; None is a
+        fixed seed.
     verbose : int, default=0
         1: a line on stderr with calls, gap and violation. More: joblib's, of the folds.
 
@@ -436,7 +438,7 @@ class PlugInClassifier(FitsTables):
             self._fits_nothing,
             None if self._is_given_fitted else self._split,
             self._is_given_fitted or not isinstance(self.cv, HoldOut),
-            None if self.random_state is None else data.key % 2**32,
+            data.key % 2**32,
             self.n_jobs,
             self.verbose,
             routed.estimator.fit,

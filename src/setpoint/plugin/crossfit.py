@@ -14,10 +14,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from setpoint.errors import InputError
+from setpoint.estimators.row_order import order_in_words
 from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import ClassOrder, one_score, posteriors
 from setpoint.plugin.errors import NoScoresError
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats
 
 __all__ = ["CrossFit", "Response", "cross_fit", "fit_fold", "splits_of"]
 
@@ -109,19 +110,33 @@ class CrossFit:
     scores : array of shape (M,) or (M, s)
         Pooled over the folds.
     index : array of shape (M,) or None
-        The rows of X that `scores` refer to; None: all, in their order.
-    folds : int or None
-        None: the model was fitted elsewhere.
+        The rows of X that `scores` refer to, ascending; None: all, in their order.
+    fold : int array of shape (M,) or None
+        Of each score; None: the model was fitted elsewhere.
     """
 
     model: Any
     scores: Floats
     index: NDArray[np.int64] | None
-    folds: int | None
+    fold: NDArray[np.int64] | None
+
+    @property
+    def folds(self) -> int | None:
+        """How many there are."""
+        return None if self.fold is None else int(self.fold.max()) + 1
+
+    def order_in_words(self, true: Codes) -> str:
+        """What the order of the rows tells, with class codes (M,); a row counts once."""
+        if self.fold is None:
+            return ""
+        once = slice(None)
+        if self.index is not None:
+            once = np.append(True, np.diff(self.index) > 0)
+        return order_in_words(self.scores[once], true[once], self.fold[once])
 
 
 def splits_of(
-    cv: Any, X: Any, y: Any, refit: bool, seed: int | None, params: Mapping[str, Any]
+    cv: Any, X: Any, y: Any, refit: bool, seed: int, params: Mapping[str, Any]
 ) -> list[Fold]:
     """All folds, drawn once.
 
@@ -131,8 +146,8 @@ def splits_of(
     X, y
     refit : bool
         Without it there may be one fold only.
-    seed : int or None
-        Draws the split of a float; None: from fresh entropy.
+    seed : int
+        Draws the folds of a number, and the split of a float.
     params : mapping
         For the splitter, such as groups.
 
@@ -189,14 +204,11 @@ def cross_fit(
     )
     model = clone(estimator).fit(X, y, **params) if refit else done[0][0]
     index = np.concatenate([test for _, test in splits])
-    scores = np.concatenate([scores for _, scores in done])
-    n_rows = int(_num_samples(X))
-    if len(index) == n_rows and (np.bincount(index, minlength=n_rows) == 1).all():
-        # A partition: back to the order of X.
-        ordered = np.empty((n_rows, *scores.shape[1:]))
-        ordered[index] = scores
-        return CrossFit(model, ordered, None, len(splits))
-    return CrossFit(model, scores, index, len(splits))
+    order = np.argsort(index, kind="stable")  # that of X
+    index, scores = index[order], np.concatenate([scores for _, scores in done])[order]
+    fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[order]
+    whole = np.array_equal(index, np.arange(int(_num_samples(X))))
+    return CrossFit(model, scores, None if whole else index, fold)
 
 
 def fit_fold(

@@ -17,6 +17,7 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
 from setpoint.deciding import Certification, Certify, Decision, FitData, Found, Tries, decide
 from setpoint.deciding.splitting import alike, content_of
+from setpoint.estimators.row_order import added_to_errors
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
@@ -89,7 +90,7 @@ class Task:
     is_fitted: bool
     cv: Any
     refit: bool
-    seed: int | None
+    seed: int
     n_jobs: int | None
     verbose: int
     params: Mapping[str, Any]
@@ -156,18 +157,13 @@ class Task:
         }
         inputs = self.inputs.take(fitted.index)
         evidence = inputs.evidence(scores)
-        notes = self.notes + self._counted_twice(fitted)
         if metric is not None:
             metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
-        decision = solve_evidence(
-            self.goal,
+        decision = self._decided(
+            fitted,
+            inputs,
             evidence,
-            self.options,
-            table=inputs.tables[None],
-            folds=fitted.folds,
-            notes=notes,
-            confidence=self.data.promised,
-            certify=self._certify(lambda X: response(fitted.model, X)),
+            lambda X: response(fitted.model, X),
             blocks=self._blocks(inputs, fitted.index),
             metric=metric,
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
@@ -247,10 +243,46 @@ class Task:
                 f"and among them {error}; take more rows, or folds that have some"
             ) from None
 
-    def _counted_twice(self, fitted: CrossFit) -> tuple[str, ...]:
-        if fitted.index is None or len(fitted.index) <= self.inputs.n_rows[None]:
-            return ()
-        return ("cv scores rows more than once and each time counts: intervals are too narrow.",)
+    def _decided(
+        self,
+        fitted: CrossFit,
+        inputs: CheckedData,
+        evidence: Evidence,
+        score: Callable[[Any], Floats],
+        **more: Any,
+    ) -> Decision:
+        """The rule on these scores, with what the folds and the order of the rows say of it."""
+        order = fitted.order_in_words(inputs.tables[None].labels)
+        notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
+        with added_to_errors(order):
+            return solve_evidence(
+                self.goal,
+                evidence,
+                self.options,
+                table=inputs.tables[None],
+                folds=fitted.folds,
+                notes=notes,
+                confidence=self.data.promised,
+                certify=self._certify(score),
+                **more,
+            )
+
+    def _unevenly_counted(self, fitted: CrossFit) -> tuple[str, ...]:
+        """Rows that the folds score more than once, or never."""
+        out: tuple[str, ...] = ()
+        if fitted.index is None or fitted.folds == 1:
+            return out
+        n_rows, n_scored = self.inputs.n_rows[None], len(np.unique(fitted.index))
+        if len(fitted.index) > n_scored:
+            out += (
+                "cv scores rows more than once and each time counts: intervals are too narrow.",
+            )
+        if n_scored < n_rows:
+            out += (
+                f"cv never scores {n_rows - n_scored:,} of {n_rows:,} rows: the rule was found on "
+                "the others, and these do not count.",
+            )
+        return out
 
     # ------------------------------------------------------------------ joint posteriors
     @property
@@ -281,17 +313,8 @@ class Task:
         evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
-        decision = solve_evidence(
-            self.goal,
-            evidence,
-            self.options,
-            table=inputs.tables[None],
-            counted=counted,
-            folds=fitted.folds,
-            notes=self.notes + self._counted_twice(fitted),
-            confidence=self.data.promised,
-            certify=self._certify(JointModel(joint, fitted.model).scores),
-        )
+        certified = JointModel(joint, fitted.model).scores
+        decision = self._decided(fitted, inputs, evidence, certified, counted=counted)
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{decision.report.rule.text}\nThe score has columns for group and class: {columns}."
         decision = replace(decision, report=in_words(decision.report, text))

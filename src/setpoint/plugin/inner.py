@@ -10,6 +10,7 @@ from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -115,7 +116,8 @@ class InnerModel(MetaEstimatorMixin):
         inner = self.estimator
         if self._is_given_fitted and not isinstance(inner, FrozenEstimator):
             inner = FrozenEstimator(inner)
-        return CalibratedClassifierCV(inner, method=method)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        return CalibratedClassifierCV(inner, method=method, cv=folds)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
         """Parameters for the model and the splitter."""

@@ -88,10 +88,11 @@ def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = F
     out += ["", "How it was found", *(_filled(text, 2) for text in found if text)]
     if facts.guarantee is not None:
         out += ["", "What is promised", *_listed(explained(facts))]
-    if facts.warnings:
-        more = len(facts.warnings) - _MOST_WARNINGS
+    notes = list(dict.fromkeys([*(fitted.warnings if fitted else ()), *facts.warnings]))
+    if notes:
+        more = len(notes) - _MOST_WARNINGS
         rest = [f"and {more:,} more notes like these"] if more > 0 else []
-        out += ["", "Please note", *_listed([*facts.warnings[:_MOST_WARNINGS], *rest])]
+        out += ["", "Please note", *_listed([*notes[:_MOST_WARNINGS], *rest])]
     return printed("\n".join(out))
 
 

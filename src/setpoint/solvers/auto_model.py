@@ -27,9 +27,9 @@ class AutoModel(Settings):
     ----------
     candidates : mapping of str to classifier, optional
         Models by their names, the simplest first, with ``predict_proba``. None: a logistic
-        regression and histogram boosting, each with what it takes of numbers, text, categories
-        and missing values; for sparse matrices LightGBM, where it is installed, takes the place
-        of the latter.
+        regression, and boosting with few rounds and with many, by LightGBM where it is installed
+        and else by scikit-learn, which takes no sparse matrices; each with what it takes of
+        numbers, text, categories and missing values.
     averaged : bool
         Whether the mean of the best two models is a candidate, too. It takes no further fits of
         folds.

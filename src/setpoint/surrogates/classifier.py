@@ -91,8 +91,8 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         What a unit of violation costs, for each constraint of a goal.
     cv : int, float, splitter, iterable or None, default=None
         How rows are held out for the metric where ``fit`` is given no validation sample.
-        None: 5 stratified folds; a float: that share, drawn once. All folds' models move in
-        step, and so does a model of all rows, which is kept.
+        None: 5 stratified folds, drawn at random; a float: that share, drawn once. All folds'
+        models move in step, and so does a model of all rows, which is kept.
     checkpoint : str, default=None
         A file to which each evaluation is added. The same fit taken up again goes the same
         way without making them again.

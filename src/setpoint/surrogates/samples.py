@@ -196,7 +196,7 @@ def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list
     ----------
     weight : array of shape (N,) or None
     seed : int
-        Draws the split of a float.
+        Draws the folds of a number, and the split of a float.
 
     Raises
     ------

@@ -39,14 +39,12 @@ def auto_model_for(
     """
     from sklearn.pipeline import Pipeline
 
-    from setpoint.plugin.auto.candidates import MODELS
+    from setpoint.plugin.auto.candidates import BOOSTING, LOGISTIC
     from setpoint.solvers import AutoModel
 
     n_codes = sum(column.kind == "category" for column in columns)
     made: dict[str, Any] = {}
-    for kind in MODELS:
-        if kind.package:
-            continue
+    for kind in (LOGISTIC, *BOOSTING):
         encoder = transformer_for(
             frame, columns, "logistic" if kind.linear else "hist-gradient-boosting"
         )

@@ -14,7 +14,7 @@ from setpoint.errors import InputError
 from setpoint.plugin.auto.encoders import encoder_for
 from setpoint.solvers import AutoModel
 
-__all__ = ["MODELS", "Candidate", "ModelKind", "candidates_of"]
+__all__ = ["BOOSTING", "LOGISTIC", "Candidate", "ModelKind", "candidates_of"]
 
 
 class ModelKind(NamedTuple):
@@ -27,27 +27,23 @@ class ModelKind(NamedTuple):
         From a seed and the number of first columns that hold codes to a classifier.
     linear : bool
         Whether it takes what linear models take.
-    rows : {"dense", "sparse", "both"}
-        What it is tried on.
-    package : str
-        What has to be installed beside scikit-learn; "" for nothing.
+    takes_sparse : bool
     """
 
     name: str
-    make: Callable[[int | None, int], Any]
+    make: Callable[[int, int], Any]
     linear: bool = False
-    rows: str = "dense"
-    package: str = ""
+    takes_sparse: bool = False
 
 
-def _logistic(seed: int | None, n_codes: int) -> Any:
+def _logistic(seed: int, n_codes: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=2000, random_state=seed)
 
 
 def _boosting(rounds: int) -> ModelKind:
-    def make(seed: int | None, n_codes: int) -> Any:
+    def make(seed: int, n_codes: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
         codes = list(range(n_codes)) or None
@@ -62,20 +58,30 @@ def _boosting(rounds: int) -> ModelKind:
     return ModelKind(f"boosting of {rounds} rounds", make)
 
 
-def _lightgbm(seed: int | None, n_codes: int) -> Any:
-    from lightgbm import LGBMClassifier  # type: ignore[import-untyped, unused-ignore]
+def _lightgbm(rounds: int) -> ModelKind:
+    def make(seed: int, n_codes: int) -> Any:
+        from lightgbm import LGBMClassifier  # type: ignore[import-untyped, unused-ignore]
 
-    return LGBMClassifier(
-        random_state=seed, deterministic=True, force_row_wise=True, verbosity=-1, n_jobs=0
-    )
+        return LGBMClassifier(
+            learning_rate=0.05,
+            n_estimators=rounds,
+            min_child_samples=10,
+            subsample=0.7,
+            subsample_freq=1,
+            colsample_bytree=0.7,
+            random_state=seed,
+            deterministic=True,
+            force_row_wise=True,
+            verbosity=-1,
+            n_jobs=0,
+        )
+
+    return ModelKind(f"lightgbm of {rounds} rounds", make, takes_sparse=True)
 
 
-MODELS = (
-    ModelKind("logistic", _logistic, linear=True, rows="both"),
-    _boosting(30),
-    _boosting(120),
-    ModelKind("lightgbm", _lightgbm, rows="sparse", package="lightgbm"),
-)
+LOGISTIC = ModelKind("logistic", _logistic, linear=True, takes_sparse=True)
+BOOSTING = (_boosting(30), _boosting(120))
+LIGHTGBM = (_lightgbm(50), _lightgbm(200))
 """The simplest first, by which ties are broken. Noisy tables reward few rounds and clean ones many;
 stopping early on rows set apart costs what those rows are worth, most where positives are rare."""
 
@@ -94,14 +100,14 @@ class Candidate(NamedTuple):
     model: Any
 
 
-def candidates_of(asked: AutoModel, X: Any, seed: int | None) -> tuple[list[Candidate], list[str]]:
+def candidates_of(asked: AutoModel, X: Any, seed: int) -> tuple[list[Candidate], list[str]]:
     """The models to try on some rows, the simplest first, and why others are not tried.
 
     Parameters
     ----------
     asked : AutoModel
     X : array-like, sparse matrix or frame of shape (N, p)
-    seed : int or None
+    seed : int
 
     Raises
     ------
@@ -112,8 +118,8 @@ def candidates_of(asked: AutoModel, X: Any, seed: int | None) -> tuple[list[Cand
     --------
     >>> import numpy as np
     >>> found, left_out = candidates_of(AutoModel(), sparse.csr_matrix(np.eye(4)), 0)
-    >>> found[0].name, left_out[0]
-    ('logistic', 'boosting of 30 rounds does not take a sparse matrix')
+    >>> found[0].name
+    'logistic'
     """
     if asked.candidates is not None:
         for name, model in asked.candidates.items():
@@ -123,16 +129,13 @@ def candidates_of(asked: AutoModel, X: Any, seed: int | None) -> tuple[list[Cand
                     f"rules over probabilities, got {model!r}"
                 )
         return [Candidate(name, clone(m)) for name, m in asked.candidates.items()], []
+    lightgbm = find_spec("lightgbm") is not None
     found, left_out = [], []
-    own = "sparse" if sparse.issparse(X) else "dense"
-    for kind in MODELS:
-        if kind.rows not in (own, "both"):
-            if own == "sparse":
-                left_out.append(f"{kind.name} does not take a sparse matrix")
-        elif kind.package and find_spec(kind.package) is None:
-            left_out.append(f"{kind.name} is not installed")
-        else:
-            encoder, n_codes = encoder_for(X, linear=kind.linear)
-            steps = [("columns", encoder), ("model", kind.make(seed, n_codes))]
-            found.append(Candidate(kind.name, Pipeline(steps)))
+    for kind in (LOGISTIC, *(LIGHTGBM if lightgbm else BOOSTING)):
+        if sparse.issparse(X) and not kind.takes_sparse:
+            left_out.append(f"{kind.name} does not take a sparse matrix, which lightgbm would")
+            continue
+        encoder, n_codes = encoder_for(X, linear=kind.linear)
+        steps = [("columns", encoder), ("model", kind.make(seed, n_codes))]
+        found.append(Candidate(kind.name, Pipeline(steps)))
     return found, left_out

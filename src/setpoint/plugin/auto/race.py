@@ -179,24 +179,24 @@ class Race:
         model = mean_of(dict(zip(names, models, strict=True)))
         index = self._rows.index
         whole = len(index) == self.inputs.n_rows[None]
-        return CrossFit(model, chosen.scores[None], None if whole else index, len(self.fits.splits))
+        fold = self._rows.fold if len(self.fits.splits) > 1 else np.zeros_like(index)
+        return CrossFit(model, chosen.scores[None], None if whole else index, fold)
 
     # ------------------------------------------------------------------ judging
     @cached_property
     def _rows(self) -> JudgedRows:
-        """All of one part: the rule that a model is judged by is found on all of its scores."""
-        rows = JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
-        return replace(rows, fold=np.zeros_like(rows.fold))
+        return JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
 
     @cached_property
     def _judge(self) -> Judge:
-        """Rules are found for the verdicts by one kind of evidence for all models.
+        """By the rule on all scores of a model, by one kind of evidence for all models.
 
         Left open, it would be chosen for each model anew, by searches of its own.
         """
         open_ = self.fits.response.posterior and self.options.evidence == "auto"
         options = replace(self.options, evidence="label") if open_ else self.options
-        return Judge(self.inputs, self._rows, options)
+        together = replace(self._rows, fold=np.zeros_like(self._rows.fold))
+        return Judge(self.inputs, together, options)
 
     def _judged(self, one: _Entrant) -> tuple[_Entrant, Judged]:
         return one, self._judge.of_scores(one.name, one.scores)

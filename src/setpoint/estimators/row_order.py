@@ -1,0 +1,123 @@
+"""Whether the place of a row in the file, or its fold, tells what its score does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from scipy.stats import chi2
+
+from setpoint.report.findings import sentence
+from setpoint.search.infeasibility import InfeasibleError
+from setpoint.typing import Bools, Codes, Floats
+
+__all__ = ["added_to_errors", "order_in_words"]
+
+_BINS, _PARTS = 20, 10
+"""Bins of the score for the calibration; parts of the file that are compared."""
+_LEAST = 10
+"""Rows of a class, and rows of others, for each part."""
+_ERRORS, _TAIL = 4.0, 3e-5
+"""Beyond chance: in standard errors, and as a probability."""
+_CORRELATION, _SHARE = 0.05, 0.01
+"""What is worth a word in a large table: of neighbours; of the variance, by parts."""
+
+
+def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> str:
+    """What the order tells, with the remedy; "" where it tells nothing beyond chance.
+
+    Of each class the residuals are looked at that its calibrated score leaves: whether rows that
+    follow each other err together, and whether parts of the file, or folds, differ. Where they do
+    not, the labels themselves are: a model that knows the month has no residuals by month, until
+    the next one.
+
+    Parameters
+    ----------
+    scores : array of shape (N,) or (N, n)
+        In the order of the file.
+    true : int array of shape (N,)
+        Class codes; a code beyond the classes is of a row without label, which does not count.
+    fold : int array of shape (N,), optional
+        By which the rows have their scores; None: the model was trained on these rows.
+
+    Examples
+    --------
+    >>> scores, true = np.full(400, 0.5), np.repeat([0, 1], 200)
+    >>> order_in_words(scores, true)[:62]
+    'Rows that follow each other err together (correlation 0.99) an'
+    >>> order_in_words(scores, np.random.default_rng(0).permutation(true))
+    ''
+    """
+    n = 2 if scores.ndim == 1 else scores.shape[1]
+    known = true < n
+    scores, true = scores[known], true[known]
+    fold = None if fold is None else fold[known]
+    pairs = [(scores if scores.ndim == 1 else scores[:, 1], true == 1)]
+    if n > 2:
+        pairs = [(scores[:, code], true == code) for code in range(n)]
+    found: dict[str, str] = {}
+    for score, hit in pairs:
+        found = _of_class(score, hit, fold, _TAIL / len(pairs)) | found
+    if not found:
+        return ""
+    split, if_sorted = ": judge by later rows, or by other units", "nothing is lost"
+    if fold is not None:
+        split = ", unlike splits by time (`cv=TimeSeriesSplit()`) or by unit (`cv=GroupKFold()`)"
+        if_sorted = "shuffled folds are right"
+    what = sentence(" and ".join(found.values()))
+    return (
+        f"{what}: if new rows come later in time, or belong to new units, rows drawn at random "
+        f"flatter{split}; if the table is only sorted, as by class, {if_sorted}."
+    )
+
+
+@contextmanager
+def added_to_errors(text: str) -> Iterator[None]:
+    """A goal that cannot be met within says so with the text."""
+    try:
+        yield
+    except InfeasibleError as error:
+        if text:
+            remedy = f" ({error.remedy})" if error.remedy else ""
+            error.args = (f"{error.finding}. {text}{remedy}",)
+        raise
+
+
+def _of_class(score: Floats, hit: Bools, fold: Codes | None, tail: float) -> dict[str, str]:
+    """What goes beyond chance, in words."""
+    n_rows, rarer = len(hit), int(min(hit.sum(), (~hit).sum()))
+    n_parts = min(_PARTS, rarer // _LEAST)
+    if n_parts < 2:
+        return {}
+    edges = np.unique(np.quantile(score, np.arange(1, _BINS) / _BINS))
+    place = np.searchsorted(edges, score, side="right")
+    expected = (np.bincount(place, hit) / np.maximum(np.bincount(place), 1))[place]
+    rate, tenths = np.full(n_rows, hit.mean()), np.arange(n_rows) * n_parts // n_rows
+    out, correlation = {}, _correlation(hit - expected)
+    if correlation:
+        out["rows"] = f"rows that follow each other err together (correlation {correlation:.2f})"
+    if _differ(hit, expected, tenths, tail):
+        out["parts"] = "parts of the file differ beyond chance"
+    if not out and (_correlation(hit - rate) or _differ(hit, rate, tenths, tail)):
+        out["labels"] = "labels go together in the order of the file"
+    if fold is not None and _differ(hit, expected, fold, tail):
+        out["folds"] = "folds differ beyond chance"
+    return out
+
+
+def _correlation(residual: Floats) -> float:
+    """Of rows that follow each other; 0 where chance explains it."""
+    beside = residual[1:] * residual[:-1]
+    found = beside.sum() / max(residual @ residual, 1e-300)
+    shown = found > _CORRELATION and beside.sum() > _ERRORS * np.sqrt(beside @ beside)
+    return float(found) if shown else 0.0
+
+
+def _differ(hit: Bools, expected: Floats, part: Codes, tail: float) -> bool:
+    """Whether the numbers of hits in parts of the rows differ from those expected."""
+    variance = np.bincount(part, expected * (1.0 - expected))
+    known = variance > 0.0
+    far = float((np.bincount(part, hit - expected)[known] ** 2 / variance[known]).sum())
+    by_chance = int(known.sum()) - 1
+    return far - by_chance > _SHARE * len(hit) and chi2.sf(far, by_chance) < tail
