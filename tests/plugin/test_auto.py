@@ -1,8 +1,8 @@
 """estimator="auto": which model is chosen, by which numbers, and what the fit then holds."""
 
 import pickle
-from importlib.util import find_spec
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -116,7 +116,7 @@ def test_each_is_judged_by_the_rule_of_its_own_scores(rows):
         for name, model in clf.estimator.candidates.items()
     }
     *singles, mean = clf.choice_.tried
-    _, first, _, second = mean.name.split()
+    _, _, first, _, second = mean.name.split()
     scores[mean.name] = (scores[first] + scores[second]) / 2
     for one in (*singles, mean):
         assert one.value == solve(GOAL, scores[one.name], y).report.objective.value

@@ -20,8 +20,7 @@ class AutoModel(Settings):
     Wherever a classifier takes ``estimator="auto"``, the word stands for ``AutoModel()``. Each
     model is fitted once a fold, and compared by what the best rule over its out-of-fold scores
     reaches, so that each stands at the bounds of the goal; models that are shown to fail the goal
-    come last. A simpler model than the best is kept where the rows show, with 95 % confidence,
-    that it is no worse by more than 0.01 (1 % of values beyond 1).
+    come last, and of equal ones the simplest is kept.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ class ModelChoice:
 
     Parameters
     ----------
-    chosen, best : str
-        Names of models.
+    chosen : str
+        The name of the model that does best, of equal ones the simplest.
     objective : str
         As text.
     folds : int
@@ -72,7 +72,7 @@ class ModelChoice:
     Examples
     --------
     >>> tried = (TriedModel("logistic", 5, 0.8), TriedModel("boosting", 5, 0.7, -0.1, -0.2, -0.05))
-    >>> choice = ModelChoice("logistic", "logistic", "recall", 5, tried)
+    >>> choice = ModelChoice("logistic", "recall", 5, tried)
     >>> print("\n".join(choice.lines()))
     Chosen: logistic. Of 2 models it does best, each by the best rule over out-of-fold scores.
     logistic: recall 0.8000.
@@ -83,7 +83,6 @@ class ModelChoice:
     title: ClassVar[str] = "The model, chosen under the goal"
 
     chosen: str
-    best: str
     objective: str
     folds: int
     tried: tuple[TriedModel, ...]
@@ -117,9 +116,9 @@ class ModelChoice:
         """The choice, then a line for each model."""
         out = [f"Chosen: {self.chosen}. {self._reason}"]
         out += [f"{one.name}: {self._words(one)}." for one in self.tried]
-        others = [name for name in self.ties if name != self.best]
+        others = [name for name in self.ties if name != self.chosen]
         if others:
-            out.append(f"Cannot be distinguished from {self.best}: {listed(others)}.")
+            out.append(f"Cannot be distinguished from {self.chosen}: {listed(others)}.")
         if self.left_out:
             out.append(f"Not tried: {'; '.join(self.left_out)}.")
         if self.stopped and self.chosen:
@@ -140,11 +139,6 @@ class ModelChoice:
         if self._is_alone:
             return "It is the simplest, and no other was judged."
         how = "each by the best rule over out-of-fold scores"
-        if self.chosen != self.best:
-            return (
-                f"Of {len(self.tried)} models {self.best} does best, {how}; this is the simplest "
-                "that is shown to be no worse by more than 0.01."
-            )
         if any(one.difference == 0.0 and not one.fails for one in self.tried):
             return (
                 f"Of {len(self.tried)} models none does better, {how}; it is the simplest of "
@@ -156,7 +150,7 @@ class ModelChoice:
         if one.folds < self.folds:
             return f"not judged: ended after {one.folds} of {self.folds} folds"
         out = f"{self.objective} {number(one.value)}"
-        if one.difference is not None and one.name != self.best:
+        if one.difference is not None:
             sign = "+" if one.difference >= 0 else ""
             out += f", {sign}{number(one.difference)} against the best"
             if one.low is not None and one.high is not None:

@@ -29,13 +29,12 @@ def mean_of(models: Mapping[str, Any]) -> Any:
     """
     from sklearn.ensemble import VotingClassifier
     from sklearn.preprocessing import LabelEncoder
-    from sklearn.utils import Bunch
 
     if len(models) == 1:
         return next(iter(models.values()))
     made = VotingClassifier(list(models.items()), voting="soft")
     made.estimators_ = list(models.values())
-    made.named_estimators_ = Bunch(**models)
+    made.named_estimators_ = dict(models)  # which model files hold, unlike a Bunch
     first = made.estimators_[0]
     made.le_ = LabelEncoder().fit(first.classes_)
     made.classes_ = made.le_.classes_

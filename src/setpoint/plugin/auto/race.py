@@ -218,11 +218,11 @@ class Race:
             value = None if np.isnan(one.value) else one.value
             tied = place in standing.ties
             tried.append(TriedModel(one.name, folds, value, *limits, tied=tied, fails=one.fails))
-        chosen, best = done[self._judge.simplest(judged)][0], judged[standing.best].name
+        chosen, objective = done[standing.best][0], str(self.inputs.goal.objective)
+        known = (*tried, *cut)
         return chosen, ModelChoice(
-            chosen.name, best, str(self.inputs.goal.objective), folds, (*tried, *cut),
-            tuple(self.left_out), stopped,
-        )  # fmt: skip
+            chosen.name, objective, folds, known, tuple(self.left_out), stopped
+        )
 
     def _ended(self, n: int) -> str:
         """Why no more were tried."""

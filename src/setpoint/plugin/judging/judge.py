@@ -20,7 +20,7 @@ from setpoint.plugin.judging.deciding_out_of_fold import decided_out_of_fold
 from setpoint.plugin.judging.judged_rows import JudgedRows, parts_of
 from setpoint.plugin.judging.luck import RuleLuck, extra_variance, luck_of, widened
 from setpoint.plugin.judging.pairs import difference_of, side_difference_of
-from setpoint.plugin.judging.standing import Standing, simplest_of, standing_of
+from setpoint.plugin.judging.standing import Standing, standing_of
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.trying_out import quick
 from setpoint.program.link import link
@@ -258,16 +258,6 @@ class Judge:
             Of equal ones the first is better: put the simplest first.
         """
         return standing_of(self, candidates)
-
-    def simplest(self, candidates: Sequence[Judged]) -> int:
-        """The place of the best, or of a simpler one that is shown to be no worse.
-
-        Parameters
-        ----------
-        candidates : sequence of Judged
-            The simplest first.
-        """
-        return simplest_of(self, candidates, self.standing(candidates).best)
 
     # ------------------------------------------------------------------ counting
     @cached_property

@@ -25,7 +25,6 @@ __all__ = [
     "TIED",
     "WORSE",
     "Standing",
-    "simplest_of",
     "standing_of",
 ]
 
@@ -45,9 +44,6 @@ BOLDER = "better, but misses the bounds by more"
 """Its objective is shown to be better than that of the best."""
 
 _TIES = (BEST, TIED, ALIKE)
-
-_MARGIN = 0.01
-"""By which a simpler model may be worse: of rates as it is, of larger values in their units."""
 
 
 @dataclass(frozen=True)
@@ -123,31 +119,6 @@ def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
     return Standing(
         tuple(order), tuple(ranks), tuple(differences), tuple(verdicts), tuple(doubts), level
     )
-
-
-def simplest_of(judge: Judge, candidates: Sequence[Judged], best: int) -> int:
-    """The place of the best, or of the first that is shown to be no worse by more than a margin.
-
-    The rows show it by the limit of the difference of the objectives. A candidate that is shown
-    to fail the goal is not as good as a best that is not.
-
-    Parameters
-    ----------
-    judge : Judge
-    candidates : sequence of Judged
-        The simplest first.
-    best : int
-    """
-    top = candidates[best]
-    margin = _MARGIN * max(1.0, abs(top.value))
-    for k, one in enumerate(candidates[:best]):
-        gain = judge.difference(one, top)
-        if gain is None or gain.low is None or gain.high is None or one.fails > top.fails:
-            continue
-        worst = -gain.low if judge.goal.sense == "maximize" else gain.high
-        if max(worst, top.score - one.score) <= margin:
-            return k
-    return best
 
 
 def _against(
