@@ -108,6 +108,7 @@ def test_a_model_that_knows_the_month():
     y = (X[:, 0] + level[month] + rng.logistic(size=3000) > 0.0).astype(int)
     (text,) = notes(plug(), X, y)
     assert text.startswith("Labels go together in the order of the file: if new rows come later")
+    assert "may flatter" in text
     mixed = rng.permutation(3000)
     assert notes(plug(), X[mixed], y[mixed]) == []
 
@@ -141,8 +142,21 @@ def test_silent_of_little_in_a_large_table():
     assert "Parts of the file" in order_in_words(rng.random(n), true)
 
 
+def test_silent_with_a_model_of_group_and_class_together():
+    X, y = drifting(1200)
+    mixed = np.random.default_rng(0).permutation(1200)
+    group = np.where(X[:, 1] + X[:, 2] > 0.0, "a", "b")
+    model = plug(
+        "maximize accuracy subject to predicted_rate.difference(g) <= 0.2", evidence="soft"
+    )
+    for rows, n in ((mixed, 0), (np.arange(1200), 1)):
+        model.fit(X[rows], y[rows], sensitive_features={"g": group[rows]})
+        assert model.scorer_ is not None
+        assert sum("later in time" in note for note in model.goal_report_.warnings) == n
+
+
 @pytest.mark.parametrize("estimator", [LogisticRegression(), HistGradientBoostingClassifier()])
-def test_a_row_that_is_scored_again_is_no_neighbour_of_itself(estimator):
+def test_a_row_that_is_scored_again_is_not_its_own_neighbour(estimator):
     X, y = drifting(400)
     mixed = np.random.default_rng(0).permutation(400)
     cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=0)

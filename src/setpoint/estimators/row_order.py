@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 from scipy.stats import chi2
 
 from setpoint.report.findings import sentence
-from setpoint.search.infeasibility import InfeasibleError
 from setpoint.typing import Bools, Codes, Floats
 
-__all__ = ["added_to_errors", "order_in_words"]
+__all__ = ["order_in_words"]
 
 _BINS, _PARTS = 20, 10
 """Bins of the score for the calibration; parts of the file that are compared."""
@@ -37,7 +33,7 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
     scores : array of shape (N,) or (N, n)
         In the order of the file.
     true : int array of shape (N,)
-        Class codes; a code beyond the classes is of a row without label, which does not count.
+        Class codes.
     fold : int array of shape (N,), optional
         By which the rows have their scores; None: the model was trained on these rows.
 
@@ -49,13 +45,9 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
     >>> order_in_words(scores, np.random.default_rng(0).permutation(true))
     ''
     """
-    n = 2 if scores.ndim == 1 else scores.shape[1]
-    known = true < n
-    scores, true = scores[known], true[known]
-    fold = None if fold is None else fold[known]
     pairs = [(scores if scores.ndim == 1 else scores[:, 1], true == 1)]
-    if n > 2:
-        pairs = [(scores[:, code], true == code) for code in range(n)]
+    if scores.ndim == 2 and scores.shape[1] > 2:
+        pairs = [(scores[:, code], true == code) for code in range(scores.shape[1])]
     found: dict[str, str] = {}
     for score, hit in pairs:
         found = _of_class(score, hit, fold, _TAIL / len(pairs)) | found
@@ -65,23 +57,14 @@ def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> st
     if fold is not None:
         split = ", unlike splits by time (`cv=TimeSeriesSplit()`) or by unit (`cv=GroupKFold()`)"
         if_sorted = "shuffled folds are right"
+    may = "may " if list(found) == ["labels"] else ""
+    if not may:
+        found.pop("labels", None)
     what = sentence(" and ".join(found.values()))
     return (
         f"{what}: if new rows come later in time, or belong to new units, rows drawn at random "
-        f"flatter{split}; if the table is only sorted, as by class, {if_sorted}."
+        f"{may}flatter{split}; if the table is only sorted, as by class, {if_sorted}."
     )
-
-
-@contextmanager
-def added_to_errors(text: str) -> Iterator[None]:
-    """A goal that cannot be met within says so with the text."""
-    try:
-        yield
-    except InfeasibleError as error:
-        if text:
-            remedy = f" ({error.remedy})" if error.remedy else ""
-            error.args = (f"{error.finding}. {text}{remedy}",)
-        raise
 
 
 def _of_class(score: Floats, hit: Bools, fold: Codes | None, tail: float) -> dict[str, str]:

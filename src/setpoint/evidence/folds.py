@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from setpoint.evidence.evidence import Evidence
-from setpoint.typing import Floats
+from setpoint.typing import Codes, Floats, Integers
 
-__all__ = ["N_FOLDS", "folds_of"]
+__all__ = ["N_FOLDS", "folds_of", "parts_of"]
 
 N_FOLDS = 3
 _MANY, _PARTS = 4, 300
@@ -27,10 +27,7 @@ def folds_of(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
     many = weight >= _MANY * np.median(weight)
     parts = np.where(many, np.minimum(weight / np.median(weight), _PARTS), 1.0).astype(np.int64)
     row = np.repeat(np.arange(rows.n_rows), parts)
-    order = np.random.default_rng(0).permutation(len(row))
-    order = order[np.argsort(rows.kind[row[order]], kind="stable")]
-    fold = np.empty(len(row), np.int64)
-    fold[order] = np.arange(len(row)) % N_FOLDS
+    fold = parts_of(rows.kind[row], N_FOLDS)
     for k in range(N_FOLDS):
         held = np.bincount(row[fold == k], minlength=rows.n_rows) / parts
         yield _weighted(evidence, 1.0 - held), _weighted(evidence, held)
@@ -43,3 +40,18 @@ def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     if part.weight is not None:
         part = part.weighted(part.weight * share[kept])
     return evidence.of_rows(part, evidence.scores[kept])
+
+
+def parts_of(kinds: Integers, n_parts: int) -> Codes:
+    """A part for each row (N,), with about the same share of each kind; the same every time.
+
+    Examples
+    --------
+    >>> parts_of(np.array([0, 0, 1, 1]), 2)
+    array([0, 1, 0, 1])
+    """
+    order = np.random.default_rng(0).permutation(len(kinds))
+    order = order[np.argsort(kinds[order], kind="stable")]
+    out = np.empty(len(kinds), np.int64)
+    out[order] = np.arange(len(kinds)) % n_parts
+    return out

@@ -129,9 +129,9 @@ class CrossFit:
         """What the order of the rows tells, with class codes (M,); a row counts once."""
         if self.fold is None:
             return ""
-        once = slice(None)
+        once = np.ones(len(true), bool)
         if self.index is not None:
-            once = np.append(True, np.diff(self.index) > 0)
+            once[1:] = np.diff(self.index) > 0
         return order_in_words(self.scores[once], true[once], self.fold[once])
 
 

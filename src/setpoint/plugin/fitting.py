@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
 from setpoint.deciding import Certification, Certify, Decision, FitData, Found, Tries, decide
 from setpoint.deciding.splitting import alike, content_of
-from setpoint.estimators.row_order import added_to_errors
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.errors import EmptyPopulationError, GoalError
@@ -36,6 +35,7 @@ from setpoint.plugin.searching import RETRAININGS, limited, search_space
 from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.program.link import link
 from setpoint.report.outcome import in_words
+from setpoint.search.infeasibility import InfeasibleError
 from setpoint.solvers import AutoModel
 from setpoint.typing import Codes, Floats
 
@@ -254,7 +254,7 @@ class Task:
         """The rule on these scores, with what the folds and the order of the rows say of it."""
         order = fitted.order_in_words(inputs.tables[None].labels)
         notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
-        with added_to_errors(order):
+        try:
             return solve_evidence(
                 self.goal,
                 evidence,
@@ -266,23 +266,23 @@ class Task:
                 certify=self._certify(score),
                 **more,
             )
+        except InfeasibleError as error:
+            if order:
+                error.args = (str(error).replace(error.finding, f"{error.finding}. {order}", 1),)
+            raise
 
-    def _unevenly_counted(self, fitted: CrossFit) -> tuple[str, ...]:
+    def _unevenly_counted(self, fitted: CrossFit) -> Iterator[str]:
         """Rows that the folds score more than once, or never."""
-        out: tuple[str, ...] = ()
         if fitted.index is None or fitted.folds == 1:
-            return out
+            return
         n_rows, n_scored = self.inputs.n_rows[None], len(np.unique(fitted.index))
         if len(fitted.index) > n_scored:
-            out += (
-                "cv scores rows more than once and each time counts: intervals are too narrow.",
-            )
+            yield "cv scores rows more than once and each time counts: intervals are too narrow."
         if n_scored < n_rows:
-            out += (
+            yield (
                 f"cv never scores {n_rows - n_scored:,} of {n_rows:,} rows: the rule was found on "
-                "the others, and these do not count.",
+                "the others, and these do not count."
             )
-        return out
 
     # ------------------------------------------------------------------ joint posteriors
     @property
@@ -310,8 +310,9 @@ class Task:
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
         inputs = self.inputs.take(fitted.index)
-        evidence = inputs.evidence({None: joint.marginal(fitted.scores)})
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
+        fitted = replace(fitted, scores=joint.marginal(fitted.scores))
+        evidence = inputs.evidence({None: fitted.scores})
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
         certified = JointModel(joint, fitted.model).scores
         decision = self._decided(fitted, inputs, evidence, certified, counted=counted)

@@ -12,12 +12,13 @@ import numpy as np
 
 from setpoint.estimators.shortfall import range_of_objective, score_without_cliff
 from setpoint.evidence import Confusion
+from setpoint.evidence.folds import parts_of
 from setpoint.evidence.rows import counted_rows
 from setpoint.goals.goal import Goal
 from setpoint.inference.verdicts import FAILS
 from setpoint.inputs.inputs import CheckedData, Table
 from setpoint.plugin.judging.deciding_out_of_fold import decided_out_of_fold
-from setpoint.plugin.judging.judged_rows import JudgedRows, parts_of
+from setpoint.plugin.judging.judged_rows import JudgedRows
 from setpoint.plugin.judging.luck import RuleLuck, extra_variance, luck_of, widened
 from setpoint.plugin.judging.pairs import difference_of, side_difference_of
 from setpoint.plugin.judging.standing import Standing, standing_of

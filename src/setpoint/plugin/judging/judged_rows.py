@@ -9,9 +9,10 @@ import numpy as np
 
 from setpoint.errors import InputError
 from setpoint.estimators.splitting import Fold
+from setpoint.evidence.folds import parts_of
 from setpoint.typing import Codes, Integers
 
-__all__ = ["JudgedRows", "parts_of"]
+__all__ = ["JudgedRows"]
 
 _PARTS = 5
 """Parts that the rows of a single fold fall into, so that rules have rows of their own."""
@@ -72,20 +73,5 @@ class JudgedRows:
             fold[test] = k
         index = np.flatnonzero(fold >= 0)
         if len(splits) == 1:
-            return cls(index, parts_of(kinds[index]))
+            return cls(index, parts_of(kinds[index], _PARTS))
         return cls(index, fold[index])
-
-
-def parts_of(kinds: Integers, n_parts: int = _PARTS) -> Codes:
-    """A part for each row (N,), with about the same share of each kind; the same every time.
-
-    Examples
-    --------
-    >>> parts_of(np.array([0, 0, 1, 1]), 2)
-    array([0, 1, 0, 1])
-    """
-    order = np.random.default_rng(0).permutation(len(kinds))
-    order = order[np.argsort(kinds[order], kind="stable")]
-    out = np.empty(len(kinds), np.int64)
-    out[order] = np.arange(len(kinds)) % n_parts
-    return out
