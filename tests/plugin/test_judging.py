@@ -119,10 +119,6 @@ def test_differences_are_those_against_a_deployed_model():
     assert judge.difference(*said) == pairs_alone
     back = judge.difference(other, one)
     assert back.value == pytest.approx(-gain.value)
-    error = judge.standard_error(one, other)
-    assert 0 < error < gain.high - gain.low
-    assert (gain.high - gain.low) / (2 * error) == pytest.approx(1.645, rel=0.1)
-    assert judge.standard_error(one, one) == 0.0
     assert judge.difference(one, one).low == judge.difference(one, one).high == 0.0
 
 
@@ -157,7 +153,6 @@ def test_differences_of_objectives_about_the_deployed_model_and_of_deferral():
         gain = judge.difference(one, other)
         assert gain.value == pytest.approx(one.value - other.value, abs=1e-12)
         assert gain.low < gain.value < gain.high
-        assert judge.standard_error(one, other) > 0.0
 
 
 def test_standing():
@@ -181,10 +176,8 @@ def test_standing():
     assert standing.level == pytest.approx(1 - 0.05 / 4)
     gain = standing.differences[4]
     assert gain.high < 0 < -gain.value
-    # Equal ones stand in the order in which they came; of near ones the first is simplest.
+    # Equal ones stand in the order in which they came.
     assert standing.order.index(2) < standing.order.index(3)
-    assert judge.simplest(found) in (1, standing.best)
-    assert judge.simplest([found[4], found[2]]) == 1
 
 
 def test_where_all_are_shown_to_fail_the_nearest_is_best():

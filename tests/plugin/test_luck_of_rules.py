@@ -76,7 +76,6 @@ def test_the_variance_is_that_of_the_best_within_the_bounds(text):
     for side in ("low", "high"):
         far = getattr(alone, side) - alone.value
         assert abs(getattr(gain, side) - gain.value) == pytest.approx((far**2 + reach) ** 0.5)
-    assert judge.standard_error(*pair) == pytest.approx((whole**2).sum() ** 0.5)
 
 
 def test_limits_are_never_nearer_and_a_loose_bound_has_no_rate():

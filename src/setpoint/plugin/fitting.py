@@ -131,8 +131,7 @@ class Task:
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
         candidates, left_out = candidates_of(auto, X, self.seed)
         sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
-        calibrated, verbose = auto.calibrated and not joint, max(self.verbose - 1, 0)
-        keep = calibrated or bool(sets) or not self.refit
+        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
         return Race(
             candidates,
             left_out,
@@ -141,7 +140,7 @@ class Task:
             sets,
             self.options,
             weight=self.params.get("sample_weight"),
-            calibrated=calibrated,
+            averaged=auto.averaged and not joint,
             seconds=auto.seconds,
             refit=self.refit,
         ).run()

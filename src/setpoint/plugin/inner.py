@@ -95,7 +95,7 @@ class InnerModel(MetaEstimatorMixin):
         if self._answers.calibrate is not None:
             raise InputError(
                 f"`calibrate={self._answers.calibrate!r}` of `response` is for a model of your "
-                f"own; {given} tries isotonic calibration by itself"
+                f"own; calibrate a candidate of {given}, such as by CalibratedClassifierCV"
             )
         if self._answers.method == "decision_function":
             raise InputError(

@@ -15,26 +15,23 @@ __all__ = ["AutoModel"]
 
 @dataclass(frozen=True, repr=False)
 class AutoModel(Settings):
-    """Try several models under the goal, and keep the simplest that does as well as the best.
+    """Try several models under the goal, and keep the one that does best.
 
     Wherever a classifier takes ``estimator="auto"``, the word stands for ``AutoModel()``. Each
-    model is fitted once a fold, and with calibration once for each pair of folds. Its rule for a
-    fold is found on the out-of-fold scores of the other folds, so that no row judges a rule that
-    it chose. Kept is the simplest model whose objective lies within one standard error of the
-    best one's, by the paired difference over the same rows; models that are shown to fail the
-    goal come last. One that is clearly worse after two folds is not fitted on the others.
+    model is fitted once a fold, and compared by what the best rule over its out-of-fold scores
+    reaches, so that each stands at the bounds of the goal; models that are shown to fail the goal
+    come last, and of equal ones the simplest is kept.
 
     Parameters
     ----------
     candidates : mapping of str to classifier, optional
         Models by their names, the simplest first, with ``predict_proba``. None: a logistic
-        regression, histogram boosting with a learning rate of 0.1 and of 0.03, and LightGBM
-        where it is installed, each with what it takes of numbers, text, categories and missing
-        values.
-    calibrated : bool
-        Whether each is tried with isotonic calibration, too, as the mean over the folds of the
-        model without the fold, through a curve of the fold's rows. Scores of rows that none of
-        it saw take a fit more for each pair of folds, 10 for 5 folds, and at least 3 folds.
+        regression, and boosting with few rounds and with many, by LightGBM where it is installed
+        and else by scikit-learn, which takes no sparse matrices; each with what it takes of
+        numbers, text, categories and missing values.
+    averaged : bool
+        Whether the mean of the best two models is a candidate, too. It takes no further fits of
+        folds.
     seconds : float, optional
         For trying. What is finished by then is compared; the first model is always finished.
         None: no limit, and then the choice depends on the rows and `random_state` alone.
@@ -55,10 +52,10 @@ class AutoModel(Settings):
     setpoint.errors.InputError: `candidates` holds at least one model, got {}
     """
 
-    allowed: ClassVar = {"calibrated": (True, False), "seconds": SECONDS}
+    allowed: ClassVar = {"averaged": (True, False), "seconds": SECONDS}
 
     candidates: Mapping[str, Any] | None = None
-    calibrated: bool = True
+    averaged: bool = True
     seconds: float | None = None
 
     def __post_init__(self) -> None:

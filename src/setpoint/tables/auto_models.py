@@ -35,18 +35,16 @@ def auto_model_for(
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
     >>> list(auto_model_for(X, [Column("age", "number")]).candidates)
-    ['logistic', 'boosting at 0.1', 'boosting at 0.03']
+    ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
     """
     from sklearn.pipeline import Pipeline
 
-    from setpoint.plugin.auto.candidates import MODELS
+    from setpoint.plugin.auto.candidates import BOOSTING, LOGISTIC
     from setpoint.solvers import AutoModel
 
     n_codes = sum(column.kind == "category" for column in columns)
     made: dict[str, Any] = {}
-    for kind in MODELS:
-        if kind.package:
-            continue
+    for kind in (LOGISTIC, *BOOSTING):
         encoder = transformer_for(
             frame, columns, "logistic" if kind.linear else "hist-gradient-boosting"
         )

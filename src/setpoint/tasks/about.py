@@ -87,11 +87,11 @@ def about_model(fitted: FittedTable) -> list[str]:
         chosen = getattr(clf, "choice_", None)
         name = choice.model if chosen is None else f"{chosen.chosen}, chosen under the goal"
         model = [f"The model inside is {name}, with seed {settings.random_state}"]
-        # A calibrated model is the mean of several, which are all made alike.
-        inner = clf.estimator
-        if chosen is not None:
-            inner = getattr(clf.estimator_, "models", (clf.estimator_,))[0]
-    model += described(inner, roles.features, dict(roles.left_out))
+        inner = clf.estimator if chosen is None else clf.estimator_
+    parts = dict(getattr(inner, "named_estimators_", {"": inner}))  # of a mean each
+    for name, part in parts.items():
+        said = described(part, roles.features, dict(roles.left_out))
+        model += [f"For {name}: {line}" if name else line for line in said if line not in model]
     if settings.metric is not None:
         model.append(_metric(settings.metric))
     groups: dict[str, list[str]] = {}

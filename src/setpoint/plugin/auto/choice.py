@@ -15,21 +15,18 @@ from setpoint.report.section import section
 if TYPE_CHECKING:
     from setpoint.report.facts import Facts
 
-__all__ = ["CALIBRATED", "ModelChoice", "TriedModel"]
-
-CALIBRATED = ", calibrated"
-"""After the name of a model: the mean over the folds, through isotonic curves."""
+__all__ = ["ModelChoice", "TriedModel"]
 
 
 @dataclass(frozen=True)
 class TriedModel:
-    """How one model did on rows that neither it nor its rule had seen.
+    """How one model did with the best rule over its scores of rows that it had not seen.
 
     Parameters
     ----------
     name : str
     folds : int
-        So many folds were fitted.
+        So many folds were fitted; fewer than all: time ended.
     value : float or None
         The objective over all folds together; None: not all were fitted, or it has no rows.
     difference : float or None
@@ -40,8 +37,6 @@ class TriedModel:
         Whether it cannot be distinguished from the best.
     fails : bool
         Whether the rows show that it fails the goal.
-    cut : bool
-        Whether time ended while it was fitted.
     """
 
     name: str
@@ -52,7 +47,6 @@ class TriedModel:
     high: float | None = None
     tied: bool = False
     fails: bool = False
-    cut: bool = False
 
 
 @section
@@ -62,8 +56,8 @@ class ModelChoice:
 
     Parameters
     ----------
-    chosen, best : str
-        Names of models.
+    chosen : str
+        The name of the model that does best, of equal ones the simplest.
     objective : str
         As text.
     folds : int
@@ -77,19 +71,18 @@ class ModelChoice:
 
     Examples
     --------
-    >>> tried = (TriedModel("logistic", 5, 0.8, tied=True), TriedModel("boosting at 0.1", 2))
-    >>> choice = ModelChoice("logistic", "logistic", "recall", 5, tried)
+    >>> tried = (TriedModel("logistic", 5, 0.8), TriedModel("boosting", 5, 0.7, -0.1, -0.2, -0.05))
+    >>> choice = ModelChoice("logistic", "recall", 5, tried)
     >>> print("\n".join(choice.lines()))
-    Chosen: logistic. Of 2 models it does best on rows that neither model nor rule had seen.
+    Chosen: logistic. Of 2 models it does best, each by the best rule over out-of-fold scores.
     logistic: recall 0.8000.
-    boosting at 0.1: clearly worse after 2 of 5 folds, and not fitted on the others.
+    boosting: recall 0.7000, -0.1000 against the best (-0.2000 to -0.0500).
     """
 
     name: ClassVar[str] = "models"
     title: ClassVar[str] = "The model, chosen under the goal"
 
     chosen: str
-    best: str
     objective: str
     folds: int
     tried: tuple[TriedModel, ...]
@@ -123,9 +116,9 @@ class ModelChoice:
         """The choice, then a line for each model."""
         out = [f"Chosen: {self.chosen}. {self._reason}"]
         out += [f"{one.name}: {self._words(one)}." for one in self.tried]
-        others = [name for name in self.ties if name != self.best]
+        others = [name for name in self.ties if name != self.chosen]
         if others:
-            out.append(f"Cannot be distinguished from {self.best}: {listed(others)}.")
+            out.append(f"Cannot be distinguished from {self.chosen}: {listed(others)}.")
         if self.left_out:
             out.append(f"Not tried: {'; '.join(self.left_out)}.")
         if self.stopped and self.chosen:
@@ -138,29 +131,26 @@ class ModelChoice:
 
     @property
     def _is_alone(self) -> bool:
-        """Whether no model could be compared with the simplest; calibrated it is the same."""
-        judged = {one.name.removesuffix(CALIBRATED) for one in self.tried if one.value is not None}
-        return len(judged) < 2 and bool(self.stopped)
+        """Whether no model could be compared with the simplest."""
+        return sum(one.folds == self.folds for one in self.tried) < 2 and bool(self.stopped)
 
     @property
     def _reason(self) -> str:
         if self._is_alone:
             return "It is the simplest, and no other was judged."
-        where = "on rows that neither model nor rule had seen"
-        if self.chosen == self.best:
-            return f"Of {len(self.tried)} models it does best {where}."
-        return (
-            f"Of {len(self.tried)} models {self.best} does best {where}; this is the simplest "
-            "within one standard error of it."
-        )
+        how = "each by the best rule over out-of-fold scores"
+        if any(one.difference == 0.0 and not one.fails for one in self.tried):
+            return (
+                f"Of {len(self.tried)} models none does better, {how}; it is the simplest of "
+                "those that do as well."
+            )
+        return f"Of {len(self.tried)} models it does best, {how}."
 
     def _words(self, one: TriedModel) -> str:
         if one.folds < self.folds:
-            reason = "clearly worse" if not one.cut else "not judged: ended"
-            rest = ", and not fitted on the others" if reason == "clearly worse" else ""
-            return f"{reason} after {one.folds} of {self.folds} folds{rest}"
+            return f"not judged: ended after {one.folds} of {self.folds} folds"
         out = f"{self.objective} {number(one.value)}"
-        if one.difference is not None and one.name != self.best:
+        if one.difference is not None:
             sign = "+" if one.difference >= 0 else ""
             out += f", {sign}{number(one.difference)} against the best"
             if one.low is not None and one.high is not None:

@@ -53,10 +53,8 @@ class FoldFits:
     n_jobs: int | None = None
     verbose: int = 0
 
-    def some(
-        self, one: Candidate, params: Mapping[str, Any], folds: Sequence[Fold], keep: bool
-    ) -> Pieces:
-        """Fit the candidate on some folds, or pairs of them; `keep`: the models, too."""
+    def some(self, one: Candidate, params: Mapping[str, Any], folds: Sequence[Fold]) -> Pieces:
+        """Fit the candidate on some folds."""
         parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)
         try:
             # Weights go to the last step of a pipeline by its name, also with metadata routing.
@@ -66,7 +64,7 @@ class FoldFits:
                         delayed(_fit)(
                             self._threads,
                             *(clone(one.model), self.X, self.y, fold),
-                            *(self.response, params, keep),
+                            *(self.response, params, self.keep),
                         )
                         for fold in folds
                     )
@@ -75,10 +73,10 @@ class FoldFits:
             error.add_note(f"estimator='auto': while {one.name} was fitted")
             raise
 
-    def rounds(self, n: int, until: float, also: Sequence[int] = ()) -> list[int]:
+    def rounds(self, n: int, until: float) -> list[int]:
         """After how many of n fits the clock is looked at; without a limit after all alone."""
         step = n if np.isinf(until) else effective_n_jobs(self.n_jobs)
-        return sorted({*range(step, n, step), *also, n})
+        return [*range(step, n, step), n]
 
     def on_all(self, one: Candidate, params: Mapping[str, Any]) -> Any:
         """The candidate fitted on all rows."""

@@ -61,7 +61,8 @@ def decided_out_of_fold(
 ) -> tuple[Codes, list[FoldRule]]:
     """Class codes (N,): the rule for a fold is found on the rows of all others; and the rules.
 
-    Where no rule meets the goal on those rows, the one that comes nearest decides.
+    Where no rule meets the goal on those rows, the one that comes nearest decides. A single fold
+    has no others: its rule is found on its own rows.
 
     Parameters
     ----------
@@ -82,12 +83,14 @@ def decided_out_of_fold(
         If the other folds lack something that the goal refers to.
     """
     decided, rules = np.zeros(evidence.n_rows, np.int64), list[FoldRule]()
-    for k in range(int(fold.max(initial=-1)) + 1):
+    n_folds = int(fold.max(initial=-1)) + 1
+    for k in range(n_folds):
         own = fold == k
+        others = evidence if n_folds == 1 else evidence.take(~own)
         if not own.any():  # all of weight zero
             continue
         try:
-            rule = replace(rule_on(goal, evidence.take(~own), options, sees), seed=k)
+            rule = replace(rule_on(goal, others, options, sees), seed=k)
         except EmptyPopulationError as error:
             raise EmptyPopulationError(
                 f"`cv`: the rule for a fold is found on the rows of the others, and among them "

@@ -20,8 +20,8 @@ from setpoint.inputs.inputs import CheckedData, Table
 from setpoint.plugin.judging.deciding_out_of_fold import decided_out_of_fold
 from setpoint.plugin.judging.judged_rows import JudgedRows
 from setpoint.plugin.judging.luck import RuleLuck, extra_variance, luck_of, widened
-from setpoint.plugin.judging.pairs import difference_of, side_difference_of, standard_error_of
-from setpoint.plugin.judging.standing import Standing, simplest_of, standing_of
+from setpoint.plugin.judging.pairs import difference_of, side_difference_of
+from setpoint.plugin.judging.standing import Standing, standing_of
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.trying_out import quick
 from setpoint.program.link import link
@@ -84,6 +84,11 @@ class Judged:
     def fails(self) -> bool:
         """Whether the rows show that the goal is failed on new ones."""
         return self.report.verdict == FAILS
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Less is better: not shown to fail, then the score."""
+        return self.fails, math.inf if math.isnan(self.score) else -self.score
 
     @property
     def value(self) -> float:
@@ -227,14 +232,6 @@ class Judge:
             return found
         return widened(found, extra_variance(self.goal, labels, table, one, other), level)
 
-    def standard_error(self, one: Judged, other: Judged) -> float | None:
-        """Of the difference of the objectives, with the luck of the rules; None as there."""
-        table, labels = self._tables[None], self._inputs.answers
-        found = standard_error_of(self.goal, labels, table, one.decided[None], other.decided[None])
-        if not found:
-            return found
-        return math.sqrt(found**2 + extra_variance(self.goal, labels, table, one, other))
-
     def side_difference(
         self, place: int, one: Judged, other: Judged, level: float | None = None
     ) -> Entry | None:
@@ -262,16 +259,6 @@ class Judge:
             Of equal ones the first is better: put the simplest first.
         """
         return standing_of(self, candidates)
-
-    def simplest(self, candidates: Sequence[Judged]) -> int:
-        """The place of the first that is within one standard error of the best.
-
-        Parameters
-        ----------
-        candidates : sequence of Judged
-            The simplest first.
-        """
-        return simplest_of(self, candidates, self.standing(candidates).best)
 
     # ------------------------------------------------------------------ counting
     @cached_property

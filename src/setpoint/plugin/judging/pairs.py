@@ -22,10 +22,7 @@ from setpoint.report import Entry
 from setpoint.report.paired import against_deployed, differences_of_constraints
 from setpoint.typing import Codes
 
-__all__ = ["difference_of", "is_worse", "side_difference_of", "standard_error_of"]
-
-_ONE_ERROR = 0.8413447460685429
-"""A one-sided limit of this confidence lies one standard error away."""
+__all__ = ["difference_of", "is_worse", "side_difference_of"]
 
 
 def difference_of(
@@ -93,26 +90,6 @@ def _by_influence(
         str(goal.objective), gain, 0.0, slack, slack >= 0.0, gain - reach, gain + reach, "delta",
         rows.n_rows, relation=_better(goal),
     )  # fmt: skip
-
-
-def standard_error_of(
-    goal: Goal, classes: Sequence[Label], table: Table, one: Codes, other: Codes
-) -> float | None:
-    """The standard error of the difference of the objectives; None where that is not known.
-
-    By the influence of each row on both. Of columns of values half of what lies between the limits
-    that are each right in 84 % of samples.
-    """
-    goal = replace(goal, constraints=())
-    if goal.needs.datasets:
-        return None
-    if np.array_equal(one, other):
-        return 0.0
-    way = difference_of if goal.needs.measures else _by_influence
-    found = way(goal, classes, table, one, other, _ONE_ERROR)
-    if found is None or found.low is None or found.high is None:
-        return None
-    return (found.high - found.low) / 2.0
 
 
 def side_difference_of(

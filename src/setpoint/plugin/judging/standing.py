@@ -25,7 +25,6 @@ __all__ = [
     "TIED",
     "WORSE",
     "Standing",
-    "simplest_of",
     "standing_of",
 ]
 
@@ -106,7 +105,7 @@ def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
     judge : Judge
     candidates : sequence of Judged
     """
-    keys = [_key(one) for one in candidates]
+    keys = [one.rank for one in candidates]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = [1 + sum(other < key for other in keys) for key in keys]
     best = candidates[order[0]]
@@ -120,34 +119,6 @@ def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
     return Standing(
         tuple(order), tuple(ranks), tuple(differences), tuple(verdicts), tuple(doubts), level
     )
-
-
-def simplest_of(judge: Judge, candidates: Sequence[Judged], best: int) -> int:
-    """The place of the first whose score is within one standard error of that of the best.
-
-    The error is that of the difference of the objectives, by the pairs of rows. A candidate that
-    is shown to fail the goal is not near a best that is not.
-
-    Parameters
-    ----------
-    judge : Judge
-    candidates : sequence of Judged
-        The simplest first.
-    best : int
-    """
-    top = candidates[best]
-    for k, one in enumerate(candidates[:best]):
-        if one.fails and not top.fails:
-            continue
-        error = judge.standard_error(one, top) or 0.0
-        if top.score - one.score <= error:
-            return k
-    return best
-
-
-def _key(one: Judged) -> tuple[bool, float]:
-    """Less is better: not shown to fail, then the score."""
-    return one.fails, math.inf if math.isnan(one.score) else -one.score
 
 
 def _against(
