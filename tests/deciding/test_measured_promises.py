@@ -155,7 +155,7 @@ def test_other_constraints_stay_exact_beside_one_over_values(rows):
 
 def test_rules_that_look_at_the_column_are_certified_too(rows):
     goal = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.15"
-    seeing, blind = (solved(goal, rows, 0.95, decide_on=d) for d in ("auto", None))
+    seeing, blind = (solved(goal, rows, 0.95, decide_on=d) for d in ("amount", "auto"))
     g = seeing.report.guarantee
     assert g.state == blind.report.guarantee.state == "certified"
     assert "probability times amount" in str(seeing.report.rule)

@@ -31,7 +31,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import column_names
+from setpoint.inputs.arrays import column_names, refuse_masked
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset, as_datasets
@@ -391,6 +391,7 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
 
     def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
         """X as the model takes it; `column` is the deployed model's and not a feature."""
+        refuse_masked(X, "`X`")
         return X
 
     def _classes_for(self, goal: Goal, y: Any, weight: NDArray[np.float64] | None) -> ClassOrder:

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
 from setpoint.errors import InputError
-from setpoint.inputs.arrays import column_names
+from setpoint.inputs.arrays import column_names, refuse_masked, require_numbers
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.inputs import Table
 from setpoint.typing import Floats
@@ -105,8 +105,10 @@ def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
         is no transformer for them.
     """
     if estimator.preprocessor is not None and not isinstance(estimator.preprocessor, str):
+        refuse_masked(X, "`X`")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X
+    require_numbers(X)
     try:
         return validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]

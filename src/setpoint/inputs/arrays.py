@@ -27,11 +27,14 @@ __all__ = [
     "column_of",
     "described",
     "first_bad",
+    "floats_of",
     "frame_of",
     "is_missing",
     "kind_of",
     "levels_of",
     "one_column",
+    "refuse_masked",
+    "require_numbers",
     "series_of",
     "series_values",
     "some",
@@ -88,11 +91,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
     series = series_of(values)
     if series is not None:
         return series_values(series)
-    if isinstance(values, np.ma.MaskedArray) and values.mask.any():
-        raise InputError(
-            f"{name} is a masked array, and {int(values.mask.sum())} of its values are masked: "
-            "fill them in, or leave these rows out"
-        )
+    refuse_masked(values, name)
     try:
         array = np.asarray(values)
         of_list = array.dtype.kind in TEXT and isinstance(values, (list, tuple))
@@ -114,6 +113,47 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         got = f"an array of shape {array.shape}" if array.ndim else described(values)
         raise InputError(f"{name} should be a 1d array, got {got} instead.")
     return array
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse masked values: NumPy counts what lies under a mask as if it were there."""
+    if isinstance(values, np.ma.MaskedArray) and (n_masked := int(np.ma.count_masked(values))):
+        raise InputError(
+            f"{name} is a masked array, and {n_masked} of its values are masked: fill them in, or "
+            "leave these rows out"
+        )
+
+
+def require_numbers(X: Any) -> None:
+    """Refuse features that would be taken as numbers and are not: masked values, dates.
+
+    Raises
+    ------
+    ValueError
+        It names the column; also where two columns have one name.
+    """
+    refuse_masked(X, "`X`")
+    frame = frame_of(X)
+    if frame is not None:
+        dates = [repr(c) for c, kind in frame.schema.items() if kind.is_temporal()]
+    else:
+        dates = (
+            ["of all columns"] if getattr(getattr(X, "dtype", None), "kind", " ") in "mM" else []
+        )
+    if dates:
+        raise InputError(
+            f"`X` holds dates or times ({', '.join(dates[:5])}), which are not numbers to learn "
+            "from: make numbers of them, such as days since the first one, or leave them out"
+        )
+
+
+def floats_of(array: Array, name: str) -> NDArray[np.float64]:
+    """Python's numbers in an array of objects; None is not a number."""
+    try:
+        numbers = [np.nan if v is None else float(v) for v in array.ravel()]
+    except OverflowError:
+        raise InputError(f"{name} holds a number that is too large for float64") from None
+    return np.array(numbers).reshape(array.shape)
 
 
 def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:

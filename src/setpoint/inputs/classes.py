@@ -13,7 +13,7 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, plain_label
-from setpoint.inputs.arrays import Array, check_length, some
+from setpoint.inputs.arrays import Array, check_length, floats_of, kind_of, refuse_masked, some
 from setpoint.inputs.labels import check_labels
 from setpoint.inputs.positive import refers_to_positive, settled_positive, unsettled
 from setpoint.typing import Codes
@@ -22,6 +22,8 @@ __all__ = ["ClassOrder", "classes_of", "one_score", "posteriors", "two_classes"]
 
 _ROUNDING, _SINGLE, _MOST_OFF = 1e-9, 1e-6, 1e-3
 """How far a posterior may be below 0, a sum off without being divided (float32), and off at all."""
+
+_ONE_OF_TWO = "; or pass one score a row, higher for the positive class"
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,12 +180,14 @@ def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray
     Raises
     ------
     ValueError
-        If the shape fits neither, or a score is NaN or infinite.
+        If the shape fits neither, two columns are not posteriors, or a score is NaN or infinite.
     TypeError
         If the scores are not numbers.
     """
     array = _numbers(scores, name)
-    if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] not in (1, 2)):
+    if array.ndim == 2 and array.shape[1] == 2:
+        posteriors(array, classes, name)  # refuses others
+    elif array.ndim != 1 and (array.ndim != 2 or array.shape[1] != 1):
         raise InputError(
             f"{quoted(name)} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one "
             f"column for each of [{some(classes.sorted.tolist())}]"
@@ -238,6 +242,7 @@ def posteriors(
         raise InputError(
             f"{quoted(name)} are not posteriors: {lowest:.4g} in row {row}; they lie in [0, 1]. "
             "Calibrated probabilities are needed where rules are sought over posteriors"
+            f"{_ONE_OF_TWO if n == 2 else ''}"
         )
     sums = out.sum(axis=1)
     off = np.abs(sums - 1.0)
@@ -245,7 +250,7 @@ def posteriors(
         row = int(off.argmax())
         raise InputError(
             f"{quoted(name)} are not posteriors: row {row} sums to {sums[row]:.6g}; a sum may be "
-            f"off by {_MOST_OFF:g} at most"
+            f"off by {_MOST_OFF:g} at most{_ONE_OF_TWO if n == 2 else ''}"
         )
     # Divided again, a last bit would part rows that the rule, which divides nothing, is then
     # given tied; sums in float32 are off by 1e-7. Row by row, so that a row is the same in any
@@ -264,7 +269,10 @@ def posteriors(
 
 def _numbers(scores: Any, name: str) -> Array:
     """Scores as an array of numbers that float64 can hold."""
+    refuse_masked(scores, quoted(name))
     array = np.asarray(scores)
+    if array.dtype == object and {kind_of(type(x)) for x in array.flat} <= {"number", "missing"}:
+        array = floats_of(array, quoted(name))
     if array.dtype.kind not in "biuf":
         found = (
             type(array.flat[0]).__name__ if array.dtype == object and array.size else array.dtype

@@ -15,16 +15,16 @@ from setpoint.inputs.deployed import Deployed
 __all__ = ["aligned", "index_of", "taken"]
 
 
-def aligned(given: Any, X: Any, name: str) -> Any:
-    """What was given for the rows of a frame, in the order of its rows.
+def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
+    """What was given for the rows of a frame or Series, in the order of its rows.
 
     Parameters
     ----------
     given : Series, frame, mapping of these, or anything else
         Only pandas has an index; what has none goes by position.
     X : Any
-    name : str
-        What messages call it.
+    name, other : str
+        What messages call it, and X.
 
     Raises
     ------
@@ -42,17 +42,18 @@ def aligned(given: Any, X: Any, name: str) -> Any:
     if index is None:
         return given
     if isinstance(given, Mapping):
-        return {key: aligned(part, X, f"{name}[{key!r}]") for key, part in given.items()}
+        return {key: aligned(part, X, f"{name}[{key!r}]", other) for key, part in given.items()}
     if isinstance(given, Deployed):
-        return Deployed(aligned(given.source, X, name), given.threshold)
+        return Deployed(aligned(given.source, X, name, other), given.threshold)
     own = index_of(given)
     if own is None or own.equals(index) or len(own) != len(index):
         return given  # another length is said elsewhere
     if index.is_unique and own.is_unique and bool(own.isin(index).all()):
         return given.loc[index]
     raise InputError(
-        f"{quoted(name)} and X have different indexes, so that it is not clear which rows belong "
-        f"together; give {name} the index of X, or go by position with .to_numpy()"
+        f"{quoted(name)} and {other if other == 'X' else quoted(other)} have different indexes, so "
+        f"that it is not clear which rows belong together; give {name} the index of {other}, or go "
+        "by position with .to_numpy()"
     )
 
 

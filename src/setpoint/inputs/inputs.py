@@ -28,6 +28,7 @@ from setpoint.goals.goal import Goal
 from setpoint.goals.populations import DEFER, Label
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import MOST_LEVELS, as_columns, check_groups
+from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.labels import check_weight
@@ -58,6 +59,8 @@ class GivenRows:
         As in ``fit``; `baseline` may be a Deployed.
     X : optional
         Where names of columns are looked up and a deployed model predicts.
+    beside : (scores or decisions, str), optional
+        Where there is no X: in the order of these are all others put, and what messages call them.
     """
 
     n_rows: int
@@ -66,10 +69,19 @@ class GivenRows:
     sensitive_features: Any = None
     baseline: Any = None
     X: Any = None
+    beside: tuple[Any, str] | None = None
 
     def __post_init__(self) -> None:
+        like = (self.X, "X") if self.beside is None else self.beside
         for name in ("y", "sample_weight", "sensitive_features", "baseline"):
-            object.__setattr__(self, name, aligned(getattr(self, name), self.X, name))
+            object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
+        object.__setattr__(self, "beside", None)  # done, and some rows are in that order
+
+    @classmethod
+    def of(cls, d: Dataset, n_rows: int, name: str) -> GivenRows:
+        """A further data set whose X are scores or decisions, and what messages call these."""
+        parts = d.y, d.sample_weight, d.sensitive_features, d.baseline
+        return cls(n_rows, *parts, beside=(d.X, name))
 
     def take(self, index: NDArray[np.int64]) -> GivenRows:
         """Some of the rows, in the order of `index`."""
@@ -186,7 +198,7 @@ class CheckedData:
                 f"the goal is about rules that may defer, whose answer is called {DEFER!r}, and so "
                 "is a class: rename the class"
             )
-        named, sees = _apart(goal, _names(decide_on))
+        named, sees = _apart(goal, _names(decide_on), rows[None].X)
         columns = {
             name: _columns(goal, name, r, named or (), most_levels) for name, r in used.items()
         }
@@ -331,12 +343,15 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
 
 
 def _apart(
-    goal: Goal, named: tuple[str, ...] | None
+    goal: Goal, named: tuple[str, ...] | None, X: Any
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """What the rule may look at: groups (None: "auto"), and columns by which rows count."""
+    """What the rule may look at: groups (None: "auto"), and columns by which rows count.
+
+    "auto" takes those of X alone: what comes beside it may not be known yet when it decides.
+    """
     numbers = () if goal.needs.datasets else tuple(sorted(goal.needs.measures.get(None, {})))
     if named is None:
-        return None, numbers
+        return None, tuple(name for name in numbers if in_frame(X, name))
     grouped = goal.needs.columns.get(None, {})
     sees = tuple(name for name in named if name in numbers)
     return tuple(n for n in named if n not in sees or n in grouped), sees

@@ -10,10 +10,12 @@ import numpy as np
 from setpoint.errors import InputError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import GoalError, nearest
-from setpoint.inputs.arrays import column_of, first_bad, frame_of, one_column, some
+from setpoint.inputs.arrays import column_of, first_bad, floats_of, frame_of, one_column, some
 from setpoint.typing import Floats
 
 __all__ = ["in_frame", "number_columns", "numbers_of"]
+
+_LARGEST = 1e100
 
 
 def in_frame(X: Any, name: str) -> bool:
@@ -90,7 +92,7 @@ def numbers_of(values: Any, where: str) -> Floats:
     """
     array = np.asarray(values)
     if array.dtype == object and all(_is_number(v) for v in array):
-        array = np.array([np.nan if v is None else v for v in array], np.float64)
+        array = floats_of(array, where)
     if array.dtype.kind not in "iuf":
         held = f"of type {array.dtype}"
         if array.dtype.kind in "OU":
@@ -106,6 +108,12 @@ def numbers_of(values: Any, where: str) -> Floats:
         raise InputError(
             f"{where}: rows count by it, and it has {first_bad(kind, what)}; it may "
             "hold finite numbers"
+        )
+    huge = np.abs(numbers) > _LARGEST
+    if huge.any():
+        raise InputError(
+            f"{where}: rows count by it, and it has {first_bad(huge, 'huge')}; values lie within "
+            f"{_LARGEST:g} of 0, where they can be added: divide the column"
         )
     return numbers
 

@@ -15,6 +15,7 @@ from setpoint.goals.populations import DEFER
 from setpoint.inputs.arrays import one_column
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.labels import check_labels, union_of
 from setpoint.typing import Codes
@@ -46,6 +47,7 @@ def decided_inputs(
             "`datasets` must be a dict from names to (`y_true` or None, `y_pred`) or Dataset, "
             f"found {type(datasets).__name__}"
         )
+    y_pred = aligned(y_pred, X, "y_pred")
     sets = {name: _pair(name, value) for name, value in (datasets or {}).items()}
     answers: dict[str | None, Answers] = {None: Answers.of(goal, y_pred, "y_pred", defer_label)}
     for name, d in sets.items():
@@ -69,11 +71,13 @@ def decided_inputs(
     decisions: dict[str | None, Codes] = {None: answers[None].codes(known)}
     n_rows = len(decisions[None])
     rows: dict[str | None, GivenRows] = {
-        None: GivenRows(n_rows, y_true, sample_weight, sensitive_features, baseline, X)
+        None: GivenRows(
+            n_rows, y_true, sample_weight, sensitive_features, baseline, X, (y_pred, "y_pred")
+        )
     }
     for name, d in sets.items():
         codes = decisions[name] = answers[name].codes(known)
-        rows[name] = GivenRows(len(codes), d.y, d.sample_weight, d.sensitive_features, d.baseline)
+        rows[name] = GivenRows.of(d, len(codes), answers[name].name)
     return CheckedData.check(goal, known, rows, None, "y_true"), decisions
 
 

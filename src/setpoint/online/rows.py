@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import _num_samples, validate_data
 
 from setpoint.goals.populations import Label
-from setpoint.inputs.arrays import check_length
+from setpoint.inputs.arrays import check_length, require_numbers
 from setpoint.inputs.labels import check_labels
 
 __all__ = ["as_codes", "as_rows", "cannot_overflow", "n_rows_of"]
@@ -33,6 +33,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     if not reset and _is_plain(estimator, X):
         return X  # kernels find what is not finite
+    require_numbers(X)
     with np.errstate(invalid="ignore"):  # its check adds up, and infinite minus infinite is none
         rows: Any = validate_data(
             estimator,

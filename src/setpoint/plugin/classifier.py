@@ -16,7 +16,7 @@ from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, some
+from setpoint.inputs.arrays import column_names, refuse_masked, some
 from setpoint.inputs.classes import ClassOrder, classes_of
 from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset
@@ -450,6 +450,7 @@ class PlugInClassifier(FitsTables):
         )
 
     def _scores(self, X: Any) -> Floats:
+        refuse_masked(X, "`X`")
         if self.scorer_ is not None:
             return self.scorer_.scores(X)
         return self._response(self.estimator_, X)

@@ -136,16 +136,17 @@ def explore(
             goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on
         )
     values = one_score(scores, known)
-    given = GivenRows(len(values), y, sample_weight, sensitive_features, baseline)
+    sides = sample_weight, sensitive_features, baseline
+    given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
     inputs = CheckedData.check(both, known, {None: given}, decide_on)
     inputs.require_values()
-    why = why_no_curve(both, 2, inputs.sees if decide_on != "auto" else ())
+    why = why_no_curve(both, 2, inputs.sees)
     if why:
         _require_one(other)
         return _without_curve(
             goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on, why
         )
-    columns = by_columns(names, sensitive_features, len(values))
+    columns = by_columns(names, given.sensitive_features, len(values))
     held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
     others = None if held is None else held[2]
     rows = scored_rows(inputs, values, both, names, columns, _GIVEN, others)
@@ -162,7 +163,7 @@ def explore(
             rows,
             markers=markers,
             check=checked,
-            warnings=cautions(both, inputs.sees),
+            warnings=cautions(both, [*both.needs.measures.get(None, {})]),
         )
     )
 
@@ -234,9 +235,12 @@ def _held(
     values = one_score(check["scores"], known, "check['scores']")
     side, weight = check.get("sensitive_features"), check.get("sample_weight")
     try:
-        given = GivenRows(len(values), check["y"], weight, side, check.get("baseline"))
+        given = GivenRows(
+            len(values), check["y"], weight, side, check.get("baseline"),
+            beside=(check["scores"], "scores"),
+        )  # fmt: skip
         held = CheckedData.check(goal, known, {None: given}, inputs.decide_on)
-        columns = by_columns(by, side, len(values))
+        columns = by_columns(by, given.sensitive_features, len(values))
     except InputError as error:
         raise InputError(f"`check`: {error}") from None
     return replace(held, codebook=inputs.rows.codebook, sees=inputs.sees), values, columns
@@ -286,7 +290,8 @@ def _without_curve(
         on_infeasible="nearest",
     )
     values, notes = scores_for(scores, known, len(known.labels) > 2)
-    given = GivenRows(len(values), y, sample_weight, sensitive_features, baseline)
+    sides = sample_weight, sensitive_features, baseline
+    given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
     inputs = CheckedData.check(goal, known, {None: given}, decide_on)
     evidence = inputs.evidence({None: values})
     frontiers, unknown = known_frontiers(

@@ -121,10 +121,11 @@ def solve(
         The positive class of two. Not needed where it is settled: the larger of two numbers,
         True, the last of an ordered category, and the second of such words as no and yes.
     decide_on : "auto", None, str or sequence of str
-        The columns that the rule may look at beside the score; "auto": those that the
-        goal names. A rule that looks at a column by which rows count takes the action with the
-        largest expected gain; it needs scores that are probabilities, and is chosen where it
-        does better in 3-fold cross-validation than the score alone.
+        The columns that the rule may look at beside the score; "auto": the groups that the
+        goal names. A column by which rows count is looked at only if it is named, since it may
+        be known too late. A rule that looks at one takes the action with the largest expected
+        gain; it needs scores that are probabilities, and is chosen where it does better in
+        3-fold cross-validation than the score alone.
     randomized : {False, "auto", True}
         Whether the rule may draw; "auto" where that gains more than the `tol` of `limits`.
         Without draws the report says what they would gain, where that is known.
@@ -275,17 +276,21 @@ def solve(
     first, notes = scores_for(data, known, posterior)
     values: dict[str | None, Any] = {None: first}
     rows: dict[str | None, GivenRows] = {
-        None: GivenRows(len(values[None]), y, sample_weight, sensitive_features, baseline)
+        None: GivenRows(
+            len(first), y, sample_weight, sensitive_features, baseline, beside=(data, "scores")
+        )
     }
     for name, d in as_datasets(datasets).items():
-        own, more = scores_for(d.X, known, posterior, f"datasets[{name!r}]: scores")
+        where = f"datasets[{name!r}]: scores"
+        own, more = scores_for(d.X, known, posterior, where)
         values[name], notes = own, notes + more
-        rows[name] = GivenRows(len(own), d.y, d.sample_weight, d.sensitive_features, d.baseline)
+        rows[name] = GivenRows.of(d, len(own), where)
     inputs = CheckedData.check(goal, known, rows, decide_on)
     inputs.require_values()
     promise = promised(goal, confidence)
     if promise is not None:
         check_ranges(promise, goal, inputs.tables)
+    notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
     decision = solve_evidence(
         goal,
@@ -330,6 +335,19 @@ def scores_for(
         return one_score(scores, classes, name), ()
     found, note = posteriors(scores, classes, name)
     return found, (note,) if note else ()
+
+
+def unseen_columns(inputs: CheckedData) -> tuple[str, ...]:
+    """A note on the columns by which rows count that the rule may not look at."""
+    goal = inputs.goal
+    unseen = sorted({*goal.needs.measures.get(None, {})} - {*inputs.sees})
+    if goal.needs.datasets or not unseen:
+        return ()
+    names, there = " and ".join(unseen), sorted({*inputs.decide_on, *inputs.sees, *unseen})
+    return (
+        f"The rule does not look at {names}, by which rows count; decide_on={there!r} lets it, "
+        f"if {names} will be known when it decides.",
+    )
 
 
 def _has_two_columns(scores: Any) -> bool:

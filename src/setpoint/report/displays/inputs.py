@@ -56,13 +56,15 @@ def scored_rows(
         )
     values: dict[str | None, Any] = {None: one_score(scores, known)}
     rows: dict[str | None, GivenRows] = {
-        None: GivenRows(len(values[None]), y_true, sample_weight, sensitive_features, baseline)
-    }
-    for name, d in as_datasets(datasets).items():
-        values[name] = one_score(d.X, known, f"datasets[{name!r}]: scores")
-        rows[name] = GivenRows(
-            len(values[name]), d.y, d.sample_weight, d.sensitive_features, d.baseline
+        None: GivenRows(
+            len(values[None]), y_true, sample_weight, sensitive_features, baseline,
+            beside=(scores, "scores"),
         )
+    }  # fmt: skip
+    for name, d in as_datasets(datasets).items():
+        where = f"datasets[{name!r}]: scores"
+        values[name] = one_score(d.X, known, where)
+        rows[name] = GivenRows.of(d, len(values[name]), where)
     inputs = CheckedData.check(goal, known, rows, decide_on, "y_true")
     inputs.require_values()
     return inputs.evidence(values)
