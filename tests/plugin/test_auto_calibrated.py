@@ -1,6 +1,5 @@
 """The calibrated models of estimator="auto": means over folds, and scores that none of them saw."""
 
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from setpoint.inputs.classes import classes_of
 from setpoint.plugin.auto.calibrated import curves_of, mean_of
 from setpoint.plugin.auto.choice import ModelChoice, TriedModel
 from setpoint.plugin.auto.fold_pairs import calibrated_by_pairs, pairs_of, why_no_pairs
+from setpoint.search import limits
 from setpoint.search.limits import StoppedWarning
 from setpoint.solvers import AutoModel, HoldOut
 
@@ -24,7 +24,7 @@ FITS = []
 
 
 class Counted(GaussianNB):
-    """A model that counts its fits, and sleeps in those on few rows."""
+    """A model that counts its fits, and sleeps, by the clock of limits, in those on few rows."""
 
     def __init__(self, seconds=0.0):
         super().__init__()
@@ -33,7 +33,7 @@ class Counted(GaussianNB):
     def fit(self, X, y, sample_weight=None):
         FITS.append(len(X))
         if len(X) < 200:
-            time.sleep(self.seconds)
+            limits.time.sleep(self.seconds)
         return super().fit(X, y, sample_weight=sample_weight)
 
 
@@ -162,7 +162,7 @@ def test_two_folds_have_no_third_to_learn_from(rows):
     assert "there is no row to fit on" in clf.choice_.left_out[0]
 
 
-def test_time_that_ends_while_calibrated_models_are_fitted(rows):
+def test_time_that_ends_while_calibrated_models_are_fitted(rows, clock):
     three = {"a": GaussianNB(), "b": Counted(2.0), "c": Counted(2.0)}
     clf = PlugInClassifier(AutoModel(three, seconds=2.0), GOAL)
     said = "not all were judged with calibration within 2 seconds"

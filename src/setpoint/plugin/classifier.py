@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -30,6 +29,7 @@ from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
+from setpoint.search.limits import now
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
@@ -286,7 +286,7 @@ class PlugInClassifier(FitsTables):
         }
         self.__dict__.pop("side_columns_", None)  # of an earlier fit
         digests: Mapping[str, str] = {}
-        started = time.perf_counter()
+        started = now()
         if is_elsewhere(X, y):
             self._fit_table(X, y, params=params, **rows)
         else:
@@ -337,7 +337,7 @@ class PlugInClassifier(FitsTables):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        started = time.perf_counter()
+        started = now()
         goal, options = self._goal(), self._options(self._chosen()[0])
         found = adapted(self, goal, options, X, sensitive_features, baseline)
         if found.decision.rule.randomized:

@@ -12,7 +12,12 @@ from setpoint.errors import SetpointError
 from setpoint.program.program import Program
 from setpoint.typing import Floats
 
-__all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoint"]
+__all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoint", "now"]
+
+
+def now() -> float:
+    """Seconds, on the one clock that all limits of seconds go by."""
+    return time.perf_counter()
 
 
 class StoppedError(SetpointError, RuntimeError):
@@ -97,7 +102,7 @@ class Limits:
     calls: int = 0
     stopped: str = ""
     trace: list[TracePoint] = field(default_factory=list)
-    started: float = field(default_factory=lambda: time.perf_counter())  # noqa: PLW0108
+    started: float = field(default_factory=now)
     _before: float = 0.0
     _warned: bool = False
     _limit: str | None = None
@@ -105,14 +110,14 @@ class Limits:
     @property
     def seconds(self) -> float:
         """How long it has run, with the runs that it goes on from."""
-        return self._before + time.perf_counter() - self.started
+        return self._before + now() - self.started
 
     @property
     def seconds_left(self) -> float:
         """Seconds until time is up; infinite without a limit."""
         if self.max_seconds is None:
             return float("inf")
-        return self.max_seconds - (time.perf_counter() - self.started)
+        return self.max_seconds - (now() - self.started)
 
     @property
     def is_late(self) -> bool:

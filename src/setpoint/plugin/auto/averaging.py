@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from setpoint.plugin.auto.candidates import Candidate
 from setpoint.plugin.auto.fold_pairs import FoldPair, calibrated_by_pairs, pairs_of, why_no_pairs
 from setpoint.plugin.auto.folds import FoldFits, Pieces
 from setpoint.plugin.judging import JudgedRows
+from setpoint.search.limits import now
 from setpoint.typing import Codes, Floats
 
 __all__ = ["Averaging"]
@@ -61,7 +61,7 @@ class Averaging:
             return calibrated_in_parts(own, self.rows.fold, self.true[index], weight)
         found: list[Floats] = []
         for stop in self.fits.rounds(len(pairs), until):
-            if time.perf_counter() >= until:
+            if now() >= until:
                 return None
             folds = [pair.fold for pair in pairs[len(found) : stop]]
             found += [scores for _, scores in self.fits.some(one, params, folds, False)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from setpoint.plugin.crossfit import CrossFit
 from setpoint.plugin.judging import Judge, Judged, JudgedRows
 from setpoint.plugin.judging.pairs import is_worse
 from setpoint.plugin.parameters import Options
-from setpoint.search.limits import StoppedWarning
+from setpoint.search.limits import StoppedWarning, now
 from setpoint.typing import Floats
 
 __all__ = ["Race", "Raced"]
@@ -134,7 +133,7 @@ class Race:
         UserWarning
             If the folds lack something that the goal refers to: the simplest is then chosen.
         """
-        start = time.perf_counter()
+        start = now()
         until = np.inf if self.seconds is None else start + self.seconds
         params = {one.name: weights_for(one, self.weight) for one in self.candidates}
         done: list[tuple[_Entrant, Judged]] = []
@@ -142,7 +141,7 @@ class Race:
         fitted: list[tuple[Candidate, Pieces]] = []
         stopped, chosen = "", None
         for one in self.candidates:
-            if time.perf_counter() >= until and done:
+            if now() >= until and done:
                 stopped = self._ended(done)
                 break
             pieces, end = self._fitted(one, params[one.name], done, until)
@@ -176,7 +175,7 @@ class Race:
             warn_caller(f"estimator='auto': {stopped}; {advice}", StoppedWarning)
         base = entrant.base
         finished = self._finished(entrant, params[base.name])
-        seconds = time.perf_counter() - start
+        seconds = now() - start
         return Raced(finished, base.model, params[base.name], choice, seconds)
 
     # ------------------------------------------------------------------ fitting
@@ -196,7 +195,7 @@ class Race:
             pieces += self.fits.some(one, params, splits[len(pieces) : stop], keep)
             if stop == n or not done:
                 continue
-            if time.perf_counter() >= until:
+            if now() >= until:
                 return pieces, "time"
             if drops and stop == _FIRST and self._is_worse(one, pieces, done):
                 return pieces, "worse"
