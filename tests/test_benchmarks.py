@@ -67,7 +67,7 @@ def extra(name):
     return None if found is None else found.iloc[rows]
 """
 ROWS = 1_500
-"""Of each table; numbers of 4,000 and more in a benchmark become as many."""
+"""Numbers of 4,000 and more in a benchmark become as many; tables have twice as many rows."""
 
 
 class Fewer(ast.NodeTransformer):
@@ -96,13 +96,16 @@ def small(tmp_path_factory):
         pytest.skip("there is no folder shared/data beside this checkout")
     at = tmp_path_factory.mktemp("small")
     (at / "shared/data").mkdir(parents=True)
-    loading = LOADING.format(path=str(SHARED / "load.py"), rows=ROWS)
+    loading = LOADING.format(path=str(SHARED / "load.py"), rows=2 * ROWS)
     (at / "shared/data/load.py").write_text(loading, "utf-8")
     (at / "checkout/benchmarks").mkdir(parents=True)
-    for path in FOLDER.iterdir():
+    for folder in ("src", "tests"):
+        (at / "checkout" / folder).symlink_to(FOLDER.parent / folder)
+    for path in FOLDER.glob("*.*"):
+        text = path.read_text("utf-8")
         if path.suffix == ".py":
-            text = ast.unparse(Fewer().visit(ast.parse(path.read_text("utf-8"))))
-            (at / "checkout/benchmarks" / path.name).write_text(text, "utf-8")
+            text = ast.unparse(Fewer().visit(ast.parse(text)))
+        (at / "checkout/benchmarks" / path.name).write_text(text, "utf-8")
     return at / "checkout/benchmarks"
 
 
