@@ -1,6 +1,5 @@
 """The calibrated models of estimator="auto": means over folds, and scores that none of them saw."""
 
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone

@@ -21,7 +21,7 @@ from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.adapting import adapted
-from setpoint.plugin.available import available_columns
+from setpoint.plugin.available import available_columns, naming_groups_in
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
@@ -44,7 +44,8 @@ class PlugInClassifier(FitsTables):
     out-of-fold scores, pooled over the folds: with two classes by a sweep over every
     cut-off or the exact program over cut-offs, with more by column generation over
     weighted plug-in rules (Narasimhan et al., "Consistent multiclass algorithms for
-    complex metrics and constraints").
+    complex metrics and constraints"). As of every classifier ``score`` is accuracy: for the goal
+    ``GridSearchCV`` needs ``scoring=goal_scorer(goal)``.
 
     Parameters
     ----------
@@ -292,7 +293,8 @@ class PlugInClassifier(FitsTables):
         else:
             self._refuse_rows_for_fit()
             data = open_fit(self, X, y, **rows)
-            with Progress(bool(self.verbose)) as progress:
+            named = (self.sensitive_features, sensitive_features)
+            with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
                 fitted = self._task(data, sensitive_features, params, progress).run()
             self.estimator_ = fitted.model
             self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
