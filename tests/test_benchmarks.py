@@ -67,12 +67,12 @@ def extra(name):
     return None if found is None else found.iloc[rows]
 """
 ROWS = 1_500
-"""Numbers of 4,000 and more in a benchmark become as many; tables have twice as many rows."""
+"""Numbers of 3,000 and more in a benchmark become as many; tables have twice as many rows."""
 
 
 class Fewer(ast.NodeTransformer):
     def visit_Constant(self, node):
-        large = isinstance(node.value, int) and node.value >= 4_000
+        large = isinstance(node.value, int) and node.value >= 3_000
         return ast.copy_location(ast.Constant(ROWS), node) if large else node
 
 

@@ -47,7 +47,7 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("equalized_odds", "equalized_odds_difference"), "maximum(recall.difference(column), false_positive_rate.difference(column))"),
     **dict.fromkeys(("youden", "youden_j", "youden_index", "informedness"), "recall + specificity - 1"),
     **dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"),
-                    "1 - error_rate / (prior + predicted_rate - 2 * prior * predicted_rate), for two classes"),
+                    "1 - error_rate / (prior + predicted_rate - 2 * prior * predicted_rate)"),
 }
 """Name elsewhere, and what is written here; not read as such, since it may mean something else."""
 
