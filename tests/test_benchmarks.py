@@ -70,6 +70,10 @@ ROWS = 1_500
 """Numbers of 3,000 and more in a benchmark become as many; tables have twice as many rows."""
 
 
+OPTIONS = {"choose_auto": ("--tables", "adult"), "stakes_defer": ("--error", "0.15")}
+"""Where few rows are too few for what is asked, or all tables too many."""
+
+
 class Fewer(ast.NodeTransformer):
     def visit_Constant(self, node):
         large = isinstance(node.value, int) and node.value >= 3_000
@@ -115,7 +119,7 @@ def small(tmp_path_factory):
 )
 def test_a_benchmark_runs_on_few_rows(small, name, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", RUNNING, str(small / f"{name}.py")],
+        [sys.executable, "-c", RUNNING, str(small / f"{name}.py"), *OPTIONS.get(name, ())],
         env=os.environ | {"PYTHONPATH": str(FOLDER.parent / "src"), "PYTHONWARNINGS": "ignore"},
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
