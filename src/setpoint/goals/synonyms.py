@@ -73,7 +73,7 @@ AT_A_BOUND = "what is kept is a constraint, as in 'maximize recall subject to pr
 
 PHRASES: dict[str, str] = {
     r"\b(at|in|within)\s+(the\s+)?(top|best|first|highest)\b": AT_K,
-    r"\w\s+(at|@)\s*[a-z]": AT_A_BOUND,
+    r"\w\s+(at(?!\s+(least|most)\b)|@)\s*[a-z]": AT_A_BOUND,
 }
 """Words in a row, as a pattern, and the sentence that answers them."""
 
