@@ -23,6 +23,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier
+from setpoint.solvers import PostShift
 
 LOGISTIC = "logistic regression"
 RAW, SMOOTHED = "post-shift, raw", "post-shift, smoothed"
@@ -77,7 +78,7 @@ def logistic(split: Split, metric: Metric) -> Found:
 def post_shift(split: Split, metric: Metric, smooth: Any = "auto") -> Found:
     """The cut-off of the logistic regression, by calls."""
     since = time.process_time()
-    clf = _rule(split, metric.box, smooth=smooth, decide_on=None)
+    clf = _rule(split, metric.box, solver=PostShift(smooth=smooth), decide_on=None)
     name = RAW if smooth is None else SMOOTHED
     return _found(name, split, metric, lambda p: clf.predict(p.X), clf.n_oracle_calls_, since)
 

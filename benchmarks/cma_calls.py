@@ -98,7 +98,8 @@ def line(
     """Solve, print, and say whether all targets were met."""
     with quiet():
         start = time.process_time()
-        found = solve(goal, P, y, evidence="soft", limits=SearchLimits(tol=tol))
+        limits = SearchLimits(tol=tol)
+        found = solve(goal, P, y, evidence="soft", randomized="auto", limits=limits)
         cpu = time.process_time() - start
         others = whole_rules(goal, P, y, tol)
     calls = closed_at(goal, found.trace, tol)
@@ -210,7 +211,7 @@ def groups() -> bool:
             print(
                 f"{verdict(fine)} {name + ', ' + kind + '.difference <= ' + str(most):<44} "
                 f"{apart:10.1e} {'<= 1e-7':>8} {soft.search.calls:>5} {worse:14.1e} "
-                f"{label.n_oracle_calls:>5}"
+                f"{label.search.calls:>5}"
             )
     print("     (over labels the weighted oracle is not exact: solver='exact' is, and the default)")
     return good

@@ -212,9 +212,9 @@ def counts_of(y: np.ndarray) -> str:
 def on_test(goal: str, part: Split, **options: Any) -> tuple[GoalReport, GoalReport]:
     """A rule found on the training part: its report there and on the test part.
 
-    Rules that draw are measured in expectation.
+    As the paper's they may draw, and are then measured in expectation.
     """
-    model = Given(np.unique(part.y))
+    model, options = Given(np.unique(part.y)), {"randomized": "auto"} | options
     groups = {} if part.groups is None else {"sensitive_features": {"group": part.groups}}
     tested = {} if part.groups is None else {"sensitive_features": {"group": part.groups_test}}
     with quiet():

@@ -82,7 +82,7 @@ def line(task: Task, solver: str, part: Split, optimum: float, share: float) -> 
     assert found.objective.posteriors is not None
     gap = optimum - found.objective.posteriors
     fine = gap <= GAP if asked else None
-    bound = "" if found.gap is None else f"{found.gap:9.1e}"
+    bound = "" if found.certificate.gap is None else f"{found.certificate.gap:9.1e}"
     print(
         f"{verdict(fine)}   {task.words:<24} {solver:<12} {budget:>6} {found.search.calls:>6} "
         f"{1.0 - found.objective.posteriors:8.5f} {gap:9.1e} {asked:>8} {bound:>9} "
@@ -125,7 +125,7 @@ def main() -> int:
             assert best.certificate.bound is not None
             assert best.objective.posteriors is not None
             print(
-                f"       {task.words:<24} {'auto':<12} {'':>6} {best.n_oracle_calls:>6} "
+                f"       {task.words:<24} {'auto':<12} {'':>6} {best.search.calls:>6} "
                 f"{1.0 - best.objective.posteriors:8.5f}"
             )
             for solver in task.solvers:

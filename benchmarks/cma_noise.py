@@ -47,7 +47,8 @@ def measured(decided: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarr
 def fitted(goal: str, P: np.ndarray, y: np.ndarray, **options: Any) -> PlugInClassifier:
     model = Given(np.arange(P.shape[1]))
     with quiet():
-        return PlugInClassifier(model, goal, cv="prefit", **options).fit(P, y)
+        clf = PlugInClassifier(model, goal, cv="prefit", randomized="auto", **options)
+        return clf.fit(P, y)
 
 
 def line(what: str, found: np.ndarray, paper: tuple[float, ...] | None, more: str = "") -> None:

@@ -3,8 +3,8 @@
 ``python benchmarks/cma_tables.py [--splits 10]``. Rules are found on the training rows, with
 the posteriors of a model fitted on the same rows, as in the paper; "default" is what
 PlugInClassifier does: out-of-fold posteriors, and soft or label evidence by cross-validation
-within the training rows. Rules that draw are measured in expectation. All of ours go by the
-default solver.
+within the training rows. Rules may draw, as the paper's do, and are measured in expectation.
+All of ours go by the default solver.
 """
 
 from __future__ import annotations

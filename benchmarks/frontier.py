@@ -56,7 +56,7 @@ def rows(goal: Goal, n: int, seen: dict[str, object]) -> tuple[Evidence, dict[st
     given: dict[str, object] = {"decide_on": list(decide_on) or None}
     if seen:
         given["sensitive_features"] = columns
-    return evidence, {"scores": scores, "y": y, **given}
+    return evidence, {"data": scores, "y": y, **given}
 
 
 def main() -> int:
@@ -110,7 +110,7 @@ def main() -> int:
                 worst = max(worst, abs(value - report.objective.value))
         missed += worst > 1e-4
         line(f"{text}{' (hidden)' if seen is HIDDEN else ''}"[:78], worst, "<= 1e-4", worst <= 1e-4)
-    return missed
+    return int(missed > 0)
 
 
 if __name__ == "__main__":

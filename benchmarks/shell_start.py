@@ -116,7 +116,7 @@ def main() -> int:
             missed += not good
             line(f"setpoint {command[0]}, 569 rows", found / alone, f"<= {MOST:g}", good)
             print(f"     setpoint {found:.2f} s, the bare script {alone:.2f} s")
-    return missed
+    return int(missed > 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """What every test shares."""
 
 import gc
+import signal
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
@@ -12,6 +15,11 @@ from quick import *
 settings.register_profile("long", deadline=None, derandomize=True)
 settings.register_profile("setpoint", settings.get_profile("long"), max_examples=30)
 settings.load_profile("setpoint")
+
+# A job in the background ignores Ctrl-C, and so would what it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with suppress(ValueError):  # in a thread beside the main one
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -31,6 +39,19 @@ def plain_models():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("setpoint.tasks.solver_choice.DEFAULT", "logistic")
         yield
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of all limits: it moves where a test, or a model of it, sleeps by it."""
+    found = SimpleNamespace(seconds=0.0)
+
+    def sleep(seconds):
+        found.seconds += seconds
+
+    found.sleep, found.perf_counter = sleep, lambda: found.seconds
+    monkeypatch.setattr("setpoint.search.limits.time", found)
+    return found
 
 
 @pytest.fixture

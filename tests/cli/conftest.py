@@ -38,7 +38,10 @@ def write(path, lines, encoding="utf-8"):
 
 @pytest.fixture(scope="session", autouse=True)
 def models(plain_models):
-    """Of the model that is chosen under the goal there are tests of their own."""
+    """Of the model that is chosen under the goal there are tests of their own; so of compiling."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("setpoint.compiled._announce", lambda how_often: None)
+        yield
 
 
 @pytest.fixture

@@ -335,9 +335,10 @@ def test_a_model_of_which_nothing_is_promised(run, folder, model):
 
 def test_ctrl_c_while_certifying(shell, folder, tmp_path):
     code = (
-        "import os, signal, sys\n"
+        "import logging, os, signal, sys\n"
         "from setpoint.cli import main\n"
         "import setpoint.deciding\n"
+        "logging.getLogger('setpoint.compiled').disabled = True\n"  # that it compiles, if it does
         "def stopped(*args, **kwargs):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.modules['setpoint.deciding.decide'].certified = stopped\n"

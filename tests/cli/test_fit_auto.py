@@ -57,9 +57,9 @@ def test_the_same_again_in_json(fit):
 
 
 def test_time_that_is_too_short(fit):
-    done = fit("--estimator", "auto", "--set", "max-seconds=0.001")
+    done = fit("--estimator", "auto", "--set", "max-seconds=1e-9")
     assert done.exit_code in (0, 3, 4), done.output
-    assert "simplest model alone was judged of 3 within 0.001 seconds; more time (--set" in (
+    assert "simplest model alone was judged of 3 within 1e-09 seconds; more time (--set" in (
         done.stderr
     )
     assert "It is the simplest, and no other was judged" in " ".join(done.stdout.split())

@@ -135,7 +135,6 @@ def test_seconds_are_kept(monkeypatch):
     clock = count(step=0.01)  # a second is a hundred looks, however fast the machine is
     fake = SimpleNamespace(perf_counter=clock.__next__)
     monkeypatch.setattr("setpoint.search.limits.time", fake)
-    monkeypatch.setattr("setpoint.plugin.solving_evidence.time", fake)
     with pytest.warns(StoppedWarning, match="seconds"):
         report = solve(
             goal, s, y, sensitive_features=columns, limits=SearchLimits(seconds=0.5)

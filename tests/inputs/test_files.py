@@ -41,7 +41,7 @@ def test_a_pipe_stays_a_pipe(tmp_path):
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
     atomic_write(pipe, b"through")
-    reader.join(timeout=10)
+    reader.join(timeout=300)
     assert got == [b"through"]
     assert pipe.is_fifo()
 

@@ -1,7 +1,6 @@
 """estimator="auto": which model is chosen, by which numbers, and what the fit then holds."""
 
 import pickle
-import time
 from importlib.util import find_spec
 
 import numpy as np
@@ -26,6 +25,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.plugin.auto.candidates import BOOSTING, LIGHTGBM, candidates_of
 from setpoint.plugin.auto.choice import ModelChoice
 from setpoint.report import GoalReport
+from setpoint.search import limits
 from setpoint.search.limits import StoppedWarning
 from setpoint.solvers import AutoModel, ColumnGeneration, HoldOut, ModelResponse
 
@@ -35,7 +35,7 @@ FITS = []
 
 
 class Counted(ClassifierMixin, BaseEstimator):
-    """A model that counts its fits and may sleep in them."""
+    """A model that counts its fits and may sleep in them, by the clock of limits."""
 
     def __init__(self, model=None, name="", seconds=0.0):
         self.model = model
@@ -44,7 +44,7 @@ class Counted(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         FITS.append((self.name, len(X), None if sample_weight is None else len(sample_weight)))
-        time.sleep(self.seconds)
+        limits.time.sleep(self.seconds)
         self.model_ = clone(self.model).fit(X, y, sample_weight=sample_weight)
         self.classes_ = self.model_.classes_
         return self
@@ -272,7 +272,7 @@ def test_one_split_whose_model_stays(rows, counted):
     assert clf.choice_.folds == 1
 
 
-def test_time_that_is_too_short(rows):
+def test_time_that_is_too_short(rows, clock):
     slow = AutoModel(
         {
             "slow": Counted(GaussianNB(), "slow", 0.02),

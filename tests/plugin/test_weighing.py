@@ -189,7 +189,6 @@ def test_one_clock_for_the_whole_call(monkeypatch):
     clock = count(step=0.01)  # a second is a hundred looks, however fast the machine is
     fake = SimpleNamespace(perf_counter=clock.__next__)
     monkeypatch.setattr("setpoint.search.limits.time", fake)
-    monkeypatch.setattr("setpoint.plugin.solving_evidence.time", fake)
     with pytest.warns(StoppedWarning, match=r"stopped after 0\.5 seconds"):
         solve("macro_precision", P, y, limits=SearchLimits(seconds=0.5, tol=1e-9))
     assert next(clock) < 0.8

@@ -79,8 +79,8 @@ def test_sentences_name_both_columns():
 def test_thousands_of_groups_take_no_longer_than_two():
     rows = RNG.permutation(60_000)
     place, alike = pd.Series(rows % 2_000), pd.Series(rows % 3)
-    began = time.perf_counter()
+    began = time.process_time()
     assert not gives_away(alike, place)
     assert gives_away((place == 7).astype(int), place)
-    # One group after the other this took seconds.
-    assert time.perf_counter() - began < 1.0
+    # One group after the other this took seconds, on a machine that does nothing else.
+    assert time.process_time() - began < 1.0

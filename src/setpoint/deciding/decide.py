@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.report.reporting import warn_few_rows
 from setpoint.rules import PerSegment, Rule
 from setpoint.rules.segments import segment_in_words
-from setpoint.search.limits import TracePoint
+from setpoint.search.limits import TracePoint, now
 
 __all__ = ["Decision", "decide", "of_seen"]
 
@@ -77,7 +76,7 @@ def decide(
         The rows of X, the first of those that the search looked at. Where a deployed model
         decides them too, the report compares.
     started : float, optional
-        When the work began, on ``time.perf_counter``; None: now.
+        When the work began, on the clock of :func:`~setpoint.search.limits.now`; None: now.
     certification : Certification, optional
         Rows that certify. The rule is then the best of a path that passes its tests there, and
         the report counts it on them.
@@ -89,7 +88,7 @@ def decide(
     NotCertifiable
         If the rows that certify do not show that any rule of the path keeps the goal.
     """
-    start = time.perf_counter() if started is None else started
+    start = now() if started is None else started
     heavy = [] if table is None else heavy_tails(linked.goal, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -111,7 +110,7 @@ def decide(
         objective=found.objective,
         notes=(*(str(w.message) for w in caught), *notes, *heavy),
         trace=trace,
-        seconds=time.perf_counter() - start,
+        seconds=now() - start,
         guarantee=guarantee,
     )
     if table is not None and table.deployed is not None:

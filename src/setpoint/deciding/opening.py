@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -31,6 +30,7 @@ from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
 from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
+from setpoint.search.limits import now
 from setpoint.solvers import Confidence, SearchLimits, Solver
 from setpoint.typing import Codes, Floats
 
@@ -103,7 +103,7 @@ class FitData:
     key : int
         What draws are made by.
     started : float
-        On ``time.perf_counter``.
+        On the clock of :func:`~setpoint.search.limits.now`.
     is_validated : bool
         Whether the rows that the goal is counted on are a validation sample.
     certifying : CertifyingRows or None
@@ -194,7 +194,7 @@ def open_fit(
     GoalError, ValueError, TypeError
         Whatever is wrong with a parameter or an argument, by its name.
     """
-    started = time.perf_counter()
+    started = now()
     metric, goal = blackbox_of(classifier.goal), as_goal(classifier.goal)
     solver, limits = classifier._chosen()
     classifier._check_fit(goal, X, solver)

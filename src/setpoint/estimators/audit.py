@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +16,7 @@ from setpoint.estimators.fingerprint import fingerprint
 from setpoint.goals.goal import Goal
 from setpoint.inputs.content import text_digest
 from setpoint.report.audit import Audit
+from setpoint.search.limits import now
 
 __all__ = ["audit_of", "changed_parameters", "learner_versions"]
 
@@ -43,9 +43,9 @@ def audit_of(
     given : mapping of str to str
         The digests of the rows.
     started : float
-        On ``time.perf_counter``.
+        On the clock of :func:`~setpoint.search.limits.now`.
     """
-    seconds = time.perf_counter() - started
+    seconds = now() - started
     began = datetime.now(UTC) - timedelta(seconds=seconds)
     digests = {
         **given,

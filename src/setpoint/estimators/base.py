@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
@@ -48,7 +47,7 @@ from setpoint.report.section import Section
 from setpoint.report.sections import DeferralSection, OperatingSection
 from setpoint.report.worked import with_worked
 from setpoint.search.frontier import Frontier, Vary, vary_of
-from setpoint.search.limits import TracePoint
+from setpoint.search.limits import TracePoint, now
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
@@ -199,7 +198,7 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
     ) -> GoalReport:
         """`evaluate`, with what `_scores` gave for some of the rows."""
         check_is_fitted(self)
-        started = time.perf_counter()
+        started = now()
         own = self._goal()
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
@@ -271,7 +270,7 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         given : mapping of str to str
             The digests of the rows.
         started : float
-            On ``time.perf_counter``.
+            On the clock of :func:`~setpoint.search.limits.now`.
         """
         self.goal_report_ = self._signed(self.goal_report_, given, started)
 

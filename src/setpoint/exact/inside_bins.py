@@ -24,7 +24,7 @@ from setpoint.exact.deterministic import (
 from setpoint.exact.sweep import sweep
 from setpoint.goals.errors import ShapeError
 from setpoint.program.boxes import most_in_parts, range_over_boxes
-from setpoint.program.functions import Min
+from setpoint.program.functions import Min, Ratio
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.search.achievable_set import Priced
@@ -36,7 +36,7 @@ from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
 from setpoint.typing import Floats
 
-__all__ = ["TalliedSet", "only_searched", "worth_a_look"]
+__all__ = ["TalliedSet", "is_priced", "only_searched", "worth_a_look"]
 
 INF = float("inf")
 _TIE = 2e-12
@@ -116,7 +116,7 @@ def worth_a_look(
             gap = max(gains)
         else:
             gap = sum(gains)
-    elif randomized is not True and not cuts.asked:  # every combination was tried
+    elif not cuts.asked or (randomized is False and is_priced(program)):
         return _in_combinations(cuts, program, found)
     if cuts.asked:  # mixtures were searched
         kept = [np.union1d(a, b) for a, b in zip(kept, cuts.above_known(), strict=True)]
@@ -179,7 +179,11 @@ def _without_ends(
 def _in_combinations(
     cuts: TalliedSet, program: Program, found: Optimum | NoRuleError
 ) -> tuple[list[NDArray[np.int64]], float]:
-    """The open bins that may be part of a better combination, by the bound of mixtures."""
+    """The open bins that may be part of a better combination, by the bound of mixtures.
+
+    Where it is a ratio A / B, multipliers price A less the bound times B: to be better than the
+    best known one a combination may lose there what is between them, times its B.
+    """
     value = found.value if isinstance(found, Optimum) else -INF
     try:
         bound = best_mixture(cuts, program).bound
@@ -188,16 +192,22 @@ def _in_combinations(
     except (ShapeError, UnfinishedError):
         kept = [np.flatnonzero(_is_open(s)) for s in cuts.segments]
         return kept, INF if any(map(len, kept)) else 0.0
-    slopes = cuts.asked[-1]
+    slopes, score = cuts.asked[-1], program.score
+    most_below = cuts.rates.range(score.below)[1] if isinstance(score, Ratio) else 1.0
+    room = (bound - value) * max(most_below, 1.0) + _TIE * (1.0 + abs(value))
     kept = []
     for segment in cuts.segments:
         inside = _over_bins(segment, slopes)
         most = max(segment.best(slopes)[1], float(inside.max(initial=-INF)))
-        reach = bound - (most - inside)
-        kept.append(np.flatnonzero(reach >= value - _TIE * (1.0 + abs(value))))
+        kept.append(np.flatnonzero(most - inside <= room))
     if not any(map(len, kept)):
         return kept, 0.0
     return kept, bound - value if np.isfinite(value) else INF
+
+
+def is_priced(program: Program) -> bool:
+    """Whether multipliers of the best mixture bound what any combination of cut-offs reaches."""
+    return program.score.shape.concave or isinstance(program.score, Ratio)
 
 
 def only_searched(cuts: TalliedSet, program: Program) -> bool:

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from setpoint.caller import warn_caller
 from setpoint.evidence.tally import Lines, Tally
 from setpoint.exact.again import COLLECTED, Ranges, asked_again, rows_in
-from setpoint.exact.inside_bins import TalliedSet, only_searched, worth_a_look
+from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.inside_bins import TalliedSet, is_priced, only_searched, worth_a_look
 from setpoint.exact.solver import concluded_by_cutoffs, find_rule
 from setpoint.program.program import LinkedGoal, Program
 from setpoint.search.limits import INTERRUPTED, Limits, StoppedWarning
@@ -112,10 +113,18 @@ def solve_tallied(
         except NoRuleError as error:
             found = error
         kept, gap = worth_a_look(cuts, program, found, randomized)
-        step = Step(tally, _certified(found, gap), sum(map(len, kept)), rows_in(tally, kept))
+        n_bins = sum(map(len, kept))
+        proved = randomized is False and not n_bins and is_priced(program)
+        step = Step(tally, _certified(found, gap, proved), n_bins, rows_in(tally, kept))
         if watch is not None:
             watch(step)
         if not step.bins or (within > 0.0 and gap <= within):
+            unsure = isinstance(found, Optimum) and found.status != "optimal"
+            if proved and unsure and not (limits and limits.stopped):
+                # Bins that cannot win only loosened the bounds of its boxes.
+                known = CutoffSet(program.table, tally)
+                found = find_rule(known, program, randomized, tol, limits and limits.rest())
+                step = step._replace(gap=_certified(found, gap, proved))
             break
         ranges, by_score = asked_again(tally, kept, collected, finer)
         finer = False
@@ -131,15 +140,15 @@ def solve_tallied(
     return _concluded(cuts, program, found, step.gap, step, randomized, on_infeasible), step
 
 
-def _certified(found: Optimum | NoRuleError, gap: float) -> float:
+def _certified(found: Optimum | NoRuleError, gap: float, proved: bool) -> float:
     """By how much another rule of the kind may be better, whatever bins hold.
 
-    Thresholds that a goal couples are bounded by draws among them: passes end where these are
-    known, and thresholds may stay below.
+    Thresholds that a goal couples are bounded by draws among them, until all that could be part
+    of a better combination are known.
     """
     if isinstance(found, NoRuleError):
         return INF
-    return max(gap, max(found.bound, found.mixed) - found.value)
+    return max(gap, max(found.bound, -INF if proved else found.mixed) - found.value)
 
 
 def _concluded(
@@ -157,7 +166,8 @@ def _concluded(
         if isinstance(found, NoRuleError):
             # What bins hold is not known to the last one: then nothing is proved.
             raise NoRuleError(found.certain and not step.bins, found.drawing_helps)
-        if randomized is False and only_searched(cuts, program):
+        open_yet = step.bins or not is_priced(program)
+        if open_yet and randomized is False and only_searched(cuts, program):
             # Combinations were tried of known cut-offs alone; mixtures bound them all.
             bound = max(found.bound, found.mixed)
             proved = bound - found.value <= SAME * (1 + abs(found.value))

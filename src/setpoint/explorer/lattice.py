@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 from typing import Any
 
@@ -13,7 +12,7 @@ from setpoint.exact.solver import find_rule
 from setpoint.explorer.bound_goal import BoundGoal
 from setpoint.goals.errors import ShapeError
 from setpoint.goals.expressions import Const
-from setpoint.search.limits import Limits
+from setpoint.search.limits import Limits, now
 from setpoint.search.outcome import NoRuleError
 from setpoint.typing import Floats
 
@@ -65,12 +64,12 @@ def solved_lattice(
         No further bounds are begun after it.
     most : int
     """
-    out, began, first = Solved(), time.monotonic(), 0.0
+    out, began, first = Solved(), now(), 0.0
     cuts = CutoffSet(bound.program.table, bound.rows.evidence, most=0)
     asked = tuple(c.level for c in bound.program.constraints)
     wanted = _lattice(bound, sides, asked)[:most]
     for k, levels in enumerate(wanted):
-        if k and time.monotonic() - began > seconds:
+        if k and now() - began > seconds:
             out.note = (
                 f"{k} of {len(wanted)} combinations of bounds were solved in {seconds:g} seconds"
             )
@@ -93,7 +92,7 @@ def solved_lattice(
             break
         finally:
             if not k:
-                first = time.monotonic() - began
+                first = now() - began
         point["cuts"] = [int(next(iter(one))) for one in found.choice]
         point |= {"value": program.sense * found.value, "bound": program.sense * found.bound}
         status = "optimal" if found.bound <= found.value + 1e-9 else "feasible"

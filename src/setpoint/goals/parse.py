@@ -24,7 +24,7 @@ from setpoint.goals.expressions import (
 )
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.source import CONFIDENCE, Source, fail
-from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown
+from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown, why_unread
 from setpoint.goals.table import MetricFunction
 
 __all__ = ["parse_goal"]
@@ -87,7 +87,11 @@ def _parse(text: str) -> Parsed:
 
 def _without_sense(text: str, word: str) -> str:
     """What to say of a text that does not begin with maximize or minimize."""
-    metric = metric_named(word)
+    metric, why = metric_named(word), why_unread(text)
+    if why:
+        return f"cannot read this: {why}"
+    if isinstance(metric, MetricFunction) and text.strip() == word:
+        return f"{metric} needs its parameters: {metric.signature}"
     if metric is not None:
         if _COMPARES.search(text) and len(Source(text, 0).parts) == 1:
             wanted = "precision" if str(metric) == "recall" else "recall"
@@ -314,7 +318,11 @@ class _Reader(ReadsArguments):
         target = self.expression(function.value)
         values, named = self.arguments(node)
         if function.attr != "on" and named:
-            self.fail(node, f".{function.attr} takes names of columns, no named arguments")
+            more = ", ".join(f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords)
+            own = f"{ast.unparse(function.value)}({more}).{function.attr}(...)"
+            what = f".{function.attr} takes names of columns, no named arguments"
+            whole = isinstance(function.value, ast.Name)
+            self.fail(node, f"{what}; those of the metric: {own}" if whole else what)
         if function.attr == "weighted" and len(values) != 1:
             self.fail(node, ".weighted takes the name of one column of numbers")
         bound: Callable[..., Expression] = getattr(target, function.attr)
@@ -331,7 +339,7 @@ def _unread(code: str, message: str) -> str:
         return "the metric comes first, as in 'precision >= 0.9'"
     if _COMMA.search(code):
         return _point(code)
-    return f"cannot read this ({message})"
+    return f"cannot read this: {why_unread(code) or message}"
 
 
 def _point(code: str) -> str:

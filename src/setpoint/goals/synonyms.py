@@ -7,11 +7,13 @@ in the language.
 
 from __future__ import annotations
 
+import re
+
 from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.table import VOCABULARY, MetricFunction
 
-__all__ = ["ANSWERS", "ELSEWHERE", "SYNONYMS", "metric_named", "why_unknown"]
+__all__ = ["ANSWERS", "ELSEWHERE", "SYNONYMS", "metric_named", "why_unknown", "why_unread"]
 
 # fmt: off
 
@@ -39,10 +41,13 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("selective_accuracy", "accuracy_of_decided"), "accuracy.decided"),
     **dict.fromkeys(("selective_risk", "selective_error"), "error_rate.decided"),
     **dict.fromkeys(("fdr", "false_discovery_rate"), "1 - precision"),
-    "demographic_parity_difference": "predicted_rate.difference(column)",
+    **dict.fromkeys(("demographic_parity", "demographic_parity_difference", "statistical_parity"), "predicted_rate.difference(column)"),
     "demographic_parity_ratio": "predicted_rate.ratio(column)",
-    "equal_opportunity_difference": "recall.difference(column)",
-    "equalized_odds_difference": "maximum(recall.difference(column), false_positive_rate.difference(column))",
+    **dict.fromkeys(("equal_opportunity", "equal_opportunity_difference"), "recall.difference(column)"),
+    **dict.fromkeys(("equalized_odds", "equalized_odds_difference"), "maximum(recall.difference(column), false_positive_rate.difference(column))"),
+    **dict.fromkeys(("youden", "youden_j", "youden_index", "informedness"), "recall + specificity - 1"),
+    **dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"),
+                    "1 - error_rate / (prior + predicted_rate - 2 * prior * predicted_rate)"),
 }
 """Name elsewhere, and what is written here; not read as such, since it may mean something else."""
 
@@ -63,6 +68,14 @@ COVERAGE = "the share of rows decided is '1 - deferral_rate', and that of rows a
 WEIGHING = "rows count by a column of numbers where a metric is weighted by it, as in 'maximize recall.weighted(amount)'"
 SURE = "what a bound is kept with on new rows, as in 'maximize recall subject to precision >= 0.9 with confidence 0.99'"
 OF_SCORES = "a measure of probabilities, and a goal is about decisions, as in 'maximize f1'"
+
+AT_A_BOUND = "what is kept is a constraint, as in 'maximize recall subject to precision >= 0.9'"
+
+PHRASES: dict[str, str] = {
+    r"\b(at|in|within)\s+(the\s+)?(top|best|first|highest)\b": AT_K,
+    r"\w\s+(at(?!\s+(least|most)\b)|@)\s*[a-z]": AT_A_BOUND,
+}
+"""Words in a row, as a pattern, and the sentence that answers them."""
 
 ANSWERS: dict[str, str] = {
     **dict.fromkeys(("auc", "roc_auc", "roc_auc_score", "auroc", "auprc", "pr_auc", "average_precision", "prbep", "gini", "ndcg"), BY_RANK),
@@ -93,6 +106,25 @@ def metric_named(word: str) -> Expression | MetricFunction | None:
     """
     name = word.lower()
     return VOCABULARY.get(name if name in VOCABULARY else SYNONYMS.get(name, name))
+
+
+def why_unread(text: str) -> str:
+    """What to write in place of words in a row; "" where it is not known.
+
+    Examples
+    --------
+    >>> why_unread("maximize balanced accuracy")
+    'here: balanced_accuracy, one word'
+    >>> why_unread("recall at precision 0.9")
+    "what is kept is a constraint, as in 'maximize recall subject to precision >= 0.9'"
+    """
+    for pattern, answer in PHRASES.items():
+        if re.search(pattern, text, re.IGNORECASE):
+            return answer
+    for pair in re.finditer(r"(?=\b([a-z]\w*)\s+([a-z]\w*))", text, re.IGNORECASE):
+        if metric_named(word := "_".join(pair.groups()).lower()) is not None:
+            return f"here: {SYNONYMS.get(word, word)}, one word"
+    return ""
 
 
 def why_unknown(word: str) -> str:

@@ -111,7 +111,13 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
         array = array.ravel()
     if array.ndim != 1:
         got = f"an array of shape {array.shape}" if array.ndim else described(values)
-        raise InputError(f"{name} should be a 1d array, got {got} instead.")
+        many = (
+            " Several labels a row are one goal each: scikit-learn's MultiOutputClassifier fits a "
+            "classifier for each column."
+            if name == "y" and array.ndim == 2
+            else ""
+        )
+        raise InputError(f"{name} should be a 1d array, got {got} instead.{many}")
     return array
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -22,7 +21,7 @@ from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.adapting import adapted
-from setpoint.plugin.available import available_columns
+from setpoint.plugin.available import available_columns, naming_groups_in
 from setpoint.plugin.crossfit import Response
 from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
@@ -30,6 +29,7 @@ from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
+from setpoint.search.limits import now
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 from setpoint.typing import Floats
@@ -44,7 +44,8 @@ class PlugInClassifier(FitsTables):
     out-of-fold scores, pooled over the folds: with two classes by a sweep over every
     cut-off or the exact program over cut-offs, with more by column generation over
     weighted plug-in rules (Narasimhan et al., "Consistent multiclass algorithms for
-    complex metrics and constraints").
+    complex metrics and constraints"). As of every classifier ``score`` is accuracy: for the goal
+    ``GridSearchCV`` needs ``scoring=goal_scorer(goal)``.
 
     Parameters
     ----------
@@ -288,13 +289,14 @@ class PlugInClassifier(FitsTables):
         }
         self.__dict__.pop("side_columns_", None)  # of an earlier fit
         digests: Mapping[str, str] = {}
-        started = time.perf_counter()
+        started = now()
         if is_elsewhere(X, y):
             self._fit_table(X, y, params=params, **rows)
         else:
             self._refuse_rows_for_fit()
             data = open_fit(self, X, y, **rows)
-            with Progress(bool(self.verbose)) as progress:
+            named = (self.sensitive_features, sensitive_features)
+            with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
                 fitted = self._task(data, sensitive_features, params, progress).run()
             self.estimator_ = fitted.model
             self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
@@ -339,7 +341,7 @@ class PlugInClassifier(FitsTables):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        started = time.perf_counter()
+        started = now()
         goal, options = self._goal(), self._options(self._chosen()[0])
         found = adapted(self, goal, options, X, sensitive_features, baseline)
         if found.decision.rule.randomized:

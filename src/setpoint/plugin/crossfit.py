@@ -50,7 +50,7 @@ class Response:
         both = ("predict_proba", "decision_function")
         names = both if self.method == "auto" else (self.method,)
         if self.posterior:
-            if not hasattr(model, "predict_proba") or self.method == "decision_function":
+            if not _offers(model, "predict_proba") or self.method == "decision_function":
                 raise NoScoresError(
                     "`estimator`: rules over more than two classes, and soft evidence, need "
                     f"predict_proba of {_name(model)}; `calibrate='sigmoid'` or 'isotonic' "
@@ -58,7 +58,7 @@ class Response:
                 )
             return "predict_proba"
         for name in names:
-            if hasattr(model, name):
+            if _offers(model, name):
                 return name
         raise NoScoresError(
             f"`estimator`: {_name(model)} has no {' and no '.join(names)}; a rule needs scores"
@@ -133,6 +133,13 @@ class CrossFit:
         if self.index is not None:
             once[1:] = np.diff(self.index) > 0
         return order_in_words(self.scores[once], true[once], self.fold[once])
+
+
+def _offers(model: Any, name: str) -> bool:
+    """Whether a model has a method; one that stacks others says so once it is fitted."""
+    last = getattr(model, "steps", [("", model)])[-1][1]
+    stacks = hasattr(last, "final_estimator") and not hasattr(last, "final_estimator_")
+    return hasattr(model, name) or (stacks and hasattr(type(last), name))
 
 
 def splits_of(

@@ -6,7 +6,6 @@ all rows, each of its questions one more pass. Bound and gap are those of the wh
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -38,7 +37,7 @@ from setpoint.report.facts import Search
 from setpoint.report.reporting import warn_few_rows
 from setpoint.report.section import TextSection
 from setpoint.rules import Rule
-from setpoint.search.limits import INTERRUPTED, Limits, StoppedError, TracePoint
+from setpoint.search.limits import INTERRUPTED, Limits, StoppedError, TracePoint, now
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.outcome import Outcome
@@ -131,7 +130,7 @@ def solve_many_classes(
     ChangedTableError
         If passes do not agree.
     """
-    options = replace(options, started=time.perf_counter())
+    options = replace(options, started=now())
     if within is not None:
         options = replace(options, limits=replace(options.limits, tol=within))
     _check(goal, options)
@@ -169,7 +168,7 @@ def solve_many_classes(
         streamed,
         Search("plugin", ""),
         notes=[*(str(w.message) for w in meant), *rows.notes],
-        seconds=time.perf_counter() - options.started,
+        seconds=now() - options.started,
     )
     how = _how(rows, streamed, found, outcome)
     report = replace(report, sections=(*report.sections, how))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -25,6 +24,7 @@ from setpoint.report import GoalReport
 from setpoint.report.outcome import cutoffs_of, rule_facts
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
+from setpoint.search.limits import now
 from setpoint.typing import Codes
 
 __all__ = ["with_goal", "with_rule"]
@@ -50,7 +50,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     GoalError
         If the rule is one that is found together with models, so that it cannot move alone.
     """
-    started = time.perf_counter()
+    started = now()
     _check_movable(classifier)
     evidence, table = _scored(classifier, goal, rows)
     numbers = goal.needs.measures.get(None, {})
@@ -93,7 +93,7 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     InputError
         If the rule is of another kind, or does not know the group of some rows.
     """
-    started = time.perf_counter()
+    started = now()
     _check_movable(classifier)
     _check_by_thresholds(rule)
     if goal.defers or classifier.rule_.value_columns:

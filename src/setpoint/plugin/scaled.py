@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ from setpoint.report.facts import Search
 from setpoint.report.reporting import warn_few_rows
 from setpoint.report.section import TextSection
 from setpoint.rules import Rule
-from setpoint.search.limits import TracePoint
+from setpoint.search.limits import TracePoint, now
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 
@@ -106,7 +105,7 @@ def decide_counted(
     ChangedTableError
         If passes do not agree.
     """
-    started = time.perf_counter()
+    started = now()
     passes = Passes(goal, rows, watch)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -167,7 +166,7 @@ def decide_counted(
         evidence,
         Search("counted", ""),
         notes=[str(w.message) for w in meant],
-        seconds=time.perf_counter() - started,
+        seconds=now() - started,
         guarantee=guarantee,
     )
     how = _how(passes, counted, step, outcome, certifying)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from setpoint.blackbox.budget import RowMetric
@@ -20,7 +19,7 @@ from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report.measured import measured_entry
 from setpoint.search.infeasibility import InfeasibleError
-from setpoint.search.limits import INTERRUPTED
+from setpoint.search.limits import INTERRUPTED, now
 from setpoint.search.moved_bounds import worked_with
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
@@ -66,7 +65,7 @@ def solve_evidence(
     `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
     rows of its own. `sees` names columns by which rows count, and which a rule may look at.
     """
-    options = replace(options, started=time.perf_counter())
+    options = replace(options, started=now())
     linked = link(goal, evidence.codebook)
     if confidence is not None and certify is None:
         whole = options.randomized is False and not sees

@@ -37,6 +37,8 @@ class Counts:
         codes.
     labelled : float
         Weight of the rows of X that have a label.
+    sizes : tuple of n floats
+        For more than 50 classes the weight of the rows of X of each true class.
     deferred : tuple of n + 1 floats
         Weight of the rows of X that are not decided, by true class (the last: unlabelled); empty
         where the rule decides every row. The confusion holds those that are decided.
@@ -55,6 +57,7 @@ class Counts:
     cells: tuple[tuple[int, int, float], ...] = ()
     labelled: float = 0.0
     seen: float = 0.0
+    sizes: tuple[float, ...] = field(default=(), metadata={"optional": True})
     deferred: tuple[float, ...] = field(default=(), metadata={"optional": True})
 
     def __post_init__(self) -> None:
@@ -85,14 +88,17 @@ class Counts:
             deferred = tuple(kept[:, -1].tolist())
             if out.confusion:
                 return replace(out, deferred=deferred)
-            return replace(out, deferred=deferred, labelled=out.labelled + sum(deferred[:-1]))
+            sizes = tuple(map(sum, zip(out.sizes, deferred, strict=False)))
+            return replace(out, deferred=deferred, sizes=sizes, labelled=sum(sizes))
         if n <= MOST_CLASSES:
             return cls(n_rows, classes, tuple(tuple(row) for row in table.tolist()))
         wrong = [(i, j, float(table[i, j])) for i, j in zip(*table[:n].nonzero(), strict=True)]
         wrong = [(int(i), int(j), x) for i, j, x in wrong if i != j]
         wrong.sort(key=lambda cell: (-cell[2], cell))
         right = [(i, i, float(table[i, i])) for i in range(n)]
-        return cls(n_rows, classes, (), (*right, *wrong[:_MOST_MISTAKES]), float(table[:n].sum()))
+        sizes = tuple(table[:n].sum(axis=1).tolist())
+        cells = (*right, *wrong[:_MOST_MISTAKES])
+        return cls(n_rows, classes, (), cells, float(table[:n].sum()), sizes=sizes)
 
     def table(self) -> Iterator[tuple[int, int, float]]:
         """The cells of labelled rows that are known: true class, decided class, weight."""
@@ -112,7 +118,9 @@ class Counts:
         return float(sum(map(sum, self.confusion)) + sum(self.deferred))
 
     def of_class(self, code: int) -> float:
-        """Weight of the rows of X of one true class, as far as the confusion is kept."""
+        """Weight of the rows of X of one true class."""
+        if self.sizes:
+            return self.sizes[code]
         return float(sum(self.confusion[code]) + (self.deferred[code] if self.deferred else 0.0))
 
     @property

@@ -323,7 +323,7 @@ def _over_classes(e: Expression) -> bool:
 
 
 def _sizes(facts: Facts) -> Iterator[tuple[object, float]]:
-    for code, label in enumerate(facts.counts.classes if facts.counts.confusion else ()):
+    for code, label in enumerate(facts.counts.classes):
         if facts.counts.of_class(code) > 0:
             yield label, facts.counts.of_class(code)
 

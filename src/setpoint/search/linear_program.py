@@ -150,7 +150,7 @@ class IncrementalLP:
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
-            _log.warning("a linear program ended with %s", status)
+            _log.info("a linear program ended with %s", status)
             raise UnfinishedError(UNSOLVED)
         solution = self._highs.getSolution()
         value = float(self._highs.getInfo().objective_function_value)

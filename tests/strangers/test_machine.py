@@ -1,0 +1,58 @@
+"""What strangers saw on other machines and other engines (peers.md, eyes-python.md)."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from setpoint import solve
+from setpoint.search.limits import Limits
+
+duckdb = pytest.importorskip("duckdb", reason="tables are counted by DuckDB here")
+ROOT = Path(__file__).parents[2]
+
+
+def test_four_groups_by_counts_as_in_memory():
+    """peers.md, 9: with ``exact=True`` a gap was left where memory proves."""
+    r = np.random.default_rng(0)
+    group = np.repeat(np.arange(4), 6_000)  # a file in the order of its groups
+    score = 1 / (1 + np.exp(-r.normal(size=len(group)) - 0.3 * group))
+    label = (r.random(len(group)) < score ** (1 + 0.2 * group)).astype(int)
+    table = pd.DataFrame({"score": score.round(6), "label": label, "region": group})
+    goal = "maximize recall subject to precision >= 0.7 and recall.difference(region) <= 0.05"
+    names = {"y": "label", "scores": "score", "sensitive_features": ["region"]}
+    mine = solve(goal, table, **names).report
+    theirs = solve(goal, duckdb.from_df(table), **names, exact=True).report
+    assert (theirs.status, theirs.certificate.gap) == (mine.status, 0.0) == ("optimal", 0.0)
+    assert theirs.objective.value == mine.objective.value
+
+
+def test_limits_go_by_a_clock_that_a_test_moves(clock):
+    """Issue, item 10: no limit of seconds is a race with the machine."""
+    limits = Limits(max_seconds=2.0)
+    time.sleep(0.002)
+    assert limits.seconds_left == 2.0
+    clock.sleep(2.0)
+    assert limits.is_late
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there a job in the background ignores Ctrl-C")
+def test_ctrl_c_reaches_tests_of_a_job_in_the_background():
+    """Issue, item 10: `make test &` ignores SIGINT, and so did the tests of Ctrl-C."""
+    code = "import signal, conftest\nsignal.raise_signal(signal.SIGINT)"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.stderr.endswith("KeyboardInterrupt\n")

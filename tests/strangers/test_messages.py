@@ -1,0 +1,111 @@
+"""What strangers wrote first, and the answers that they needed (eyes-python.md, D5 to D10)."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from setpoint import FewRowsWarning, Goal, GoalError, PlugInClassifier, solve
+from setpoint.search.linear_program import IncrementalLP, UnfinishedError
+
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+R = np.random.default_rng(0)
+SEX = np.repeat(["f", "m"], 150)  # in the order of a file that is sorted by group
+X = pd.DataFrame(R.normal(size=(300, 2)) + (SEX == "m")[:, None], columns=["a", "b"])
+Y = (R.random(300) < 1 / (1 + np.exp(1.5 - X["a"]))).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("goal", "answer"),
+    [
+        ("maximize recall subject to demographic_parity <= 0.1", "predicted_rate.difference("),
+        (
+            "maximize kappa",
+            "1 - error_rate / (prior + predicted_rate - 2 * prior * predicted_rate)",
+        ),
+        ("maximize youden", "recall + specificity - 1"),
+        ("maximize precision at top 5%", "subject to predicted_rate <= k/N"),
+        ("maximize balanced accuracy", "balanced_accuracy, one word"),
+        ("balanced accuracy", "balanced_accuracy, one word"),
+        ("recall at precision 0.9", "'maximize recall subject to precision >= 0.9'"),
+        ("maximize recall at precision 0.9", "'maximize recall subject to precision >= 0.9'"),
+        (
+            "maximize f1 subject to recall.difference(race, label='fail') <= 0.1",
+            "recall(label='fail').difference(",
+        ),
+        ("micro_f1", "micro_f1 needs its parameters: micro_f1(default)"),
+    ],
+)
+def test_a_goal_as_others_say_it(goal, answer):
+    """eyes-python.md, D10."""
+    with pytest.raises(GoalError) as caught:
+        Goal.parse(goal)
+    assert answer in str(caught.value)
+
+
+def test_the_answer_to_kappa_is_kappa():
+    """eyes-python.md, D10: what is written in its place is Cohen's kappa."""
+    score = X["a"].to_numpy()
+    goal = "maximize 1 - error_rate / (prior + predicted_rate - 2 * prior * predicted_rate)"
+    found = solve(goal, score, Y)
+    best = max(cohen_kappa_score(Y, score >= cut) for cut in score)
+    assert found.report.objective.value == pytest.approx(best, abs=1e-12)
+
+
+def test_groups_that_are_text_in_x():
+    """eyes-python.md, D10: the first mistake of everybody with groups."""
+    goal = "maximize recall subject to recall.difference(sex) <= 0.2"
+    model = PlugInClassifier(LogisticRegression(), goal, sensitive_features="sex")
+    with pytest.raises(ValueError, match=r"convert string.*all columns of `X`.*groups 'sex' too"):
+        model.fit(X.assign(sex=SEX), Y)
+    with pytest.raises(ValueError, match="convert string") as caught:
+        PlugInClassifier(LogisticRegression(), "f1").fit(X.assign(sex=SEX), Y)
+    assert "groups" not in str(caught.value)
+
+
+def test_several_labels_a_row():
+    """eyes-python.md, job 9 and D10."""
+    with pytest.raises(ValueError, match=r"1d array.*MultiOutputClassifier"):
+        PlugInClassifier(LogisticRegression(), "f1").fit(X, np.column_stack([Y, 1 - Y]))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_stack_says_what_it_gives_once_it_is_fitted(scaled):
+    """eyes-python.md, D6: its last model is chosen in its fit."""
+    stack = StackingClassifier([("lr", LogisticRegression())], cv=2)
+    model = make_pipeline(StandardScaler(), stack) if scaled else stack
+    clf = PlugInClassifier(model, "f1", cv=2).fit(X, Y)
+    assert clf.goal_report_.search.family == "plugin"
+
+
+def test_a_hundred_classes_have_sizes():
+    """eyes-python.md, D5: all rows are no few rows, and the smallest class is."""
+    y = np.repeat(np.arange(100), 12)  # in the order of the classes
+    P = 0.75 * np.random.default_rng(0).dirichlet(np.full(100, 0.3), len(y))
+    P += 0.25 * np.eye(100)[y]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        solve("maximize accuracy subject to recall.min() >= 0.1", P, y, evidence="soft")
+    [said] = [str(w.message) for w in caught if w.category is FewRowsWarning]
+    assert "few rows (12 in the smallest class, 0)" in said
+
+
+def test_score_is_accuracy_says_the_class():
+    """eyes-python.md, D7: a search over parameters needs a scorer."""
+    assert "scoring=goal_scorer(goal)" in PlugInClassifier.__doc__
+
+
+def test_the_status_of_a_program_is_not_shown(caplog):
+    """breaker.md, E8: where a linear program has no end the search goes on by other means."""
+    program = IncrementalLP()
+    program.add_column(np.zeros(0))
+    program.set_costs(-np.ones(1))
+    with caplog.at_level("WARNING"), pytest.raises(UnfinishedError):
+        program.solve()
+    assert not caplog.records
