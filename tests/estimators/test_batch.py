@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 from setpoint import GoalError, InputError, PlugInClassifier
 from setpoint.errors import InputTypeError
@@ -43,7 +44,7 @@ def by_group():
 @cache
 def of_three():
     y = Y + (X[:, 0] > 1.0)
-    return PlugInClassifier(LogisticRegression(), "macro_f1", cv=2).fit(X, y)
+    return PlugInClassifier(LogisticRegression(), "macro_f1", cv=StratifiedKFold(2)).fit(X, y)
 
 
 class Rounded(LogisticRegression):
