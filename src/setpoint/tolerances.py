@@ -1,5 +1,7 @@
 """Tolerances that several rooms share, each with its reason."""
 
+import math
+
 __all__ = ["SATISFIED", "TIED", "tied"]
 
 SATISFIED = 1e-9
@@ -11,20 +13,12 @@ TIED = 1e-12
 another order, as processors add them, differ by no more."""
 
 
-def tied(best: float, size: float | None = None) -> float:
+def tied(best: float) -> float:
     """The least objective that is as good as the best one.
-
-    Parameters
-    ----------
-    best : float
-    size : float, optional
-        Of the terms of which objectives are sums, where that is larger.
 
     Examples
     --------
     >>> 0.1 + 0.2 + 0.3 >= tied(0.6), 0.6 >= tied(0.1 + 0.2 + 0.3)
     (True, True)
     """
-    if best in (float("inf"), -float("inf")):
-        return best
-    return best - TIED * (1.0 + max(abs(best), size or 0.0))
+    return best if math.isinf(best) else best - TIED * (1.0 + abs(best))

@@ -135,7 +135,7 @@ class Curve:
     def _accepted(self, true: int, cutoffs: NDArray[np.int64]) -> Floats:
         """The accepted weight of a true class at some cut-offs."""
         rows = [k for k, (_, t) in enumerate(self.kinds) if t == true]
-        return np.asarray(self.counts[np.ix_(rows, cutoffs)].sum(axis=0))
+        return np.asarray(self.counts[rows][:, cutoffs].sum(axis=0))
 
 
 def plain_threshold(curves: Sequence[Curve]) -> float | None:

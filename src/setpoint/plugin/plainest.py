@@ -24,8 +24,8 @@ from setpoint.typing import Floats
 
 __all__ = ["plainest", "plug_in"]
 
-_FIRST, _FAR, _STEPS, _AT_ONCE = -8.0, 14.0, 9, 20
-"""Ends of a line in logarithms of the share of the argmax, halvings, and rules of one pass."""
+_FIRST, _FAR, _STEPS = -8.0, 14.0, 9
+"""Ends of a line in logarithms of the share of the argmax, and halvings."""
 
 
 def plug_in(space: Achievable, weights: Floats) -> Atom:
@@ -61,8 +61,6 @@ def plainest(space: Achievable, program: Program, found: Optimum, floor: float) 
     if not line.good(n_known):
         ends = [line.last(start) for start in line.starts()]
         nearest = [line.whole(space.add(x)) for x in ends if x is not None]
-        if not nearest and space.n_blocks > 1 and not space.counts_together:
-            nearest = [line.by_block(n_known)]
         best = line.nearest(nearest)
     if best is None:
         space.drop(n_known)
@@ -95,25 +93,27 @@ class _Line:
         return self.space.draw_among({atom: 1.0})
 
     def good(self, atom: int) -> bool:
-        """Whether a whole rule is as good."""
-        return self.is_good(self.space.features_of(atom), lambda: self.whole(atom))
-
-    def is_good(self, v: Floats, choice: Callable[[], MixtureWeights]) -> bool:
-        """Whether features are as good, and what they are by labels."""
+        """Whether a whole rule is as good, by labels too."""
+        v = self.space.features_of(atom)
         met = float(self.program.violation(v)) <= SATISFIED
         if not met or not self.program.score_at(v) >= self.floor:
             return False
         if self.by_labels is None:
             return True
-        score, past = self.by_labels(choice())
+        score, past = self.by_labels(self.whole(atom))
         return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
 
     def starts(self) -> list[Atom]:
-        """Where lines begin: rules of what was found, and what the objective alone asks for."""
-        space, used = self.space, dict.fromkeys(k for part in self.found.choice for k in part)
+        """Where lines begin: the rule found, if it is one for all, and what the objective asks for.
+
+        Over rows elsewhere each rule is a pass: there the argmax alone is tried.
+        """
+        space, used = self.space, {k for part in self.found.choice for k in part}
+        if space.counts_together:
+            return []
         out = [space.atoms[k] for k in used] if len(used) == 1 else []
         slopes = self.program.score.gradient(self.found.v)
-        if np.isfinite(slopes).all() and not space.counts_together:
+        if np.isfinite(slopes).all():
             out.append(space.pricer.atom(slopes))
         return out
 
@@ -126,41 +126,22 @@ class _Line:
             return Weighted(*own) if len(own) == 2 else Tensor(*own)
 
         space, low, high, best = self.space, _FIRST, _FAR, None
-        rounds = [_AT_ONCE] if space.counts_together else [0] + [1] * _STEPS
-        for width in rounds:
-            places = np.linspace(low, high, width + 2)[1:-1] if width else np.array([low])
-            known = len(space.atoms)
-            for x in places:
-                space.add(at(x))
-            good = [i for i in range(len(places)) if self.good(known + i)]
-            if good:
-                best, low = space.atoms[known + good[-1]], float(places[good[-1]])
-            if good[-1:] != [len(places) - 1]:
-                high = float(places[good[-1] + 1 if good else 0])
-            space.drop(known)
-            if (width == 0 and not good) or space.limits.is_late:
+        x = low  # where next to nothing ties, the first step is the last
+        for _ in range(1 + _STEPS):
+            number = space.add(at(x))
+            good, atom = self.good(number), space.atoms[number]
+            space.drop(number)
+            best, low, high = (atom, x, high) if good else (best, low, x)
+            if best is None or space.limits.is_late:
                 break
+            x = 0.5 * (low + high)
         return best
 
-    def by_block(self, plain: int) -> MixtureWeights:
-        """What was found, but the argmax in blocks where that is as good."""
-        space, choice, v = self.space, list(self.found.choice), self.found.v
-        for b, part in enumerate(self.found.choice):
-            (own,) = part
-            before, after = space.columns(b, [own, plain])
-            moved = [*choice[:b], {plain: 1.0}, *choice[b + 1 :]]
-            if self.is_good(v - before + after, lambda moved=moved: moved):  # type: ignore[misc]
-                choice, v = moved, v - before + after
-        return choice
-
     def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
-        """The first with the fewest rows that are not in their likeliest class; None: as found.
-
-        Of rows elsewhere, which are not decided one by one, the first.
-        """
+        """The first with the fewest rows that are not in their likeliest class; None: as found."""
         rows, best = self.space.counted, None
         if not choices or not isinstance(rows, Evidence):
-            return choices[0] if choices else None
+            return None
         plain = rows.distribution(self.space.rule(self.argmax))
         least = np.inf
         for choice in [self.found.choice, *choices]:
