@@ -53,6 +53,8 @@ RETRAININGS = 50
 _CALLS = 1000
 """Oracle calls of one solve, where the user sets no limit."""
 
+_SPENT = 1e-4
+"""Of a certified gap that is allowed, at most so much is spent on a plainer rule."""
 _NO_DRAWS = "no draws"
 INF = float("inf")
 
@@ -158,9 +160,10 @@ def search_space(
             raise said from None
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
-    near = SAME if found.status == "stationary" else max(_tolerance(program, options), SAME)
+    near = SAME if found.status == "stationary" else max(_tolerance(program, options.tol), SAME)
     if isinstance(space, Achievable) and not (tried or options.solver in ALGORITHMS):
-        found = plainest(space, program, found, found.bound - near if space.is_certain else INF)
+        spent = min(near, max(_tolerance(program, _SPENT), SAME)) if space.is_certain else -INF
+        found = plainest(space, program, found, found.bound - spent)
     outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
     warn_constant(space, program, outcome)
     return outcome
@@ -197,16 +200,16 @@ def limited(options: Options, most: int = _CALLS) -> Limits:
     return limits
 
 
-def _tolerance(program: Program, options: Options) -> float:
+def _tolerance(program: Program, tol: float) -> float:
     """The tolerance in the units of the objective: of values of rows a share of their range."""
     if not program.codebook.measures:
-        return options.tol
+        return tol
     low, high = program.range
-    return options.tol * (high - low if np.isfinite(high - low) and high > low else 1.0)
+    return tol * (high - low if np.isfinite(high - low) and high > low else 1.0)
 
 
 def _find(space: Explored, program: Program, options: Options) -> Optimum:
-    tol = _tolerance(program, options)
+    tol = _tolerance(program, options.tol)
     gap = 0.5 * tol
     try:
         if options.solver in ALGORITHMS:
