@@ -1,9 +1,9 @@
 """Choosing a model by the goal, not by accuracy.
 
-The order of models by accuracy need not be their order by the goal. `GoalSearchCV` judges each
-model with the best rule over its scores, on rows that neither the model nor the rule has seen, all
-folds together. What it prints has the limits of each difference from the best, by the pairs of
-rows: models whose limits enclose zero cannot be distinguished, and the simplest of them will do.
+The order of models by accuracy need not be their order by the goal. `AutoModel` judges each model
+with the best rule over its scores, on rows that neither the model nor the rule has seen, all folds
+together. What is printed has the limits of each difference from the best, by the pairs of rows:
+models whose limits enclose zero cannot be distinguished, and the simplest of them will do.
 """
 
 from sklearn.datasets import make_classification
@@ -12,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
-from setpoint import GoalSearchCV
+from setpoint import PlugInClassifier
 from setpoint.report import OperatingPointDisplay
+from setpoint.solvers import AutoModel
 
 
 def main():
@@ -32,14 +33,14 @@ def main():
         "forest": RandomForestClassifier(20, min_samples_leaf=5, random_state=0),
         "larger forest": RandomForestClassifier(40, min_samples_leaf=5, random_state=1),
     }
-    search = GoalSearchCV(models, None, "maximize specificity subject to recall >= 0.85", cv=3)
-    search.fit(X, y)
-    print(search.search_)
+    goal = "maximize specificity subject to recall >= 0.85"
+    clf = PlugInClassifier(AutoModel(models), goal, cv=3).fit(X, y)
+    print("\n".join(clf.choice_.lines()))
     print("\nAccuracy by itself:")
     for name, model in models.items():
         print(f"  {name:<19} {cross_val_score(model, X, y, cv=3).mean():.3f}")
 
-    display = OperatingPointDisplay.from_report(search.best_estimator_.goal_report_)
+    display = OperatingPointDisplay.from_report(clf.goal_report_)
     return [display.figure_]
 
 

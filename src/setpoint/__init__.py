@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
-    from setpoint.choosing import GoalSearchCV
     from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import InputError, InputTypeError, SetpointError
@@ -100,7 +99,6 @@ __all__ = [
     "Goal",
     "GoalError",
     "GoalReport",
-    "GoalSearchCV",
     "GoalSyntaxError",
     "Guarantee",
     "HeavyTailWarning",
@@ -167,7 +165,6 @@ _HOME = {
     "FewRowsWarning": "report",
     "HeavyTailWarning": "report",
     "GoalReport": "report",
-    "GoalSearchCV": "choosing",
     "BoundPath": "estimators",
     "ExplainedRow": "estimators",
     "Explanation": "estimators",

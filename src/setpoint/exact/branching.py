@@ -153,7 +153,8 @@ class _Search:
     def __init__(self, cuts: CutoffSet, program: Program, start: Optimum) -> None:
         self.cuts, self.program = cuts, program
         known = start.is_feasible
-        self.value, self.choice = (start.value, start.choice) if known else (-INF, None)
+        self.value = start.value if known else -INF
+        self.choice: MixtureWeights | None = start.choice if known else None
 
     @property
     def least_gain(self) -> float:
