@@ -22,6 +22,7 @@ from setpoint.exact.closing import left_by_multipliers
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination, nearest_cutoffs
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
