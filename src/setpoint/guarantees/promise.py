@@ -101,10 +101,19 @@ class Promise:
 
         Raises
         ------
+        GoalError
+            If they do. What was not drawn may weigh more than all that was: of no mean of
+            weighted rows can anything be promised from those seen.
         EmptyPopulationError
             If a constraint refers to rows that are not there.
         """
-        return RuleTests(self, marginals, weighted)
+        if weighted:
+            raise GoalError(
+                "nothing can be promised for weighted rows: how much a row may ever weigh is not "
+                "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
+                "then met as well as the rows show"
+            )
+        return RuleTests(self, marginals)
 
 
 def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None) -> None:
@@ -166,13 +175,10 @@ class RuleTests:
     promise : Promise
     marginals : Marginals
         Of the rows tested, the same for every rule.
-    weighted : bool
-        Whether rows have weights.
     """
 
-    def __init__(self, promise: Promise, marginals: Marginals, weighted: bool = False) -> None:
+    def __init__(self, promise: Promise, marginals: Marginals) -> None:
         self.promise = promise
-        self.weighted = weighted
         linked = promise.linked
         folder = Folder(linked.codebook, marginals, fixed=False)
         self.program = Program(linked, marginals, folder)
@@ -218,8 +224,7 @@ class RuleTests:
 
     def _how(self, fractional: bool) -> dict[str, Any]:
         return {
-            "strict": self.promise.strict, "fractional": fractional, "weighted": self.weighted,
-            "ranges": self.promise.ranges,
+            "strict": self.promise.strict, "fractional": fractional, "ranges": self.promise.ranges,
         }  # fmt: skip
 
     @property
@@ -238,7 +243,7 @@ class RuleTests:
         counted = self.counted(confusion)
         for c, part in zip(self.program.constraints, self.parts, strict=True):
             if part is not None:
-                require_bounded_sums(part, counted, c.written, weighted=self.weighted)
+                require_bounded_sums(part, counted, c.written)
 
     def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most.
