@@ -13,9 +13,10 @@ from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Marginals
 from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import requirements_of as requirements_in
-from setpoint.guarantees.guarantee import Shown
+from setpoint.guarantees.guarantee import Groups, Shown
 from setpoint.guarantees.limits import limit_of_constraint
 from setpoint.guarantees.margins import margins_of, slack_and_error
 from setpoint.guarantees.measured import Ranges, require_bounded_sums
@@ -95,6 +96,24 @@ class Promise:
         return tuple(
             None if c is None else level_of_try(1.0 - c, self.attempt) for c in self.confidences
         )
+
+    @property
+    def groups(self) -> Groups:
+        """The groups that promised constraints are over, as far as rows were seen of them."""
+        written = zip(self.linked.goal.constraints, self.confidences, strict=True)
+        sides = [side for c, level in written if level is not None for side in (c.lhs, c.rhs)]
+        found: dict[tuple[str, ...], None] = {
+            tuple(sorted(e.columns)): None
+            for side in sides
+            for e in walk(side)
+            if isinstance(e, Reduce) and e.columns
+        }
+        keys = [dict(s.key) for s in self.linked.codebook.strata]
+        known = {
+            names: dict.fromkeys(tuple(k[n] for n in names) for k in keys if k.keys() >= {*names})
+            for names in found
+        }
+        return tuple((names, tuple(values)) for names, values in known.items())
 
     def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
         """The tests of rules on rows with these marginals, and whether they have weights.
