@@ -174,12 +174,12 @@ def test_approximate_is_never_certified(rows):
     assert "fitted on all rows afterwards" in found.assumptions
 
 
-def test_weighted_rows_are_never_exact(rows):
+def test_weighted_rows_are_not_certified(rows):
     X, y, _ = rows
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
-    found = plug(RECALL, confidence=0.9).fit(X, y, sample_weight=weight).goal_report_.guarantee
-    assert not found.is_exact
-    assert found.method == "path of rules"
+    for how in (0.9, Confidence(0.9, guarantee="approximate")):
+        with pytest.raises(GoalError, match="nothing can be promised for weighted rows"):
+            plug(RECALL, confidence=how).fit(X, y, sample_weight=weight)
 
 
 def test_strict_uses_what_is_proved_and_costs_more(rows):

@@ -196,7 +196,7 @@ def test_a_classifier_is_certified_by_rows_set_apart_and_by_others(rows):
         (CAUGHT, Confidence(ranges={"amount": (0, 100)}), None, r"row \d+ has amount = "),
         (CAUGHT, Confidence(ranges={"amuont": (0, 300)}), None, "did you mean 'amount'"),
         (CAUGHT, Confidence(ranges={"amount": (-5, 300)}), None, "begins at 0 or above"),
-        (CAUGHT, SURE, 2.0, "cannot be promised for weighted rows"),
+        (CAUGHT, SURE, 2.0, "nothing can be promised for weighted rows"),
         (
             "maximize recall s.t. recall.weighted(amount) - precision.weighted(amount) >= 0",
             SURE, None, "Write a bound for each of them",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from setpoint import Goal, GoalError
+from setpoint import Goal
 from setpoint.evidence import Confusion
 from setpoint.evidence.strata import Stratum
 from setpoint.guarantees.drawing import drawn_p
@@ -24,17 +24,15 @@ from setpoint.program.link import link
 GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
 
 
-def confusion(tables, weight=1.0, classes=(0, 1)):
-    """Counts by group: tables (groups, n, n) of rows, each of one weight."""
+def confusion(tables, classes=(0, 1)):
+    """Counts by group: tables (groups, n, n) of rows."""
     n = len(classes)
     counts = np.zeros((len(tables), n + 1, n))
     counts[:, :n] = tables
     rows = counts.sum(axis=2)
     strata = GROUPS[: len(tables)] if len(tables) > 1 else (Stratum(),)
-    smallest = np.where(rows > 0, weight, np.inf)
-    return Confusion(
-        classes, strata, weight * counts, weight**2 * counts, rows.astype(np.int64), smallest
-    )
+    smallest = np.where(rows > 0, 1.0, np.inf)
+    return Confusion(classes, strata, counts, counts, rows.astype(np.int64), smallest)
 
 
 def built(constraint, found):
@@ -44,8 +42,8 @@ def built(constraint, found):
     return rules.program.constraints[0], rules.counted(found)
 
 
-def p_of(constraint, tables, *, level=0.05, weight=1.0, **how):
-    found = confusion(np.asarray(tables, float).reshape(-1, 2, 2), weight)
+def p_of(constraint, tables, *, level=0.05, **how):
+    found = confusion(np.asarray(tables, float).reshape(-1, 2, 2))
     c, counted = built(constraint, found)
     return p_value(requirements_of(c), counted, level=level, **how)
 
@@ -191,39 +189,10 @@ def test_the_same_counts_give_the_same_p_value():
     assert p_of("g_mean >= 0.7", table, seed=1) != p_of("g_mean >= 0.7", table)
 
 
-# ---------------------------------------------------------------------- weights and draws
-def test_one_weight_for_all_rows_changes_nothing():
-    table = [[40, 7], [9, 30]]
-    for constraint in ("recall >= 0.6", "recall.difference() <= 0.3", "g_mean >= 0.6"):
-        assert p_of(constraint, table, weight=2.5).p == pytest.approx(p_of(constraint, table).p)
-
-
-def test_weight_2_is_one_row_that_counts_double_and_not_two_rows():
-    found = confusion(np.array([[[40.0, 7], [9, 30]]]))
-    some = found.counts.copy()
-    some[0, 1] *= 2.0
-    double = Confusion(
-        found.classes, found.strata, some, np.where(some > found.counts, 4.0, 1.0) * found.counts,
-        found.rows, found.smallest,
-    )  # fmt: skip
-    twice = confusion(np.array([[[40.0, 7], [18, 60]]]))
-    c, counted = built("fbeta(2) >= 0.6", double)
-    weighted = p_value(requirements_of(c), counted, level=0.05)
-    c, counted = built("fbeta(2) >= 0.6", twice)
-    assert weighted.p > 1.5 * p_value(requirements_of(c), counted, level=0.05).p
-
-
-def test_weighted_rows_and_probabilities_are_never_exact():
-    found = confusion(np.array([[[40.0, 7], [9, 30]]]))
-    uneven = Confusion(
-        found.classes, found.strata, found.counts, 1.3 * found.squares, found.rows, found.smallest
-    )
-    c, counted = built("recall >= 0.6", uneven)
-    assert p_value(requirements_of(c), counted, level=0.05).kind == "gaffke"
+# ---------------------------------------------------------------------- probabilities
+def test_sums_of_probabilities_are_never_exact():
     assert p_of("recall >= 0.6", [[40, 7], [9, 30]], fractional=True).kind == "gaffke"
     assert p_of("recall.difference() <= 0.5", [[40, 7], [9, 30]], fractional=True).kind == "drawn"
-    with pytest.raises(GoalError, match=r"take tests that are proved, and of weighted"):
-        p_value(requirements_of(c), counted, level=0.05, strict=True)
 
 
 # ---------------------------------------------------------------------- several statements

@@ -47,7 +47,11 @@ def test_an_outcome_is_not_read_by_a_router():
 
 
 @pytest.mark.parametrize(
-    "goal", ["maximize profit(tp=amount - 5, fp=-5)", "maximize recall.weighted(amount)"]
+    "goal",
+    [
+        "maximize profit(tp=amount - 5, fp=-5)",
+        "maximize recall.weighted(amount) subject to predicted_rate <= 0.4",
+    ],
 )
 def test_a_column_by_which_rows_count_is_read_where_it_is_named(goal):
     p, y, amount = drawn()
@@ -76,6 +80,7 @@ def test_masked_scores(entry):
         entry(FLOOR, np.ma.masked_array(p, np.arange(len(p)) == 3), y)
 
 
+@pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")
 @pytest.mark.parametrize(
     "clf",
     [PlugInClassifier(LogisticRegression(), "f1"), RampClassifier(FLOOR), OnlineFClassifier()],
@@ -83,7 +88,7 @@ def test_masked_scores(entry):
 def test_masked_features(clf):
     """breaker.md D8b."""
     p, y, amount = drawn()
-    X = np.ma.masked_array(np.column_stack([p, amount]), amount[:, None] > np.median(amount))
+    X = np.ma.masked_greater(np.column_stack([p, amount]), np.median(amount))
     with pytest.raises(ValueError, match="`X` is a masked array"):
         clf.fit(X, y)
     with pytest.raises(ValueError, match="`X` is a masked array"):

@@ -310,6 +310,7 @@ def _guarantee(
         rows=rows.n_rows,
         attempt=tests.promise.attempt,
         next_rows=how.settings.for_next,
+        groups=tests.promise.groups,
         reached=_known(tests.value(confusion)),
         assumptions=" ".join(filter(None, (_REFITTED if approximate else _SAFE, how.note))),
         **facts,

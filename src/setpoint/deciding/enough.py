@@ -106,7 +106,7 @@ def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint
     nobody = _of_nobody(rows)
     tests.require_tests(nobody)
     counted = tests.counted(nobody)
-    if counted.is_large or tests.weighted:
+    if counted.is_large:
         return
     parts = zip(
         tests.program.constraints, tests.parts, promise.confidences, promise.levels, strict=True

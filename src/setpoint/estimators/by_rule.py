@@ -217,6 +217,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
         """The segment of each row, where the rule looks at more than the score."""
+        self._check_promised_groups(X, sensitive_features)
         if not self.rule_.needs_segments:
             return None
         names = self.goal_report_.rule.decides_on
@@ -257,6 +258,43 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
             UnknownGroupWarning,
         )
         return np.where(unseen, self.largest_segment_, codes)
+
+    def _check_promised_groups(self, X: Any, sensitive_features: Any) -> None:
+        """Refuse groups that a certified rule promises nothing of, where their columns are there.
+
+        Raises
+        ------
+        GoalError
+            It names the first; with ``unknown_group="largest"`` it is a warning.
+        """
+        guarantee = self.goal_report_.guarantee
+        if guarantee is None or guarantee.state != "certified":
+            return
+        looks = set(self.goal_report_.rule.decides_on)
+        for names, groups in guarantee.groups:
+            given = self._side_columns if sensitive_features is None else sensitive_features
+            if looks.issuperset(names):
+                continue  # the rule itself refuses them
+            if given is None and all(in_frame(X, name) for name in names):
+                given = list(names)
+            if given is None:
+                continue
+            columns = as_columns(
+                aligned(given, X, "sensitive_features"), n_rows=int(_num_samples(X)), X=X,
+                wanted=names, free=names, missing=True, who="the promise is about groups by",
+            )  # fmt: skip
+            rows = list(zip(*(columns[name].values.tolist() for name in names), strict=True))
+            first = next((i for i, row in enumerate(rows) if row not in groups), None)
+            if first is None:
+                continue
+            group = segment_in_words(tuple(zip(names, rows[first], strict=True)))
+            message = f"row {first} is of a group of which nothing is promised, {group}"
+            if self._answers.unknown_group == "raise":
+                raise GoalError(
+                    f"{message}: a certified rule does not decide it; `unknown_group='largest'` "
+                    "of ModelResponse decides such rows, outside the promise"
+                )
+            warn_caller(f"{message}; it is decided outside the promise", UnknownGroupWarning)
 
     # ------------------------------------------------------------------ draws
     def _key(self) -> int:

@@ -5,9 +5,6 @@ row, and the p-value is the chance that the function then misses its bound. Of o
 Gaffke's bound; of a proportion it is the exact binomial; of smooth functions of several rates it
 is right to first order, with one row a rate to the safe side (a Bayesian bootstrap).
 
-Where rows have weights, a cell's draw has the mean sum(w) and the variance sum(w^2): weight 2 is
-one row that counts double, and not two rows.
-
 References
 ----------
 N. Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a
@@ -60,22 +57,21 @@ def drawn_p(requirement: Requirement, rates: Rates, draws: int, seed: int) -> fl
     sign, level = requirement.sign, requirement.level
     drawn = _draws(
         rates.above.shape,
-        *(x.tobytes() for x in (rates.above, rates.below, rates.counts, rates.squares)),
+        *(x.tobytes() for x in (rates.above, rates.below, rates.counts)),
         draws,
         seed,
     )
     if rates.is_one:
         # Linear, and monotone in the level together with its worst row.
         j = rates.worst_at(level, sign)
-        row = sign * (rates.above[0, j] - level * rates.below[0, j]) * rates.weight
+        row = sign * (rates.above[0, j] - level * rates.below[0, j])
         slack = sign * (drawn.above[0] - level * drawn.below[0]) + row * drawn.rows[0]
     else:
         sides = rates.sides(sign)
         worst = [rates.worst(j, side) for j, side in enumerate(sides)]
         each = np.arange(len(rates))
-        rows = rates.weight * drawn.rows
-        above = drawn.above + rates.above[each, worst][:, None] * rows
-        below = drawn.below + rates.below[each, worst][:, None] * rows
+        above = drawn.above + rates.above[each, worst][:, None] * drawn.rows
+        below = drawn.below + rates.below[each, worst][:, None] * drawn.rows
         with np.errstate(invalid="ignore", divide="ignore"):
             values = rates.function.value((above / below).T)
             slack = sign * (values - level)
@@ -96,7 +92,6 @@ def _draws(
     above: bytes,
     below: bytes,
     counts: bytes,
-    squares: bytes,
     draws: int,
     seed: int,
 ) -> _Draws:
@@ -105,10 +100,10 @@ def _draws(
     a, b = (np.frombuffer(x).reshape(shape) for x in (above, below))
     rows = rng.standard_exponential((shape[0], draws))
     out = _Draws(np.zeros((shape[0], draws)), np.zeros((shape[0], draws)), rows)
-    for c, (s1, s2) in enumerate(zip(np.frombuffer(counts), np.frombuffer(squares), strict=True)):
-        if s1 > 0:
+    for c, n in enumerate(np.frombuffer(counts)):
+        if n > 0:
             # One profile after the other: with many of them, their draws would fill the memory.
-            cell = rng.standard_gamma(s1 * s1 / s2, draws) * (s2 / s1)
+            cell = rng.standard_gamma(n, draws)
             for j in range(shape[0]):
                 if a[j, c]:
                     out.above[j] += a[j, c] * cell

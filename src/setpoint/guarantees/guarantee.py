@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["EXACT", "Guarantee", "Shown", "State"]
+__all__ = ["EXACT", "Groups", "Guarantee", "Shown", "State"]
+
+Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[str | int | float, ...], ...]], ...]
+"""Columns, and the groups by their values that are known."""
 
 State: TypeAlias = Literal["certified", "approximate", "not certified"]
 
@@ -93,6 +96,8 @@ class Guarantee:
         The rules of a path in the order of the tests, as they look on the rows that the path was
         learnt on: how many standard errors of the rows tested each lies within its bounds, and
         the objective. The first `passed` of them passed.
+    groups : tuple of (columns, values)
+        The groups that the constraints promised are over; of others nothing is promised.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
     """
@@ -112,6 +117,7 @@ class Guarantee:
     rows_needed: int | None = None
     path: tuple[tuple[float, float], ...] = ()
     binding: str = ""
+    groups: Groups = field(default=(), metadata={"optional": True})
 
     @property
     def helped_by_rows(self) -> bool:

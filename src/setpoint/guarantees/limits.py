@@ -25,7 +25,6 @@ def limit_of_constraint(
     level: float,
     strict: bool = False,
     fractional: bool = False,
-    weighted: bool = False,
     ranges: Ranges | None = None,
 ) -> float | None:
     """The strictest bound on a constraint's left side that the same test would pass.
@@ -37,7 +36,7 @@ def limit_of_constraint(
     counted : CountedRates
     level : float
         Of the test: the limit lies on its side of the true value with confidence ``1 - level``.
-    strict, fractional, weighted, ranges : optional
+    strict, fractional, ranges : optional
         As in :func:`~setpoint.guarantees.p_values.p_value`.
 
     Returns
@@ -63,7 +62,7 @@ def limit_of_constraint(
     x = constraint.function
     part = requirements_of(constraint)
     plain = isinstance(part, Requirement) and part.function is x
-    if plain and not (strict or fractional or weighted):
+    if plain and not (strict or fractional):
         ends = exact_limits(x, counted, level, level)
         if ends is not None:
             return ends[0] if constraint.sign > 0 else ends[1]
@@ -80,7 +79,6 @@ def limit_of_constraint(
             level=level,
             strict=strict,
             fractional=fractional,
-            weighted=weighted,
             ranges=ranges,
         )
         return found.p <= level

@@ -27,26 +27,16 @@ Ranges = Mapping[str, tuple[float, float]]
 """The smallest and the largest value that a column could have."""
 
 
-def require_bounded_sums(
-    part: Part, counted: CountedRates, written: Constraint, *, weighted: bool
-) -> None:
+def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint) -> None:
     """Refuse what is over values of rows and has no test.
 
     Raises
     ------
     GoalError
-        If it is not a fraction of sums over the same rows, or rows have weights beside.
+        If it is not a fraction of sums over the same rows.
     """
     for x in leaves(part):
-        if not counted.is_measured(x.function):
-            continue
-        if weighted:
-            raise GoalError(
-                f"{written} cannot be promised for weighted rows: it counts them by a column of "
-                "numbers, and how much a row may ever weigh is not known. Leave out "
-                "`sample_weight`, or promise the other constraints alone"
-            )
-        if _fraction(x.function, counted) is None:
+        if counted.is_measured(x.function) and _fraction(x.function, counted) is None:
             raise GoalError(
                 f"{written} cannot be promised: it counts rows by a column of numbers, and "
                 "combines several such rates of different rows. Write a bound for each of them, "

@@ -8,7 +8,7 @@ share of samples. Which computation a statement gets follows from what it is mad
 ``"melding"``
     Two such shares of different rows: differences and ratios of groups or classes.
 ``"gaffke"``
-    One mean of rows with more values: F-beta, costs, paired gains, weights.
+    One mean of rows with more values: F-beta, costs, paired gains.
 ``"drawn"``
     Any other function of several rates.
 ``"betting"``, ``"boxes"``
@@ -25,7 +25,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from setpoint.errors import InputError
-from setpoint.goals.errors import GoalError
 from setpoint.guarantees.drawing import drawn_p, number_of_draws
 from setpoint.guarantees.measured import Ranges, bounded_p
 from setpoint.guarantees.melding import melded_p
@@ -55,7 +54,6 @@ def p_value(
     level: float,
     strict: bool = False,
     fractional: bool = False,
-    weighted: bool = False,
     ranges: Ranges | None = None,
     seed: int = 0,
 ) -> PValue:
@@ -72,8 +70,6 @@ def p_value(
         Only what is proved: the exact binomial, betting, and limits of each rate.
     fractional : bool
         Counts are sums of the probabilities of a rule that draws, and not of decisions.
-    weighted : bool
-        Rows have weights, also where all that were seen are equal: others may come.
     ranges : mapping of column to (smallest, largest), optional
         Of the columns of numbers by which rows count.
     seed : int
@@ -83,8 +79,6 @@ def p_value(
     ------
     ValueError
         If `level` is not between 0 and 1.
-    GoalError
-        With `strict`, if rows have different weights.
 
     Examples
     --------
@@ -102,7 +96,7 @@ def p_value(
     """
     if not 0.0 < level < 1.0:
         raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
-    return _Testing(counted, strict, fractional, weighted, ranges, seed).test(part, level)
+    return _Testing(counted, strict, fractional, ranges, seed).test(part, level)
 
 
 class _Testing:
@@ -113,12 +107,10 @@ class _Testing:
         counted: CountedRates,
         strict: bool,
         fractional: bool,
-        weighted: bool,
         ranges: Ranges | None,
         seed: int,
     ) -> None:
         self.counted = counted
-        self.weighted = weighted
         self.strict = strict
         self.fractional = fractional
         self.ranges = ranges
@@ -139,34 +131,27 @@ class _Testing:
         if self.counted.is_measured(x.function):
             p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
-        if not (self.fractional or self.weighted):
+        if not self.fractional:
             trials = trials_of(x.function, self.counted, x.relation, x.level)
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
         rates = rates_in(x.function, self.counted)
-        alike = None if self.weighted else self.counted.weight_of_rows(x.function)
         if self.strict or x.function.has_kinks:
             # Drawing is right for smooth functions: a largest of several is drawn too large.
-            return self._proved(x, rates, alike)
+            return self._proved(x, rates)
         kind = "gaffke" if len(rates) == 1 else "drawn"
         if rates.is_empty:
             return PValue(1.0, kind)
-        if not self.fractional and alike is not None:
-            melded = melded_p(x, rates.per_row(alike), level)
+        if not self.fractional:
+            melded = melded_p(x, rates, level)
             if melded is not None:
                 return PValue(melded, "melding")
         return PValue(drawn_p(x, rates, number_of_draws(level), self.seed), kind)
 
-    def _proved(self, x: Requirement, rates: Rates, weight: float | None) -> PValue:
-        if weight is None:
-            raise GoalError(
-                "`strict=True`, and an extreme or an absolute value inside a sum, take tests that "
-                "are proved, and of weighted rows nothing is: leave out one of them"
-            )
+    def _proved(self, x: Requirement, rates: Rates) -> PValue:
         kind = "betting" if rates.is_one else "boxes"
         if rates.is_empty:
             return PValue(1.0, kind)
-        rates = rates.per_row(weight)
         if rates.is_one:
             used = rates.used(0)
             one = rates.above[0, used], rates.below[0, used], rates.counts[used]

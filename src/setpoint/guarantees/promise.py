@@ -13,9 +13,10 @@ from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Marginals
 from setpoint.goals.errors import GoalError
+from setpoint.goals.expressions import Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.requirements import requirements_of as requirements_in
-from setpoint.guarantees.guarantee import Shown
+from setpoint.guarantees.guarantee import Groups, Shown
 from setpoint.guarantees.limits import limit_of_constraint
 from setpoint.guarantees.margins import margins_of, slack_and_error
 from setpoint.guarantees.measured import Ranges, require_bounded_sums
@@ -96,15 +97,42 @@ class Promise:
             None if c is None else level_of_try(1.0 - c, self.attempt) for c in self.confidences
         )
 
+    @property
+    def groups(self) -> Groups:
+        """The groups that promised constraints are over, as far as rows were seen of them."""
+        written = zip(self.linked.goal.constraints, self.confidences, strict=True)
+        sides = [side for c, level in written if level is not None for side in (c.lhs, c.rhs)]
+        found: dict[tuple[str, ...], None] = {
+            tuple(sorted(e.columns)): None
+            for side in sides
+            for e in walk(side)
+            if isinstance(e, Reduce) and e.columns
+        }
+        keys = [dict(s.key) for s in self.linked.codebook.strata]
+        known = {
+            names: dict.fromkeys(tuple(k[n] for n in names) for k in keys if k.keys() >= {*names})
+            for names in found
+        }
+        return tuple((names, tuple(values)) for names, values in known.items())
+
     def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
         """The tests of rules on rows with these marginals, and whether they have weights.
 
         Raises
         ------
+        GoalError
+            If they do. What was not drawn may weigh more than all that was: of no mean of
+            weighted rows can anything be promised from those seen.
         EmptyPopulationError
             If a constraint refers to rows that are not there.
         """
-        return RuleTests(self, marginals, weighted)
+        if weighted:
+            raise GoalError(
+                "nothing can be promised for weighted rows: how much a row may ever weigh is not "
+                "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
+                "then met as well as the rows show"
+            )
+        return RuleTests(self, marginals)
 
 
 def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None) -> None:
@@ -166,13 +194,10 @@ class RuleTests:
     promise : Promise
     marginals : Marginals
         Of the rows tested, the same for every rule.
-    weighted : bool
-        Whether rows have weights.
     """
 
-    def __init__(self, promise: Promise, marginals: Marginals, weighted: bool = False) -> None:
+    def __init__(self, promise: Promise, marginals: Marginals) -> None:
         self.promise = promise
-        self.weighted = weighted
         linked = promise.linked
         folder = Folder(linked.codebook, marginals, fixed=False)
         self.program = Program(linked, marginals, folder)
@@ -218,8 +243,7 @@ class RuleTests:
 
     def _how(self, fractional: bool) -> dict[str, Any]:
         return {
-            "strict": self.promise.strict, "fractional": fractional, "weighted": self.weighted,
-            "ranges": self.promise.ranges,
+            "strict": self.promise.strict, "fractional": fractional, "ranges": self.promise.ranges,
         }  # fmt: skip
 
     @property
@@ -238,7 +262,7 @@ class RuleTests:
         counted = self.counted(confusion)
         for c, part in zip(self.program.constraints, self.parts, strict=True):
             if part is not None:
-                require_bounded_sums(part, counted, c.written, weighted=self.weighted)
+                require_bounded_sums(part, counted, c.written)
 
     def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most.

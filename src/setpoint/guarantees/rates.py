@@ -9,7 +9,7 @@ one row more: the one that moves the function furthest to the bad side.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -35,10 +35,7 @@ class Rates:
     above, below : array of shape (rates, profiles)
         ``r_j = (above_j @ counts) / (below_j @ counts)``. A profile without rows is a row
         that may come.
-    counts, squares : array of shape (profiles,)
-        Sums of w and of w squared.
-    weight : float
-        The largest ``sum w^2 / sum w`` of any cell: the weight of the row that is added.
+    counts : array of shape (profiles,)
     features : tuple of set of int
         Which features each rate is made of.
     """
@@ -47,8 +44,6 @@ class Rates:
     above: Floats
     below: Floats
     counts: Floats
-    squares: Floats
-    weight: float
     features: tuple[frozenset[int], ...]
 
     def __len__(self) -> int:
@@ -76,13 +71,6 @@ class Rates:
     def ranges(self) -> list[tuple[float, float]]:
         """The smallest and largest value of each rate, whatever the counts."""
         return [_range(a, b) for a, b in zip(self.above, self.below, strict=True)]
-
-    def per_row(self, weight: float) -> Rates:
-        """The same where all rows have one weight: counts are then numbers of rows."""
-        if weight == 1.0:
-            return self
-        counts = self.counts / weight
-        return replace(self, counts=counts, squares=counts, weight=1.0)
 
     def used(self, j: int) -> np.ndarray:
         """Which profiles (profiles,) a rate looks at."""
@@ -146,10 +134,6 @@ def rates_in(x: RateFunction, counted: CountedRates) -> Rates:
     finder = _Finder(profiles)
     function = finder.function(x)
     above, below = np.stack(finder.above), np.stack(finder.below)
-    seen = counted.truth[sorted(x.features)].any(axis=0)
-    sums = counted.confusion.counts[seen], counted.confusion.squares[seen]
-    some = sums[0] > 0
-    weight = float((sums[1][some] / sums[0][some]).max(initial=0.0)) or 1.0
     used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
     both = np.concatenate([rounded(a)[None, used] for a in (*above, *below)])
     _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)
@@ -159,8 +143,6 @@ def rates_in(x: RateFunction, counted: CountedRates) -> Rates:
         above[:, used][:, first],
         below[:, used][:, first],
         summed(place, profiles.counts[used], n),
-        summed(place, profiles.squares[used], n),
-        weight,
         tuple(finder.features),
     )
 

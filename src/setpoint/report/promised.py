@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import Const
 from setpoint.goals.goal import Goal
+from setpoint.goals.populations import column_in_words, value_in_words
 from setpoint.goals.ranges import range_of
 from setpoint.goals.words import in_words
 from setpoint.guarantees.guarantee import Guarantee, Shown
@@ -50,6 +51,7 @@ _TRIED = {
 _WORTH = 0.1
 """What was not tested is worth a word where it differs by so much of the objective."""
 
+_MOST_NAMED = 8
 _SMALLEST = 1e-4
 """Chances below it are all the same."""
 
@@ -119,9 +121,20 @@ def _holds(constraint: Constraint, entry: Entry) -> str:
 
 def _where(guarantee: Guarantee, promised: Sequence[tuple[Shown, Entry, Constraint]]) -> str:
     if guarantee.next_rows is None:
-        return "on new rows drawn like these"
+        return f"on new rows drawn like these{_of_groups(guarantee)}"
     each = "it refers" if len(promised) == 1 else "each refers"
     return f"among the next {plural(guarantee.next_rows, 'row')} that {each} to"
+
+
+def _of_groups(guarantee: Guarantee) -> str:
+    """The groups that a promise is about, by name: of one that no row showed it says nothing."""
+    texts = []
+    for columns, groups in guarantee.groups:
+        names = ["/".join(map(value_in_words, values)) for values in groups]
+        if len(names) > _MOST_NAMED:
+            names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED} more"]
+        texts.append(f"{_listed(names)} of {_listed([column_in_words(c) for c in columns])}")
+    return f", for the groups {_listed(texts)} alone" if texts else ""
 
 
 # ---------------------------------------------------------------------- what goes with it

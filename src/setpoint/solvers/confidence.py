@@ -21,7 +21,9 @@ class Confidence(Settings):
     """That all constraints are to hold on new rows, and how this is shown.
 
     A number by itself, ``confidence=0.95``, is the confidence with the defaults. A search over
-    parameters reaches inside by ``confidence__level``.
+    parameters reaches inside by ``confidence__level``. Rows with a `sample_weight` are refused:
+    how much a row may ever weigh is not known from those seen. A bound over groups is promised
+    for the groups that were there, which the certificate names.
 
     Parameters
     ----------
