@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -28,20 +27,28 @@ def boxes(n, share, seed):
     return X[rows], y[rows]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_simple_model_is_not_kept_where_boosting_is_better_on_a_small_table(seed):
-    """peers.md 1: logistic within one standard error was kept, at .13 of F1."""
-    X, y = boxes(300, 0.3, seed)
-    X_new, y_new = boxes(3000, 0.3, seed + 100)
-    auto = PlugInClassifier(AutoModel(TWO), "maximize f1", random_state=0).fit(X, y)
-    assert auto.choice_.chosen != "logistic"
-    found = f1_score(y_new, auto.predict(X_new))
-    alone = [
-        f1_score(y_new, PlugInClassifier(clone(m), "maximize f1").fit(X, y).predict(X_new))
-        for m in TWO.values()
-    ]
-    assert found > alone[0] + 0.1
-    assert found > max(alone) - 0.03
+def both(n, seed):
+    """Half a line, half a box, in the order of their class."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, 4))
+    inside = np.abs(X[:, :2]).max(axis=1) < 0.5
+    y = (rng.random(n) < 1 / (1 + np.exp(2.2 - 2.5 * X[:, 2] - 3.0 * inside))).astype(int)
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
+def test_the_simple_model_is_not_kept_where_boosting_is_better_on_a_small_table():
+    """peers.md 1: the simplest within one standard error was logistic, once at .13 of F1."""
+    goal, new = "maximize f1", both(6000, 100)
+    reached = []
+    for seed in range(5):
+        X, y = both(500, seed)
+        ways = [AutoModel(TWO), *TWO.values()]
+        fitted = [PlugInClassifier(way, goal, random_state=0).fit(X, y) for way in ways]
+        reached.append([f1_score(new[1], clf.predict(new[0])) for clf in fitted])
+    auto, *alone = np.mean(reached, axis=0)
+    assert auto > max(alone) - 0.01
+    assert auto > alone[0] + 0.03
 
 
 def test_nobody_is_dropped_with_few_positives_in_a_sorted_table():
