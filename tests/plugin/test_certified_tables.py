@@ -219,7 +219,7 @@ def test_the_promise_is_kept_in_two_hundred_draws():
 def test_what_these_rows_do_not_show():
     lazy = ENGINES["polars"](identified(n=1_500))
     goal = "maximize recall subject to precision >= 0.9"
-    with pytest.raises(NotCertifiable, match="even the safest rule does not pass its test"):
+    with pytest.raises(NotCertifiable, match="Even the safest rule does not pass its test"):
         solve(goal, lazy, **NAMES, confidence=0.95)
     asked = Confidence(0.95, on_uncertified="nearest")
     near = solve(goal, lazy, **NAMES, confidence=asked)
