@@ -32,7 +32,7 @@ def test_a_model_is_chosen_reported_and_kept(fit, run, folder, tmp_path):
     assert done.exit_code in (0, 3, 4), done.output
     choice = load_model(tmp_path / "m.skops").classifier.choice_
     names = [one.name for one in choice.tried]
-    assert {"logistic", "boosting at 0.1", "boosting at 0.03"} <= set(names)
+    assert {"logistic", "boosting of 30 rounds", "boosting of 120 rounds"} <= set(names)
     assert not any("lightgbm" in name for name in names)
     assert "The model, chosen under the goal, on 600 rows, by cross-validation" in done.stdout
     assert f"Chosen: {choice.chosen}." in done.stdout

@@ -229,6 +229,20 @@ def test_each_model_of_the_table_takes_such_frames(rows):
         assert np.isfinite(clone(one.model).fit(gaps, rows[1]).predict_proba(gaps)).all()
 
 
+@pytest.mark.parametrize("kinds", [BOOSTING, LIGHTGBM])
+def test_few_rounds_are_the_first_of_many(rows, kinds, monkeypatch):
+    if kinds is LIGHTGBM:
+        pytest.importorskip("lightgbm")
+    monkeypatch.setattr("setpoint.plugin.auto.candidates.LIGHTGBM", kinds)
+    monkeypatch.setattr("setpoint.plugin.auto.candidates.find_spec", lambda _: True)
+    frame, y = frame_of(rows)
+    clf = PlugInClassifier(AutoModel(averaged=False), "maximize f1", cv=FOLDS, random_state=0)
+    found = {one.name: one.value for one in clf.fit(frame, y).choice_.tried}
+    for one in candidates_of(AutoModel(), frame, 0)[0]:
+        P = cross_val_predict(one.model, frame, y, cv=FOLDS, method="predict_proba")
+        assert found[one.name] == solve("maximize f1", P[:, 1], y).report.objective.value
+
+
 def test_a_sparse_matrix(rows):
     X = sparse.csr_matrix(rows[0] * (rows[0] > 0))
     clf = PlugInClassifier("auto", GOAL).fit(X, rows[1])

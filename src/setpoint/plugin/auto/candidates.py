@@ -25,6 +25,8 @@ class ModelKind(NamedTuple):
     name : str
     make : callable
         From a seed and the number of first columns that hold codes to a classifier.
+    rounds : int
+        Of boosting.
     linear : bool
         Whether it takes what linear models take.
     takes_sparse : bool
@@ -32,6 +34,7 @@ class ModelKind(NamedTuple):
 
     name: str
     make: Callable[[int, int], Any]
+    rounds: int = 0
     linear: bool = False
     takes_sparse: bool = False
 
@@ -55,7 +58,7 @@ def _boosting(rounds: int) -> ModelKind:
             random_state=seed,
         )
 
-    return ModelKind(f"boosting of {rounds} rounds", make)
+    return ModelKind(f"boosting of {rounds} rounds", make, rounds)
 
 
 def _lightgbm(rounds: int) -> ModelKind:
@@ -76,7 +79,7 @@ def _lightgbm(rounds: int) -> ModelKind:
             n_jobs=0,
         )
 
-    return ModelKind(f"lightgbm of {rounds} rounds", make, takes_sparse=True)
+    return ModelKind(f"lightgbm of {rounds} rounds", make, rounds, takes_sparse=True)
 
 
 LOGISTIC = ModelKind("logistic", _logistic, linear=True, takes_sparse=True)
@@ -94,10 +97,16 @@ class Candidate(NamedTuple):
     name : str
     model : classifier
         Not fitted.
+    longer : Candidate or None
+        The same with more rounds, whose fits give this one's scores, too.
+    rounds : int
+        This one's.
     """
 
     name: str
     model: Any
+    longer: Candidate | None = None
+    rounds: int = 0
 
 
 def candidates_of(asked: AutoModel, X: Any, seed: int) -> tuple[list[Candidate], list[str]]:
@@ -137,5 +146,7 @@ def candidates_of(asked: AutoModel, X: Any, seed: int) -> tuple[list[Candidate],
             continue
         encoder, n_codes = encoder_for(X, linear=kind.linear)
         steps = [("columns", encoder), ("model", kind.make(seed, n_codes))]
-        found.append(Candidate(kind.name, Pipeline(steps)))
+        found.append(Candidate(kind.name, Pipeline(steps), rounds=kind.rounds))
+    if len(found) == 3:
+        found[1] = found[1]._replace(longer=found[2])
     return found, left_out

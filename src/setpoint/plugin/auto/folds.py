@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,11 @@ class FoldFits:
     n_jobs: int | None = None
     verbose: int = 0
 
-    def some(self, one: Candidate, params: Mapping[str, Any], folds: Sequence[Fold]) -> Pieces:
-        """Fit the candidate on some folds."""
+    def some(
+        self, one: Candidate, params: Mapping[str, Any], folds: Sequence[Fold], rounds: int = 0
+    ) -> list[tuple[Any, Any]]:
+        """Fit the candidate on some folds; with `rounds` its scores after so many come first."""
+        response = _After(self.response, rounds) if rounds else self.response
         parallel = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)
         try:
             # Weights go to the last step of a pipeline by its name, also with metadata routing.
@@ -64,7 +68,7 @@ class FoldFits:
                         delayed(_fit)(
                             self._threads,
                             *(clone(one.model), self.X, self.y, fold),
-                            *(self.response, params, self.keep),
+                            *(response, params, self.keep),
                         )
                         for fold in folds
                     )
@@ -96,6 +100,22 @@ class FoldFits:
         for (_, test), (_, scores) in zip(self.splits, pieces, strict=False):
             out[test] = scores
         return out
+
+
+@dataclass(frozen=True)
+class _After:
+    """The scores of boosting after some of its rounds, and after all."""
+
+    response: Response
+    rounds: int
+
+    def __call__(self, model: Any, X: Any) -> tuple[Floats, Floats]:
+        rows, last = model[:-1].transform(X), model[-1]
+        if hasattr(last, "staged_predict_proba"):
+            found = next(islice(last.staged_predict_proba(rows), self.rounds - 1, None))
+        else:
+            found = last.predict_proba(rows, num_iteration=self.rounds)
+        return self.response.scores(model, found), self.response(model, X)
 
 
 def _threads(limit: int | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -113,6 +113,7 @@ class Race:
     averaged: bool = True
     seconds: float | None = None
     refit: bool = True
+    _ready: dict[str, Pieces] = field(default_factory=dict, repr=False)
 
     def run(self) -> Raced:
         """Fit, judge and choose.
@@ -134,7 +135,7 @@ class Race:
         cut, stopped = [], ""
         for one in self.candidates:
             pieces = self._fitted(one, params[one.name], until if done else np.inf)
-            if len(pieces) < len(self.fits.splits):
+            if len(pieces) < len(self.fits.splits):  # time ended
                 cut = [TriedModel(one.name, len(pieces))] if pieces else []
                 stopped = self._ended(len(done))
                 warn_caller(
@@ -156,13 +157,19 @@ class Race:
     # ------------------------------------------------------------------ fitting
     def _fitted(self, one: Candidate, params: Mapping[str, Any], until: float) -> Pieces:
         """Scores fold by fold, of all folds unless the time ends."""
-        splits = self.fits.splits
-        pieces: Pieces = []
+        if one.name in self._ready:
+            return self._ready.pop(one.name)
+        splits, pieces = self.fits.splits, list[tuple[Any, Any]]()
+        longer = None if self.fits.keep else one.longer
+        rounds = one.rounds if longer else 0
         for stop in self.fits.rounds(len(splits), until):
             if now() >= until:
                 break
-            pieces += self.fits.some(one, params, splits[len(pieces) : stop])
-        return pieces
+            pieces += self.fits.some(longer or one, params, splits[len(pieces) : stop], rounds)
+        if longer is None:
+            return pieces
+        self._ready[longer.name] = [(model, scores) for model, (_, scores) in pieces]
+        return [(model, scores) for model, (scores, _) in pieces]
 
     def _entrant(self, one: Candidate, pieces: Pieces) -> _Entrant:
         own, kept = self.fits.in_order(pieces)[self._rows.index], pieces[0][0]
