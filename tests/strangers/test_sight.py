@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import (
+    GoalError,
     OnlineFClassifier,
     PlugInClassifier,
     RampClassifier,
@@ -135,3 +136,38 @@ def test_values_too_large_to_be_added(value):
     side = {"amount": np.array([value] * len(p), object)}
     with pytest.raises(ValueError, match=r"amount.*(huge|too large)"):
         solve("maximize profit(tp=amount)", p, y, sensitive_features=side)
+
+
+def test_labels_that_are_booleans_in_an_array_of_objects():
+    """breaker.md D8e: 'Unknown label type: unknown'."""
+    p, y, _ = drawn()
+    clf = PlugInClassifier(LogisticRegression(), "f1").fit(
+        p[:, None], y.astype(bool).astype(object)
+    )
+    assert clf.classes_.tolist() == [False, True]
+    assert clf.predict(p[:, None]).dtype == bool
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_columns_in_the_place_of_segments():
+    """eyes-python.md D8: '`segments` must have shape (6,), got ()'."""
+    p, y, _ = drawn()
+    g = np.repeat(["a", "b"], len(p) // 2)[: len(p)]
+    goal = "maximize recall subject to precision.min(g) >= 0.7"
+    index = np.random.default_rng(2).permutation(len(p))
+    rule = solve(goal, p[index], y[index], sensitive_features={"g": g}).rule
+    with pytest.raises(ValueError, match=r"rule\.segment_codes"):
+        rule.decide(p, {"g": g})
+    assert len(rule.decide(p, rule.segment_codes({"g": g}))) == len(p)
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+def test_a_bound_that_no_exact_search_knows():
+    """peers.md 10: a ShapeError about mixtures where no draws were asked for."""
+    rng = np.random.default_rng(1)
+    posteriors = rng.dirichlet([1.0, 1.0, 1.0], 200)
+    y = np.sort([rng.choice(3, p=p) for p in posteriors])
+    with pytest.raises(GoalError, match=r"f1\.min\(\).*or make it the objective"):
+        solve("maximize accuracy subject to macro_f1 >= 0.3", posteriors, y)
+    found = solve("maximize macro_f1 subject to accuracy >= 0.3", posteriors, y).report
+    assert found.constraints[0].satisfied

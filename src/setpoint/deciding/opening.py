@@ -217,6 +217,8 @@ def open_fit(
     weight = check_weight(aligned(sample_weight, X, "sample_weight"), n_rows)
     classes = classifier._classes_for(goal, y, weight)
     true = classes.codes(y, "y")
+    if classes.sorted.dtype.kind == "b":
+        y = np.array(classes.labels)[true]  # models refuse booleans in an array of objects
     if validation is None:
         sets = classifier._datasets(datasets, X, column)
         rows = given_rows(classifier, goal, X, y, weight, sensitive_features, baseline, sets)

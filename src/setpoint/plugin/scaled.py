@@ -204,7 +204,8 @@ def _confirmed(outcome: Outcome, found: Confusion) -> Outcome:
         raise ChangedTableError(
             "the rule, counted again by the engine, does not decide what it was chosen for: the "
             "table changed between two passes, or this engine compares numbers in another way "
-            "than it groups them"
+            "than it groups them. With a `checkpoint`, its counts may be older than a change of "
+            "the table: remove that file"
         )
     return outcome
 

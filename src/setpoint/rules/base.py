@@ -375,6 +375,11 @@ class Rule(Ranks, Exportable):
                 "`segments` is needed: this rule decides segment by segment (segment_codes gives "
                 "the codes)"
             )
+        if isinstance(segments, Mapping):
+            raise InputError(
+                "`segments` holds integer codes, found columns: rule.segment_codes(columns) makes "
+                "codes of them, and rule.expression decides the rows of a frame"
+            )
         codes = np.asarray(segments)
         if codes.shape != (n_rows,):
             raise InputError(f"`segments` must have shape ({n_rows},), got {codes.shape}")

@@ -80,8 +80,9 @@ class Region:
             f = algebra.scaled(c.sign, c.function)
             if not (f.shape.concave and np.isfinite(c.level)):
                 raise ShapeError(
-                    f"{c}: mixtures cannot be searched exactly under this bound "
-                    f"({c.function.shape_name}); {self.space.otherwise}"
+                    f"{c}: no exact search knows a bound of this shape "
+                    f"({c.function.shape_name}). Bound its parts, as f1.min() does those of "
+                    f"macro_f1, or make it the objective; {self.space.otherwise}"
                 ) from None
         links, pieces = pieces_of_level(f, c.sign * c.level, self.builder)
         # A tangent where it begins bounds a piece's auxiliary.
