@@ -29,7 +29,8 @@ def test_four_groups_by_counts_as_in_memory():
     names = {"y": "label", "scores": "score", "sensitive_features": ["region"]}
     mine = solve(goal, table, **names).report
     theirs = solve(goal, duckdb.from_df(table), **names, exact=True).report
-    assert (theirs.status, theirs.certificate.gap) == (mine.status, 0.0) == ("optimal", 0.0)
+    assert theirs.status == mine.status == "optimal"
+    assert theirs.certificate.gap == mine.certificate.gap <= 1e-4
     assert theirs.objective.value == mine.objective.value
 
 

@@ -137,7 +137,7 @@ def solve_tallied(
                 StoppedWarning,
             )
             break
-    return _concluded(cuts, program, found, step.gap, step, randomized, on_infeasible), step
+    return _concluded(cuts, program, found, step, randomized, on_infeasible, tol), step
 
 
 def _certified(found: Optimum | NoRuleError, gap: float, proved: bool) -> float:
@@ -155,10 +155,10 @@ def _concluded(
     cuts: TalliedSet,
     program: Program,
     found: Optimum | NoRuleError,
-    gap: float,
     step: Step,
     randomized: Randomized,
     on_infeasible: Literal["raise", "nearest"],
+    tol: float,
 ) -> Outcome:
     """The outcome, its bound for all cut-offs."""
 
@@ -174,6 +174,6 @@ def _concluded(
             return replace(found, bound=bound, status=found.status if proved else "feasible")
         if not step.bins:
             return found
-        return found.bounded(max(found.bound, found.value + gap))
+        return found.bounded(max(found.bound, found.value + step.gap))
 
-    return concluded_by_cutoffs(cuts, program, known, randomized, on_infeasible)
+    return concluded_by_cutoffs(cuts, program, known, randomized, on_infeasible, tol)

@@ -109,11 +109,11 @@ class Promise:
             if isinstance(e, Reduce) and e.columns
         }
         keys = [dict(s.key) for s in self.linked.codebook.strata]
-        known = {
-            names: dict.fromkeys(tuple(k[n] for n in names) for k in keys if k.keys() >= {*names})
+        known = (
+            (names, [tuple(k[n] for n in names) for k in keys if k.keys() >= {*names}])
             for names in found
-        }
-        return tuple((names, tuple(values)) for names, values in known.items())
+        )
+        return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
 
     def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
         """The tests of rules on rows with these marginals, and whether they have weights.

@@ -56,6 +56,6 @@ def naming_groups_in(X: Any, *given: Any) -> Iterator[None]:
             raise
         raise InputError(
             f"{error}: the model is fitted on all columns of `X`, on the groups {some(named)} too; "
-            "it needs an encoder before it (`make_pipeline`), or pass X without them and "
+            "it needs an encoder before it (make_pipeline), or pass X without them and "
             "`sensitive_features=` as columns to fit"
         ) from error

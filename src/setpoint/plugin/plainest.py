@@ -27,6 +27,9 @@ __all__ = ["plainest", "plug_in"]
 _FIRST, _FAR, _STEPS = -8.0, 14.0, 9
 """Ends of a line in logarithms of the share of the argmax, and halvings."""
 
+_WORTH = 500.0
+"""By so much more the share of rows that depart has to fall than the objective."""
+
 
 def plug_in(space: Achievable, weights: Floats) -> Atom:
     """The class with the largest weighted posterior, in every segment."""
@@ -53,15 +56,17 @@ def plainest(space: Achievable, program: Program, found: Optimum, floor: float) 
         Scores from here on are as good; by labels, where posteriors are counted, none is worse
         than what was found.
     """
-    if found.is_drawn or not found.is_feasible or space.limits.is_late:
+    by_values = space.counted.score_columns.values  # the largest gain, and no argmax, is plain
+    if by_values or found.is_drawn or not found.is_feasible or space.limits.is_late:
         return found
     n_known = len(space.atoms)
     line = _Line(space, program, found, min(floor, tied(found.value)))
-    best: MixtureWeights | None = line.argmax
-    if not line.good(n_known):
+    if line.good(n_known):
+        choices = [line.argmax]
+    else:
         ends = [line.last(start) for start in line.starts()]
-        nearest = [line.whole(space.add(x)) for x in ends if x is not None]
-        best = line.nearest(nearest)
+        choices = [line.whole(space.add(x)) for x in ends if x is not None]
+    best = line.nearest(choices)
     if best is None:
         space.drop(n_known)
         return found
@@ -138,18 +143,23 @@ class _Line:
         return best
 
     def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
-        """The first with the fewest rows that are not in their likeliest class; None: as found."""
+        """The first whose departures, and what they cost, are least; None: as found."""
         rows, best = self.space.counted, None
-        if not choices or not isinstance(rows, Evidence):
-            return None
+        if not isinstance(rows, Evidence):
+            as_good = [c for c in choices if self._score(c) >= tied(self.found.value)]
+            return as_good[0] if as_good else None
         plain = rows.distribution(self.space.rule(self.argmax))
         least = np.inf
         for choice in [self.found.choice, *choices]:
             apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
-            own = float(apart.sum() if rows.rows.weight is None else rows.rows.weight @ apart)
+            own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
+            own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
             if own < least:
                 best, least = choice, own
         return None if best is self.found.choice else best
+
+    def _score(self, choice: MixtureWeights) -> float:
+        return self.program.score_at(self.space.features(choice))
 
     def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
         """What an atom multiplies scores with, its largest number one."""
