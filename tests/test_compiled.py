@@ -225,7 +225,7 @@ def kernels():
         sweep.sweep,
         (
             counts, forms[None, :, :].repeat(2, 0), np.zeros((2, 2)), np.zeros(2),
-            np.array([0.4]), np.array([np.inf]), np.empty((0, 3)), np.array([1.0, 0.0, 0.0]),
+            np.array([0.4]), np.array([np.inf]), np.empty((0, 3)),
             1e-9, -1,
         ),
     )  # fmt: skip

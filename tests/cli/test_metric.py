@@ -257,7 +257,6 @@ def test_options_reach_the_classifier(fit):
     assert clf.surrogates == ["hinge", "logistic"]
     assert clf.surrogate_groups == [{"sex": "f"}, "plan"]
     assert (clf.goal.greater_is_better, clf.positive_) == (False, "no")
-    assert "surrogate-weights" in done.stdout
     assert 'Goal: minimize blackbox("shop:costs")' in done.stdout
 
 

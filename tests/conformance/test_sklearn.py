@@ -40,8 +40,6 @@ def _others(estimator):
         return {"check_classifiers_train": DRAWN} if estimator.randomized else {}
     # What scikit-learn expects to fail for its own TunedThresholdClassifierCV too.
     if isinstance(estimator, PlugInClassifier):
-        if (estimator.goal, estimator.solver) == ("f1", "auto"):
-            return {}
         return {"check_classifiers_train": OTHER}
     return {}
 

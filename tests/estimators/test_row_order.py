@@ -92,7 +92,7 @@ def test_a_goal_that_cannot_be_met_says_so():
 
 def test_models_that_are_chosen_and_families_that_train():
     X, y = drifting(1500)
-    auto = AutoModel({"line": LogisticRegression()}, calibrated=False)
+    auto = AutoModel({"line": LogisticRegression()}, averaged=False)
     (text,) = notes(plug(FLOOR, estimator=auto), X, y)
     assert "TimeSeriesSplit" in text
     (text,) = notes(RampClassifier(FLOOR, random_state=0), X, y)

@@ -21,6 +21,8 @@ READERS = {
     "plugin/judging/deciding_out_of_fold.py",
     "plugin/judging/luck.py",
     "plugin/judging/pairs.py",
+    # Which of some equally good rules departs from the argmax least.
+    "plugin/plainest.py",
     "plugin/group_posteriors.py",
     "plugin/learner_oracle.py",
     "plugin/solvers/post_shift.py",

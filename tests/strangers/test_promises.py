@@ -36,6 +36,7 @@ def test_weights_are_not_certified(goal):
     assert solve(goal, s, y, confidence=level).report.guarantee.state == "certified"
 
 
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 def test_weights_are_not_certified_by_a_classifier():
     """breaker.md E1, by its other doors: before a model is fitted, and by ``certify``."""
     s, y, w = heavy(600, seed=1)

@@ -271,7 +271,8 @@ def _numbers(scores: Any, name: str) -> Array:
     """Scores as an array of numbers that float64 can hold."""
     refuse_masked(scores, quoted(name))
     array = np.asarray(scores)
-    if array.dtype == object and {kind_of(type(x)) for x in array.flat} <= {"number", "missing"}:
+    kinds = {kind_of(type(x)) for x in array.flat} if array.dtype == object else set()
+    if "number" in kinds and kinds <= {"number", "missing"}:
         array = floats_of(array, quoted(name))
     if array.dtype.kind not in "biuf":
         found = (
