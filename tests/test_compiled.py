@@ -262,7 +262,9 @@ def test_few_numbers_are_counted_alike_without_compiled_code(monkeypatch):
                 result = called(*given)
             found.append((result, [a for a in given if isinstance(a, np.ndarray)]))
         (plain, written), (made, also) = found
-        np.testing.assert_array_equal(plain, made, strict=True)
+        pairs = zip(plain, made, strict=True) if isinstance(plain, tuple) else [(plain, made)]
+        for a, b in pairs:
+            np.testing.assert_array_equal(a, b, strict=True)
         assert type(plain) is type(made)
         for a, b in zip(written, also, strict=True):
             held = np.isfinite(a) | np.isfinite(b) if a.dtype.kind == "f" else slice(None)

@@ -96,7 +96,11 @@ def three():
 
     goal = "maximize g_mean subject to recall(label=1) >= 0.5"
     return (
-        PlugInClassifier(LogisticRegression(), goal, cv=StratifiedKFold(5)).fit(X, y).goal_report_
+        PlugInClassifier(
+            LogisticRegression(), goal, cv=StratifiedKFold(5, shuffle=True, random_state=1)
+        )
+        .fit(X, y)
+        .goal_report_
     )
 
 
