@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 __all__ = ["EXACT", "Groups", "Guarantee", "Shown", "State"]
 
-Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[str | int | float, ...], ...]], ...]
+Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]], ...]
 """Columns, and the groups by their values that are known."""
 
 State: TypeAlias = Literal["certified", "approximate", "not certified"]
