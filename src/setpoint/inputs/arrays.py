@@ -123,9 +123,7 @@ def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
 
 def refuse_masked(values: Any, name: str) -> None:
     """Refuse masked values: NumPy counts what lies under a mask as if it were there."""
-    if isinstance(values, np.ma.MaskedArray) and (
-        n_masked := int(np.ma.getmaskarray(values).sum())
-    ):
+    if isinstance(values, np.ma.MaskedArray) and (n_masked := int(np.sum(values.mask))):
         raise InputError(
             f"{name} is a masked array, and {n_masked} of its values are masked: fill them in, or "
             "leave these rows out"
