@@ -288,7 +288,7 @@ def test_no_promise_is_broken_more_often_than_was_said(cells, family):
     assert answered >= 0.3 * DRAWS
 
 
-def test_weights_without_a_bound_on_them_are_no_promise(cells):
+def test_weights_without_a_bound_on_them_are_refused(cells):
     """Rare heavy rows say nothing on most draws: a promise over them is refused."""
     if "largest_weight" not in inspect.signature(Confidence).parameters:
         pytest.skip("weights are not bounded by what Confidence is given")

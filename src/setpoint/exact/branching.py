@@ -22,6 +22,7 @@ from setpoint.exact.closing import left_by_multipliers
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination, nearest_cutoffs
 from setpoint.program.program import Program
+from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
@@ -153,7 +154,8 @@ class _Search:
     def __init__(self, cuts: CutoffSet, program: Program, start: Optimum) -> None:
         self.cuts, self.program = cuts, program
         known = start.is_feasible
-        self.value, self.choice = (start.value, start.choice) if known else (-INF, None)
+        self.value = start.value if known else -INF
+        self.choice: MixtureWeights | None = start.choice if known else None
 
     @property
     def least_gain(self) -> float:

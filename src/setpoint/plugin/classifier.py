@@ -114,7 +114,7 @@ class PlugInClassifier(FitsTables):
         they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
-        gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
+        gap at which a search of several steps ends; None: 1e-4. `calls` and `seconds` of a
         search: the best feasible rule by then is kept, with a warning, as on Ctrl-C; None:
         1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
         cut-offs on a curve.
