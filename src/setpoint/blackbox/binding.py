@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
 from setpoint.errors import InputError, quoted
@@ -32,7 +33,6 @@ from setpoint.inputs.labels import check_weight
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
 from setpoint.program.program import Program
-from setpoint.typing import Codes, Floats
 
 __all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
 

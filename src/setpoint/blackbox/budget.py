@@ -16,12 +16,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.cache import EvaluationCache
 from setpoint.blackbox.errors import MetricError
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.inputs.files import CheckpointError
 from setpoint.search.limits import Limits, StoppedError
-from setpoint.typing import Floats
 
 __all__ = ["BudgetSpentError", "BudgetedMetric", "RowMetric"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
@@ -15,7 +16,6 @@ from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.inputs import GivenRows
 from setpoint.rules import PerSegment, Rule, Threshold
-from setpoint.typing import Codes, Floats
 
 __all__ = ["blackbox_of", "measured_value", "rows_taken", "shifted_by"]
 

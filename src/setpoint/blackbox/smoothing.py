@@ -16,10 +16,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.search.limits import Limits, StoppedError
-from setpoint.typing import Floats
 
 __all__ = [
     "Shift",

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes
 from setpoint.comparing.judged import JudgedModel
 from setpoint.inputs.index import index_of
-from setpoint.typing import Codes
 
 __all__ = ["ChangedRows", "changed_rows"]
 

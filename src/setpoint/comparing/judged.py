@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -22,7 +23,6 @@ from setpoint.report.counting import entries_on
 from setpoint.report.heavy import heavy_tails
 from setpoint.report.paired import against_deployed, with_deployed
 from setpoint.search.frontier import Frontier, Vary, vary_of
-from setpoint.typing import Codes, Floats
 
 __all__ = ["JudgedModel", "judged_classifier", "judged_decisions"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint.array_types import Codes, Floats
 from setpoint.comparing.alike import check_alike
 from setpoint.comparing.judged import JudgedModel, judged_classifier, judged_decisions
 from setpoint.comparing.result import ModelComparison, comparison_of
@@ -25,7 +26,6 @@ from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import GivenRows
 from setpoint.inputs.labels import union_of
 from setpoint.search.frontier import vary_of
-from setpoint.typing import Codes, Floats
 
 __all__ = ["compare"]
 

@@ -11,8 +11,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.counting.source import Rest
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Field", "Marks", "array_of", "kind_of", "levels_of", "numbers", "plain", "whole"]
 

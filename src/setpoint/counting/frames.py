@@ -14,6 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.counting.columns import (
     Field,
     Marks,
@@ -41,7 +42,6 @@ from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.goals.errors import nearest
-from setpoint.typing import Codes, Floats
 
 __all__ = ["LazyFrames"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.counting.source import no_hash
-from setpoint.typing import Floats
 
 __all__ = ["hash_below", "hashes_of"]
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.counting.source import MOST_LINES, TooManyLinesError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.columns import compress
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, Counts
-from setpoint.typing import Bools, Codes, Floats
 
 __all__ = [
     "Kinds",

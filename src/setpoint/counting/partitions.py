@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.counting import cluster, parquet
 from setpoint.counting.pieces import (
     Ask,
@@ -28,7 +29,6 @@ from setpoint.counting.source import GroupBy, Part, RowHash, Source
 from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
-from setpoint.typing import Floats
 
 __all__ = ["Partitions"]
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counting.kernel import Kinds, bins_of, count, inside, is_good, order_of, reached
 from setpoint.counting.reading import family, levels_of, numbers_of, package
 from setpoint.counting.source import GroupBy, Part, Rest
 from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, MISSING, Counts
-from setpoint.typing import Bools, Codes, Floats
 
 __all__ = [
     "Ask",

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counting.source import LARGEST_WHOLE, Rest, too_large
 from setpoint.errors import InputTypeError
 from setpoint.evidence.columns import compress, factorize
 from setpoint.packages import needed_by
-from setpoint.typing import Bools, Codes, Floats
 
 __all__ = [
     "family",

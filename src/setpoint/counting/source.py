@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
-from setpoint.typing import Floats
 
 __all__ = [
     "LARGEST_WHOLE",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.deciding.best_shown import Best, Tried, best_shown
 from setpoint.deciding.enough import tests_on
 from setpoint.deciding.found import Found
@@ -39,7 +40,6 @@ from setpoint.program.program import LinkedGoal
 from setpoint.rules import Rule
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
-from setpoint.typing import Floats
 
 __all__ = ["Certification", "Tested", "certified", "promise_of", "refuse_next_rows"]
 

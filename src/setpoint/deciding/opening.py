@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
+from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.measuring import blackbox_of
 from setpoint.deciding.certifying import promise_of
@@ -32,7 +33,6 @@ from setpoint.inputs.labels import check_weight
 from setpoint.program.link import link
 from setpoint.search.limits import now
 from setpoint.solvers import Confidence, SearchLimits, Solver
-from setpoint.typing import Codes, Floats
 
 __all__ = ["FitData", "given_rows", "open_fit"]
 

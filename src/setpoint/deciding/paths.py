@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.deciding.found import Found
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
 from setpoint.exact.band_ladder import band_ladder
@@ -19,7 +20,6 @@ from setpoint.guarantees.ladder import MARGINS, Rung, rungs_of
 from setpoint.guarantees.promise import RuleTests
 from setpoint.rules import Band
 from setpoint.search.infeasibility import InfeasibleError
-from setpoint.typing import Floats
 
 __all__ = ["FindInwards", "Ways", "by_label", "margin_of", "path_of", "searches", "times_of"]
 

@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
+from setpoint.array_types import Codes
 from setpoint.deciding.certifying import Certification, promise_of
 from setpoint.deciding.enough import check_enough
 from setpoint.deciding.paths import FindInwards
@@ -19,7 +20,6 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.inputs import Table
 from setpoint.program.program import LinkedGoal
 from setpoint.solvers import Confidence
-from setpoint.typing import Codes
 
 __all__ = ["SHARE", "Certify", "promised", "split_scored"]
 

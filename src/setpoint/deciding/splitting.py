@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.errors import InputError, quoted
 from setpoint.evidence import Evidence
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.index import taken
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.row_hash import row_draws
-from setpoint.typing import Codes, Floats, Integers
 
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Bools, Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import listed, nearest
@@ -21,7 +22,6 @@ from setpoint.inputs.arrays import (
     one_column,
 )
 from setpoint.parameters import is_integer
-from setpoint.typing import Bools, Floats
 
 __all__ = ["Capacity", "check_at_most"]
 

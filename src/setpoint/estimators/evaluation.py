@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.blackbox import BlackBox
 from setpoint.blackbox.budget import RowMetric
@@ -27,7 +28,6 @@ from setpoint.report.counting import LEVEL
 from setpoint.report.heavy import heavy_tails
 from setpoint.report.measured import measured_entry
 from setpoint.report.paired import against_deployed, with_deployed
-from setpoint.typing import Codes
 
 __all__ = ["evaluate", "value_of"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError
 from setpoint.estimators.rows_of_fit import require_rows
 from setpoint.evidence import Evidence
@@ -32,7 +33,6 @@ from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.report.numbers import percent
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Codes, Floats
 
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier

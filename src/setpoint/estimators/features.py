@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import validate_data
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.inputs.arrays import column_names, refuse_masked, require_numbers
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.inputs import Table
-from setpoint.typing import Floats
 
 __all__ = [
     "Standardized",

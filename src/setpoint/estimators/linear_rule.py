@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.array_types import Floats
 from setpoint.deciding import Certification, Decision, FitData, Found, Tries, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, atomic_fit
@@ -21,7 +22,6 @@ from setpoint.inputs.arrays import column_names, one_column
 from setpoint.inputs.classes import ClassOrder, two_classes
 from setpoint.rules import Threshold
 from setpoint.solvers import Confidence, Solver
-from setpoint.typing import Floats
 
 __all__ = ["TrainedClassifier", "linear_scores", "most_models"]
 

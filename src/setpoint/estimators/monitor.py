@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.fingerprint import fingerprint
@@ -34,7 +35,6 @@ from setpoint.report import GoalReport
 from setpoint.report.numbers import percent
 from setpoint.report.section import TextSection
 from setpoint.report.units import shown, unit_of
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Alarm", "Monitor"]
 

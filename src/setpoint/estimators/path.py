@@ -6,10 +6,10 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputTypeError, quoted
 from setpoint.report.displays.fitted import class_or_object, has_method
 from setpoint.report.report import GoalReport
-from setpoint.typing import Floats
 
 __all__ = ["BoundPath", "check_trainable"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.path import BoundPath, check_trainable
 from setpoint.goals.goal import Goal
 from setpoint.report.displays import style
 from setpoint.search.frontier import Vary
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

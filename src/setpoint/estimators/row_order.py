@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2
 
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.report.findings import sentence
-from setpoint.typing import Bools, Codes, Floats
 
 __all__ = ["order_in_words"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Confusion
 from setpoint.evidence.strata import Stratum
@@ -15,7 +16,6 @@ from setpoint.goals.errors import nearest
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
 from setpoint.parameters import is_number
-from setpoint.typing import Floats
 
 __all__ = ["stated_tables"]
 

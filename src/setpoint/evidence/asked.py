@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol, Self
 
+from setpoint.array_types import Floats, Integers
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
 from setpoint.evidence.counted import Counted, Decider
 from setpoint.evidence.credit import Credit
 from setpoint.evidence.score_columns import ScoreColumns
-from setpoint.typing import Floats, Integers
 
 __all__ = ["Asked"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["Binning"]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Codes, Integers
 from setpoint.errors import InputError
-from setpoint.typing import Codes, Integers
 
 __all__ = ["ONE_BLOCK", "BlockCodes", "Blocks"]
 

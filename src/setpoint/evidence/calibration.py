@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.count import count_distribution
 from setpoint.evidence.counted import Decider
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError
 from setpoint.evidence.measures import Measure
 from setpoint.evidence.strata import Stratum, segments_of
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
-from setpoint.typing import Codes, Floats
 
 __all__ = ["DEFERRED", "Codebook", "Coded", "Deferred", "Marginals", "with_measures"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.typing import Codes
+from setpoint.array_types import Codes
 
 __all__ = ["Column", "compress", "factorize"]
 

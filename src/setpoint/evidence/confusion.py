@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.populations import Label
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.decided import DecidedRows

@@ -7,12 +7,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.curve import Curve
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.populations import Key, Label
-from setpoint.typing import Floats
 
 __all__ = ["Counted", "Decider"]
 

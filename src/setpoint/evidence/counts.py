@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.typing import Codes, Floats
+from setpoint.array_types import Codes, Floats
 
 __all__ = ["BAD_WEIGHT", "INFINITE", "MISSING", "NO_NUMBER", "Counts"]
 

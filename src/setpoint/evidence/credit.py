@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.count import count_pairs
 from setpoint.evidence.rows import Rows
-from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["LABELS", "POSTERIORS", "Credit", "JointPosteriors", "Labels", "Posteriors"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence.rows import Rows
-from setpoint.typing import Floats
 
 __all__ = ["DecidedRows"]
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.errors import InputError
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
@@ -31,7 +32,6 @@ from setpoint.evidence.segment_layout import SegmentLayout
 from setpoint.evidence.tensor import decide_by_segment
 from setpoint.goals.populations import Label
 from setpoint.goals.requirements import Requirements
-from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["Evidence"]
 

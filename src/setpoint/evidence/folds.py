@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.evidence.evidence import Evidence
-from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["N_FOLDS", "folds_of", "parts_of"]
 

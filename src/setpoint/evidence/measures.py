@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence.columns import Column
 from setpoint.goals.populations import column_in_words
-from setpoint.typing import Floats
 
 __all__ = ["Measure", "measured", "measures_of"]
 

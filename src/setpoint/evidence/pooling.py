@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.typing import Floats
 
 __all__ = ["at_mean_measures", "pooled", "shares_of"]
 

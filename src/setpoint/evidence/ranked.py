@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence

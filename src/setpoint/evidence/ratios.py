@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.typing import Floats
 
 __all__ = ["ROUNDING", "Ratios", "affine", "ratio", "ratio_at", "zeros_of"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats, Integers
 from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals, with_measures
 from setpoint.evidence.columns import Column
@@ -19,7 +20,6 @@ from setpoint.evidence.measures import measured, measures_of
 from setpoint.evidence.strata import encode, strata_of
 from setpoint.goals.populations import Label
 from setpoint.goals.requirements import Requirements
-from setpoint.typing import Codes, Floats, Integers
 
 __all__ = ["Rows", "counted_rows"]
 

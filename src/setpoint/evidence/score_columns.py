@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["ScoreColumns", "beside"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.evidence.blocks import BlockCodes
 from setpoint.evidence.rows import Rows
-from setpoint.typing import Codes, Floats
 
 __all__ = ["SegmentLayout"]
 

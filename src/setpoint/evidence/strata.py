@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes
 from setpoint.evidence.columns import Column, compress
 from setpoint.evidence.measures import Measure
 from setpoint.goals.errors import EmptyPopulationError, GoalError
@@ -23,7 +24,6 @@ from setpoint.goals.populations import (
     column_in_words,
     value_in_words,
 )
-from setpoint.typing import Codes
 
 __all__ = ["Stratum", "encode", "segments_of", "strata_of"]
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats, Integers
 from setpoint.errors import InputError
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
 from setpoint.evidence.calibration import surplus_of
@@ -24,7 +25,6 @@ from setpoint.evidence.evidence import Evidence
 from setpoint.evidence.pooling import pooled, shares_of
 from setpoint.evidence.score_columns import ScoreColumns
 from setpoint.evidence.tally import ChangedTableError
-from setpoint.typing import Floats, Integers
 
 __all__ = ["Response", "StreamedEvidence"]
 

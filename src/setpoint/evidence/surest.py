@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.typing import Codes, Floats
+from setpoint.array_types import Codes, Floats
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 from setpoint.evidence.ratios import Ratios, affine, ratio
 from setpoint.tolerances import SATISFIED, TIED
-from setpoint.typing import Floats
 
 __all__ = ["BestCutoff", "best_of", "sweep"]
 

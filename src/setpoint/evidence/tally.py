@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, SetpointError
 from setpoint.evidence.codebook import Codebook, Coded, Marginals
 from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.counted import Decider
 from setpoint.evidence.curve import Curve
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Bins", "ChangedTableError", "Lines", "Tally"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.evidence.argmax_kernel import choose
-from setpoint.typing import Floats
 
 __all__ = ["decide_by_segment"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Counted, Curve
 from setpoint.exact.cutoff_pairs import CutoffPairs
 from setpoint.guarantees.ladder import Rung, rungs_of
 from setpoint.guarantees.promise import RuleTests
 from setpoint.rules import Band
-from setpoint.typing import Floats
 
 __all__ = ["band_ladder"]
 

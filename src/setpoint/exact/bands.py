@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
 from setpoint.exact.deterministic import (
     best_combination,
@@ -23,7 +24,6 @@ from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.nearest import least_violating, nearest_mixture
 from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["FEW_PAIRS", "MOST_PAIRS", "bands_near", "every_band", "nearest_bands"]
 

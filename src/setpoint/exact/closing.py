@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import best_combination
@@ -27,7 +28,6 @@ from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.optimum import Optimum, measure
 from setpoint.search.outcome import SAME
 from setpoint.search.region import Region
-from setpoint.typing import Floats
 
 __all__ = ["closed_by_multipliers", "left_by_multipliers"]
 

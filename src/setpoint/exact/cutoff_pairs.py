@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Confusion, Counted, Curve
 from setpoint.evidence.curve import plain_threshold
 from setpoint.exact.cutoff_set import Segment
@@ -21,7 +22,6 @@ from setpoint.rules import Band, PerSegment, Rule, mixture
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
 from setpoint.search.columns import ColumnStore
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["CutoffPairs", "PairSegment", "Window"]
 

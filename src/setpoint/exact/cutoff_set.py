@@ -11,6 +11,7 @@ from operator import neg
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Confusion, Counted, Curve
 from setpoint.evidence.curve import plain_threshold
 from setpoint.program.accepted_rates import AcceptedRates
@@ -20,7 +21,6 @@ from setpoint.rules import PerSegment, Rule, Threshold, mixture
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
 from setpoint.search.columns import ColumnStore
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["CutoffSet", "Segment"]
 

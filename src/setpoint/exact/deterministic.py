@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.sweep import least_violation, sweep
@@ -19,7 +20,6 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, Status, measure
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = [
     "MOST_COMBINATIONS",

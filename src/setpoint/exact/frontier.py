@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Evidence
 from setpoint.exact.cutoff_pairs import CutoffPairs
 from setpoint.exact.cutoff_set import CutoffSet
@@ -25,7 +26,6 @@ from setpoint.search.limits import Limits
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["frontier_exact"]
 

@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Counted
 from setpoint.evidence.tally import Tally
 from setpoint.exact.cutoff_set import CutoffSet, Segment
@@ -34,7 +35,6 @@ from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.search.outcome import NoRuleError, Randomized
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["TalliedSet", "is_priced", "only_searched", "worth_a_look"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.guarantees.ladder import Rung, rungs_of
 from setpoint.guarantees.promise import RuleTests
-from setpoint.typing import Floats
 
 __all__ = ["MOST_SEGMENTS", "cutoff_ladder"]
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.exact.cutoff_set import CutoffSet, Segment
 from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
@@ -28,7 +29,6 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["every_threshold", "solve_by_levels"]
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import betabinom
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Counted
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.guarantees.promise import RuleTests
@@ -34,7 +35,6 @@ from setpoint.inference.fraction import rounded
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.tails import successes_needed
 from setpoint.inference.trials import added_by, trials_of
-from setpoint.typing import Floats
 
 __all__ = ["Side", "certified_windows", "nests", "sides_of"]
 

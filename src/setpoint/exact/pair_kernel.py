@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.typing import Floats
 
 __all__ = ["best_in_order", "best_of_points", "in_deficit"]
 

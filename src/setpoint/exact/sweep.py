@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
 from setpoint.exact.cutoff_set import Segment
@@ -21,7 +22,6 @@ from setpoint.program.functions import (
 from setpoint.program.program import Program, ProgramConstraint
 from setpoint.search.achievable_set import AchievableSet
 from setpoint.tolerances import SATISFIED, tied
-from setpoint.typing import Floats
 
 __all__ = ["least_violation", "simple_bounds", "sweep"]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.evidence.curve import Curve
 from setpoint.explorer.arrays import packed
 from setpoint.explorer.scored import ScoredRows
 from setpoint.program.accepted_rates import Kind
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Bins", "chosen_cuts", "short_thresholds"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.sweep import least_violation, sweep
 from setpoint.explorer.bins import Bins
@@ -24,7 +25,6 @@ from setpoint.program.functions import RateFunction
 from setpoint.program.link import link
 from setpoint.program.program import ProgramConstraint
 from setpoint.report.units import unit_of
-from setpoint.typing import Floats
 
 __all__ = ["BoundGoal"]
 

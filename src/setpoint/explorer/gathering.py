@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
@@ -18,7 +19,6 @@ from setpoint.goals.populations import value_in_words
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import CheckedData
 from setpoint.report.numbers import percent
-from setpoint.typing import Codes, Floats
 
 __all__ = [
     "by_columns",

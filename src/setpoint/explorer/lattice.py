@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.solver import find_rule
 from setpoint.explorer.bound_goal import BoundGoal
@@ -14,7 +15,6 @@ from setpoint.goals.errors import ShapeError
 from setpoint.goals.expressions import Const
 from setpoint.search.limits import Limits, now
 from setpoint.search.outcome import NoRuleError
-from setpoint.typing import Floats
 
 __all__ = ["Solved", "solved_lattice"]
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.evidence import Confusion
 from setpoint.explorer.arrays import packed
 from setpoint.explorer.bins import Bins
@@ -23,7 +24,6 @@ from setpoint.inference.intervals import interval_of
 from setpoint.inference.profiles import CountedRates
 from setpoint.program.fold import Folder
 from setpoint.program.functions import RateFunction
-from setpoint.typing import Codes, Floats
 
 __all__ = [
     "LEVEL",

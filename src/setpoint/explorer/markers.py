@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.explorer.scored import ScoredRows
 from setpoint.goals.populations import Label
 from setpoint.rules import Rule
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Floats
 
 __all__ = ["Marker", "markers_of"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes
 from setpoint.evidence.curve import Curve
 from setpoint.explorer.arrays import packed, plain
 from setpoint.explorer.bins import Bins, chosen_cuts
@@ -23,7 +24,6 @@ from setpoint.goals.goal import Goal
 from setpoint.rules import Threshold
 from setpoint.rules.segments import segment_in_words
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Codes
 
 __all__ = ["payload_of"]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.evidence import Evidence
 from setpoint.evidence.curve import Curve
 from setpoint.goals.populations import value_in_words
 from setpoint.program.accepted_rates import Kind
-from setpoint.typing import Codes, Floats
 
 __all__ = ["GroupColumn", "ScoredRows", "columns_of_strata"]
 

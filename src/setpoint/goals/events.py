@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.typing import Floats
 
 __all__ = ["Costs", "Diagonal", "Event"]
 

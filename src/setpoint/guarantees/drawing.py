@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.guarantees.rates import Rates
 from setpoint.guarantees.requirements import Requirement
-from setpoint.typing import Floats
 
 __all__ = ["drawn_p", "number_of_draws"]
 

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.guarantees.watched import Increments
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Bets", "Crossing", "Wealth", "bets_of"]
 

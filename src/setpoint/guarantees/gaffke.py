@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["gaffke_p", "rounded_down"]
 

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Confusion
 from setpoint.rules import Rule
-from setpoint.typing import Floats
 
 __all__ = ["MARGINS", "Rung", "rungs_of"]
 

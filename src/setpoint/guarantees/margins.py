@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainc, ndtri
 
+from setpoint.array_types import Floats
 from setpoint.guarantees.requirements import Every, Part, Requirement
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.trials import added_by, share_needed
 from setpoint.program.backend import backend
 from setpoint.program.functions import Affine, Node, RateFunction
-from setpoint.typing import Floats
 
 __all__ = ["margins_of", "slack_and_error"]
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
 from setpoint.guarantees.gaffke import gaffke_p, rounded_down
@@ -19,7 +20,6 @@ from setpoint.guarantees.requirements import Part, Requirement, leaves
 from setpoint.inference.measured import fraction_in
 from setpoint.inference.profiles import CountedRates
 from setpoint.program.functions import RateFunction
-from setpoint.typing import Floats
 
 __all__ = ["Ranges", "bounded_p", "bounded_range", "require_bounded_sums"]
 

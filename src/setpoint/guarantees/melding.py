@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc, betaincinv
 
+from setpoint.array_types import Floats
 from setpoint.guarantees.rates import Rates
 from setpoint.guarantees.requirements import Requirement
 from setpoint.program.functions import Affine, WeightedSum
-from setpoint.typing import Floats
 
 __all__ = ["melded_p"]
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Bools
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals.constraints import Constraint
@@ -35,7 +36,6 @@ from setpoint.inference.trials import added_by, trials_of
 from setpoint.program.fold import Folder
 from setpoint.program.link import link
 from setpoint.program.program import LinkedGoal, Program, ProgramConstraint
-from setpoint.typing import Bools
 
 __all__ = ["Fewest", "Pilot", "Plan", "fewest_rows", "fewest_rows_of", "rows_of"]
 

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtri, xlogy
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.guarantees.requirements import Requirement
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.proportions import quantile
 from setpoint.inference.tails import at_least, successes_needed
-from setpoint.typing import Floats
 
 __all__ = ["Binomial", "Chance", "Smooth", "fewest_trials", "least_rows", "trials_needed"]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Marginals
@@ -27,7 +28,6 @@ from setpoint.inference.profiles import CountedRates
 from setpoint.program.fold import Folder
 from setpoint.program.program import LinkedGoal, Program
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["Promise", "RuleTests", "require_counts"]
 

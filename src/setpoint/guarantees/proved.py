@@ -20,12 +20,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import betainccinv, betaincinv, logsumexp
 
+from setpoint.array_types import Floats
 from setpoint.guarantees.kinks import directions
 from setpoint.guarantees.rates import Rates
 from setpoint.guarantees.requirements import Requirement
 from setpoint.inference.fraction import value_at
 from setpoint.program.functions import Affine, Node, RateFunction
-from setpoint.typing import Floats
 
 __all__ = ["betting_p", "boxes_p"]
 

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.inference.fraction import rounded, summed
 from setpoint.inference.profiles import CountedRates, RowProfiles, above_and_below
 from setpoint.program.functions import INF, Affine, RateFunction
-from setpoint.typing import Floats
 
 __all__ = ["Rates", "rates_in", "with_children"]
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["fixed_sequence", "holm", "level_of_try"]
 

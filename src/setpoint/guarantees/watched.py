@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import column_in_words, value_in_words
@@ -28,7 +29,6 @@ from setpoint.program.fold import Folder, Leaf, Term
 from setpoint.program.functions import Affine, RateFunction, Ratio, WeightedSum
 from setpoint.program.program import LinkedConstraint, LinkedGoal, ProgramConstraint
 from setpoint.program.rates import Rate
-from setpoint.typing import Bools, Floats
 
 __all__ = ["Increments", "Share", "increments_of"]
 

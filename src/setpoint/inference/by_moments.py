@@ -18,11 +18,11 @@ import math
 import numpy as np
 from scipy.special import stdtrit
 
+from setpoint.array_types import Bools, Floats
 from setpoint.inference.moments import RowMoments
 from setpoint.inference.proportions import quantile
 from setpoint.inference.sides import LEFT, SMOOTHING, STEP, WORST, OneSide, Variation
 from setpoint.program.functions import INF, RateFunction
-from setpoint.typing import Bools, Floats
 
 __all__ = ["by_moments", "influence_by_table"]
 

@@ -25,13 +25,13 @@ import math
 
 import numpy as np
 
+from setpoint.array_types import Bools, Floats
 from setpoint.inference.fraction import Fraction, value_at
 from setpoint.inference.moments import products_of
 from setpoint.inference.profiles import CountedRates, RowProfiles
 from setpoint.inference.proportions import clopper_pearson, quantile
 from setpoint.inference.sides import LEFT, SMOOTHING, STEP, WORST, OneSide, Variation
 from setpoint.program.functions import RateFunction
-from setpoint.typing import Bools, Floats
 
 __all__ = ["by_influence", "influence_of", "influence_of_entries", "of_two_profiles", "unsmoothed"]
 

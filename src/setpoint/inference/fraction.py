@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["Fraction", "effective", "rounded", "summed", "typical_weights", "value_at"]
 

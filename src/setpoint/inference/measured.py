@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.inference.fraction import effective
 from setpoint.inference.moments import RowMoments
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.rates import Rate
-from setpoint.typing import Floats
 
 __all__ = ["effective_rows", "fraction_in", "range_of", "sums_of"]
 

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
+from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
 from setpoint.inference.fraction import rounded
-from setpoint.typing import Bools, Floats
 
 __all__ = ["RowMoments", "moments_of", "products_of"]
 

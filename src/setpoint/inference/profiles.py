@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
 from setpoint.inference import measured
@@ -26,7 +27,6 @@ from setpoint.program.fold import Folder
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
 from setpoint.program.link import Linker
 from setpoint.program.rate_table import RateTable
-from setpoint.typing import Bools, Floats
 
 __all__ = ["CountedRates", "RowProfiles", "above_and_below", "bind_counted"]
 

@@ -21,8 +21,8 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import betainccinv, betaincinv
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.typing import Floats
 
 __all__ = ["clopper_pearson", "difference_above", "quantile", "ratio_above", "ratio_below"]
 

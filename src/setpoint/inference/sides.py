@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Bools, Floats
 from setpoint.program.functions import INF
-from setpoint.typing import Bools, Floats
 
 __all__ = ["LEFT", "SMOOTHING", "STEP", "WORST", "OneSide", "Variation"]
 

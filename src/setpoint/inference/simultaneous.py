@@ -14,12 +14,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.inference.by_moments import influence_by_table
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.proportions import difference_above, ratio_above, ratio_below
 from setpoint.program.functions import RateFunction
-from setpoint.typing import Floats
 
 __all__ = ["Limits", "largest", "ratio_of_groups", "smallest", "spread"]
 

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc, betainccinv, betaincinv
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.inference.proportions import quantile
-from setpoint.typing import Floats
 
 __all__ = ["at_least", "at_most", "lower_limit", "successes_needed", "upper_limit"]
 

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.inference.fraction import value_at
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.tails import at_least, lower_limit, upper_limit
 from setpoint.program.functions import RateFunction
-from setpoint.typing import Floats
 
 __all__ = ["Trials", "added_by", "exact_limits", "share_needed", "trials_of"]
 

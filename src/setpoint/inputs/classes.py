@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals.errors import nearest
 from setpoint.goals.expressions import Metric, walk
@@ -16,7 +17,6 @@ from setpoint.goals.populations import Label, plain_label
 from setpoint.inputs.arrays import Array, check_length, floats_of, kind_of, refuse_masked, some
 from setpoint.inputs.labels import check_labels
 from setpoint.inputs.positive import refers_to_positive, settled_positive, unsettled
-from setpoint.typing import Codes
 
 __all__ = ["ClassOrder", "classes_of", "one_score", "posteriors", "two_classes"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inputs.arrays import column_names, column_of, one_column, series_values
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.errors import UnfittedError
 from setpoint.parameters import is_number
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Deployed"]
 

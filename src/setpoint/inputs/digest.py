@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.evidence.rows import counted_rows
 from setpoint.inputs.row_hash import row_draws
-from setpoint.typing import Codes, Floats
 
 __all__ = ["RowDigest"]
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from setpoint.array_types import Codes, Integers
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
@@ -34,7 +35,6 @@ from setpoint.inputs.index import aligned, taken
 from setpoint.inputs.labels import check_weight
 from setpoint.inputs.numbers import in_frame, number_columns
 from setpoint.program.link import link
-from setpoint.typing import Codes, Integers
 
 __all__ = [
     "CheckedData",

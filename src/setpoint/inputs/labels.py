@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.inputs.arrays import (
@@ -19,7 +20,6 @@ from setpoint.inputs.arrays import (
     one_column,
     some,
 )
-from setpoint.typing import Codes
 
 __all__ = ["check_labels", "check_weight", "union_of"]
 

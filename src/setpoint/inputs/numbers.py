@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import GoalError, nearest
 from setpoint.inputs.arrays import column_of, first_bad, floats_of, frame_of, one_column, some
-from setpoint.typing import Floats
 
 __all__ = ["in_frame", "number_columns", "numbers_of"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.counting.columns import plain
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
@@ -22,7 +23,6 @@ from setpoint.inputs.classes import ClassOrder, posteriors
 from setpoint.inputs.counted_rows import CountedRows
 from setpoint.inputs.frames import FrameRows
 from setpoint.inputs.inputs import DecideOn
-from setpoint.typing import Codes, Floats
 
 __all__ = ["PosteriorRows"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import DEFER
@@ -18,7 +19,6 @@ from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.index import aligned
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.inputs.labels import check_labels, union_of
-from setpoint.typing import Codes
 
 __all__ = ["decided_inputs"]
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from setpoint.array_types import Floats
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
@@ -24,7 +25,6 @@ from setpoint.online.problem import StreamGoal
 from setpoint.online.rows import cannot_overflow, n_rows_of
 from setpoint.online.solvers.sketch import cut_score, expected
 from setpoint.online.state import State
-from setpoint.typing import Floats
 
 __all__ = ["Engine", "Scored"]
 

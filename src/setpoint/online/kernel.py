@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats, Integers
 from setpoint.errors import InputError
 from setpoint.online import state as at
 from setpoint.online.compiled import inner, outer
@@ -24,7 +25,6 @@ from setpoint.online.solvers.fofo import fofo
 from setpoint.online.solvers.ofo import ofo
 from setpoint.online.solvers.sketch import bin_of, is_due, posterior, refresh
 from setpoint.online.state import State
-from setpoint.typing import Floats, Integers
 
 __all__ = ["NotFiniteError", "run", "set_cut"]
 

@@ -32,10 +32,10 @@ from typing import Any, Final
 
 from numpy import uintp
 
+from setpoint.array_types import Floats
 from setpoint.online import state as at
 from setpoint.online.compiled import inner
 from setpoint.online.margins import Columns, Values, column, holds
-from setpoint.typing import Floats
 
 __all__ = ["CENTRED_ROWS", "adapt", "settle", "update"]
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy import uintp
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats, Integers
 from setpoint.online import state as at
 from setpoint.online.compiled import inner, inner_sums
-from setpoint.typing import Floats, Integers
 
 __all__ = [
     "Columns",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook
 from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
@@ -11,7 +12,6 @@ from setpoint.goals.populations import EVERYWHERE, Label
 from setpoint.goals.requirements import require_rows_alone
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
-from setpoint.typing import Floats
 
 __all__ = ["StreamGoal", "f_beta_of"]
 

@@ -24,6 +24,7 @@ except ImportError as error:
         f"({error}); install it with: pip install 'setpoint[river]'"
     ) from error
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import nearest
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.classes import two_classes
@@ -34,7 +35,6 @@ from setpoint.online.kernel import run
 from setpoint.online.notes import stream_report
 from setpoint.online.start import begin, first_weights
 from setpoint.report import GoalReport
-from setpoint.typing import Floats
 
 __all__ = ["OnlineF"]
 

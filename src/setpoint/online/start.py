@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.goal import as_goal
 from setpoint.inputs.arrays import one_column
@@ -22,7 +23,6 @@ from setpoint.online.late_labels import Waiting
 from setpoint.online.parameters import Options
 from setpoint.online.solvers.fofo import FIRST_STAGE, fofo_stages
 from setpoint.online.state import State
-from setpoint.typing import Floats
 
 __all__ = [
     "begin",

@@ -11,12 +11,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.deciding import FitData, promise_of, times_of
 from setpoint.guarantees.promise import RuleTests
 from setpoint.inputs.inputs import CheckedData
 from setpoint.program.link import link
 from setpoint.rules import Threshold
-from setpoint.typing import Floats
 
 __all__ = ["AtMargins", "at_margins"]
 

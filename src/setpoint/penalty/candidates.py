@@ -8,12 +8,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence.cutoffs import cutoffs
 from setpoint.penalty.at_margins import AtMargins
 from setpoint.penalty.cuts import Cut, best_of
 from setpoint.penalty.problem import Tradeoff
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["Candidate", "Pool"]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.estimators.features import transformed
 from setpoint.estimators.linear_rule import TrainedClassifier, most_models
@@ -27,7 +28,6 @@ from setpoint.program.link import link
 from setpoint.search.limits import Limits
 from setpoint.solvers import WITHOUT_FORMULA, Confidence, Minibatches, SearchLimits, Solver
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["ExactPenaltyClassifier"]
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence.cutoffs import cutoffs, midway
 from setpoint.penalty.problem import Tradeoff
-from setpoint.typing import Floats
 
 __all__ = ["Cut", "best_cut", "best_of"]
 

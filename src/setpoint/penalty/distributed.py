@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from setpoint.array_types import Floats
 from setpoint.estimators.modules import needed
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from setpoint.array_types import Codes
 from setpoint.errors import InputError
 from setpoint.estimators.features import fit_preprocessor, transformed
 from setpoint.goals.goal import Goal
@@ -25,7 +26,6 @@ from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.solvers import Minibatches, Portfolio, Solver
-from setpoint.typing import Codes
 
 __all__ = ["Prepared", "carry_out", "prepare"]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from setpoint.array_types import Floats
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
@@ -15,7 +16,6 @@ from setpoint.penalty.losses import Loss
 from setpoint.penalty.plan import DivergedError, Plan, Rows
 from setpoint.penalty.solvers.evolution import MOST_PARAMETERS, polish
 from setpoint.penalty.solvers.stages import Stage
-from setpoint.typing import Floats
 
 __all__ = ["train_linear"]
 

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.ops import pick, ramp, sigmoid, softplus
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.closed_form import Lifted, lift
-from setpoint.typing import Floats
 
 __all__ = [
     "CrossEntropy",

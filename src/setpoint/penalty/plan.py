@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import SetpointError
 from setpoint.penalty.candidates import Pool
 from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.stages import Stage
-from setpoint.typing import Floats
 
 __all__ = ["DivergedError", "Plan", "Rows", "Schedule"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.sweep import BestCutoff
 from setpoint.goals.errors import ShapeError
@@ -15,7 +16,6 @@ from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.solvers import Portfolio
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["WHOLE", "Tradeoff"]
 

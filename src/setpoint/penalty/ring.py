@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.penalty.losses import RefreshBatch
-from setpoint.typing import Floats
 
 __all__ = ["latest"]
 

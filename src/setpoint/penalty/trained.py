@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.estimators.modules import module_of, scores, unpack
-from setpoint.typing import Floats
 
 __all__ = ["plain", "scores_of"]
 

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.asked import Asked
 from setpoint.evidence.blocks import Blocks
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Argmax, Rule
-from setpoint.typing import Floats
 
 __all__ = ["Atom", "Constant", "DiagonalPricer", "Pricer", "Tensor", "Weighted", "pricer_of"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.deciding.certifying import (
     Certification,
     Tested,
@@ -31,7 +32,6 @@ from setpoint.rules import Rule
 from setpoint.search.moved_bounds import worked_with
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
-from setpoint.typing import Floats
 
 __all__ = ["Certifying"]
 

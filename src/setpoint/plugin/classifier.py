@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.array_types import Floats
 from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.progress import Progress
@@ -32,7 +33,6 @@ from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.limits import now
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
-from setpoint.typing import Floats
 
 __all__ = ["PlugInClassifier"]
 
@@ -116,7 +116,7 @@ class PlugInClassifier(FitsTables):
         they do not show it. See :class:`setpoint.solvers.Confidence`.
     limits : SearchLimits, default=None
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
-        gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of a
+        gap at which a search of several steps ends; None: 1e-4. `calls` and `seconds` of a
         search: the best feasible rule by then is kept, with a warning, as on Ctrl-C; None:
         1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
         cut-offs on a curve.

@@ -13,12 +13,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError
 from setpoint.estimators.row_order import order_in_words
 from setpoint.estimators.splitting import Fold, folds_of
 from setpoint.inputs.classes import ClassOrder, one_score, posteriors
 from setpoint.plugin.errors import NoScoresError
-from setpoint.typing import Codes, Floats
 
 __all__ = ["CrossFit", "Response", "cross_fit", "fit_fold", "splits_of"]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.plugin.learner_oracle import Retraining

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.explorer.fallback import fallback_payload, known_frontiers, why_no_curve
@@ -33,7 +34,6 @@ from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.solving import scores_for, solve
 from setpoint.rules import Rule
 from setpoint.rules.words import ClassNames, first_lines
-from setpoint.typing import Codes, Floats
 
 __all__ = ["explore"]
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
@@ -37,7 +38,6 @@ from setpoint.program.link import link
 from setpoint.report.outcome import in_words
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.solvers import AutoModel
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Fitted", "Task"]
 

@@ -16,6 +16,7 @@ from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.array_types import Floats
 from setpoint.counting.reading import package
 from setpoint.counting.source import GroupBy, Key
 from setpoint.errors import InputError, InputTypeError
@@ -32,7 +33,6 @@ from setpoint.plugin.row_share import RowShare
 from setpoint.plugin.scaled import CountedDecision, Pass, decide_counted
 from setpoint.plugin.tables_to_fit import FitTable, is_dask
 from setpoint.report.section import TextSection
-from setpoint.typing import Floats
 
 __all__ = ["ROWS_FOR_FIT", "FittedElsewhere", "PieceScores", "TableTask", "labels_of"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Codes, Floats
 from setpoint.caller import warn_caller
 from setpoint.errors import InputError
 from setpoint.evidence import Rows
@@ -21,7 +22,6 @@ from setpoint.evidence.strata import Stratum
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Label
 from setpoint.plugin.errors import NoScoresError
-from setpoint.typing import Codes, Floats
 
 __all__ = ["JointModel", "JointPosterior", "MissingPairWarning", "joint_labels"]
 

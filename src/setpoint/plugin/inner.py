@@ -16,12 +16,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
 from setpoint.solvers import AutoModel, HoldOut, PostShift
-from setpoint.typing import Floats
 
 __all__ = ["InnerModel"]
 

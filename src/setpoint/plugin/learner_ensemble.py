@@ -11,8 +11,8 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.typing import Floats
 
 __all__ = ["Retrained", "answers", "weight_parameter"]
 

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, indexable
 
+from setpoint.array_types import Floats, Integers
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.plugin.learner_ensemble import Retrained, answers, weight_parameter
@@ -26,7 +27,6 @@ from setpoint.rules import Argmax, Rule, mixture
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
 from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats, Integers
 
 __all__ = ["Retraining", "costs_of"]
 

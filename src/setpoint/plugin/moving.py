@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from setpoint.array_types import Codes
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
@@ -25,7 +26,6 @@ from setpoint.report.outcome import cutoffs_of, rule_facts
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
 from setpoint.search.limits import now
-from setpoint.typing import Codes
 
 __all__ = ["with_goal", "with_rule"]
 

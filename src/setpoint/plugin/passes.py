@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.counting.source import GroupBy, Source, TooManyLinesError
 from setpoint.evidence import Confusion
 from setpoint.evidence.binning import Binning
@@ -19,7 +20,6 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.counted_rows import CountedRows
 from setpoint.inputs.frames import FrameRows
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
-from setpoint.typing import Floats
 
 __all__ = ["Pass", "Passes"]
 

@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.blocks import ONE_BLOCK
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["polish"]
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Evidence
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.plugin.problem import Achievable
@@ -20,7 +21,6 @@ from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.optimum import Optimum, measure
 from setpoint.tolerances import SATISFIED, tied
-from setpoint.typing import Floats
 
 __all__ = ["plainest", "plug_in"]
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Confusion
 from setpoint.evidence.asked import Asked
 from setpoint.evidence.blocks import ONE_BLOCK, Blocks
@@ -23,7 +24,6 @@ from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_se
 from setpoint.search.achievable_set import AchievableSet, Expected, MixtureWeights, Priced
 from setpoint.search.columns import DenseColumns
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["REMEDIES", "Achievable"]
 

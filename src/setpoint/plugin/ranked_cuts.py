@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Evidence
 from setpoint.evidence.ranked import RankedAnswers, RankedCuts, effects_of
 from setpoint.plugin.atoms import Tensor, Weighted
@@ -18,7 +19,6 @@ from setpoint.plugin.deterministic import best_of
 from setpoint.plugin.problem import Achievable
 from setpoint.program.program import Program
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["cut_ranked"]
 

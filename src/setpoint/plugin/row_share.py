@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Bools, Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.row_hash import row_draws
-from setpoint.typing import Bools, Floats
 
 __all__ = ["RowShare"]
 

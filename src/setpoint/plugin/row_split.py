@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.counting.source import RowHash, Source, no_hash
 from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.row_hash import column_draws
-from setpoint.typing import Floats
 
 __all__ = ["check_sizes", "split_by_hash"]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Evidence
 from setpoint.evidence.canonical import in_order, merged
 from setpoint.goals.errors import GoalError
@@ -45,7 +46,6 @@ from setpoint.search.outcome import (
     warn_constant,
 )
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["REMEDIES", "RETRAININGS", "explored", "limited", "search_rule", "search_space"]
 

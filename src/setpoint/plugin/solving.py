@@ -145,7 +145,7 @@ def solve(
         "nearest" returns the rule with the least largest violation.
     limits : SearchLimits, optional
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
-        gap at which a search over posteriors ends; None: 1e-4. `calls` and `seconds` of all
+        gap at which a search of several steps ends; None: 1e-4. `calls` and `seconds` of all
         searches together: the best feasible rule by then is returned, with a warning; None:
         1,000 calls, or the algorithm's own number. Over posteriors in a table elsewhere a call is
         a pass. `evaluations` of a BlackBox; None: 1,000

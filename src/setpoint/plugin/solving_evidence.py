@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.budget import RowMetric
 from setpoint.deciding import Certify, Decision, Found, decide, split_scored
 from setpoint.evidence import Evidence
@@ -23,7 +24,6 @@ from setpoint.search.limits import INTERRUPTED, now
 from setpoint.search.moved_bounds import worked_with
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
-from setpoint.typing import Codes, Floats
 
 __all__ = ["outcome_on", "solve_evidence"]
 

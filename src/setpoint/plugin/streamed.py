@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from setpoint.array_types import Floats
 from setpoint.evidence.streamed import StreamedEvidence
 from setpoint.plugin.problem import Achievable
-from setpoint.typing import Floats
 
 __all__ = ["StreamedAchievable"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
-from setpoint.typing import Floats
 
 __all__ = ["as_thresholds"]
 

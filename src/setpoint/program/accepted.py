@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence.ratios import Ratios, zeros_of
 from setpoint.evidence.sweep import BestCutoff, best_of
 from setpoint.program.accepted_rates import AcceptedRates, Kind, fraction_of
 from setpoint.program.functions import INF, RateFunction
 from setpoint.program.program import Program
-from setpoint.typing import Floats
 
 __all__ = ["Accepted"]
 

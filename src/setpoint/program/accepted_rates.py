@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.rate_table import RateTable
-from setpoint.typing import Floats
 
 __all__ = ["AcceptedRates", "Fraction", "Kind", "fraction_of"]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import INF, Affine, Node, RateFunction, Ratio
-from setpoint.typing import Floats
 
 __all__ = ["most_in_parts", "range_over_boxes"]
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.program.rate_table import RateTable
 from setpoint.program.rates import Rate
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from scipy import sparse

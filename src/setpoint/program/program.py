@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
@@ -22,7 +23,6 @@ from setpoint.program.functions import INF, RateFunction
 from setpoint.program.rates import Rate
 from setpoint.program.rows import RowBuilder
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
 

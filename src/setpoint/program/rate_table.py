@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.program.functions import Affine
 from setpoint.program.rates import Rate
-from setpoint.typing import Floats
 
 __all__ = ["RateTable", "StratumForms"]
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.events import Diagonal, Event
-from setpoint.typing import Floats
 
 __all__ = ["Rate"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.caller import warn_caller
 from setpoint.deciding import Decision, FitData, decide
 from setpoint.errors import InputError
@@ -27,7 +28,6 @@ from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
 from setpoint.solvers import WITHOUT_FORMULA, Confidence, SearchLimits, Solver
-from setpoint.typing import Floats
 
 __all__ = ["RampClassifier"]
 

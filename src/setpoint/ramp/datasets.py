@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, SetpointError
 from setpoint.goals.errors import nearest
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.typing import Floats
 
 __all__ = ["aligned", "naming", "norm_factor", "stacked"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from setpoint.array_types import Codes, Floats
 from setpoint.deciding import FitData
 from setpoint.errors import InputError
 from setpoint.evidence import Rows
@@ -26,7 +27,6 @@ from setpoint.ramp.solvers.search import Solved
 from setpoint.ramp.start import logistic, normed, of_score
 from setpoint.search.limits import Limits
 from setpoint.solvers import CuttingPlane
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Prepared", "prepare", "train", "with_score"]
 

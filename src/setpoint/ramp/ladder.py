@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.deciding import Found
 from setpoint.estimators.linear_rule import linear_scores, most_models
 from setpoint.evidence import Evidence
@@ -17,7 +18,6 @@ from setpoint.ramp.selection import Model
 from setpoint.ramp.solvers.search import Solved
 from setpoint.rules import Threshold
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["meets_floors", "models_of", "with_parameters"]
 

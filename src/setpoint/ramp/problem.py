@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.goals.errors import ShapeError
 from setpoint.program.accepted import Accepted
 from setpoint.program.functions import Affine, RateFunction, Ratio
 from setpoint.program.program import Program
 from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.ramp.solvers.kernel import accepted, ramp, weigh
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Problem", "Row", "rows_of"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.inputs.deployed import Deployed
-from setpoint.typing import Floats
 
 __all__ = ["ScoreFeature", "score_feature"]
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.caller import warn_caller
 from setpoint.deciding import Found
 from setpoint.estimators.linear_rule import linear_scores
@@ -23,7 +24,6 @@ from setpoint.rules import Threshold
 from setpoint.search.infeasibility import InfeasibleError, not_found
 from setpoint.search.outcome import ConstantGoalWarning, Outcome
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["Model", "choose_model", "prices"]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from setpoint.array_types import Floats
 from setpoint.estimators.linear_rule import linear_scores
-from setpoint.typing import Floats
 
 __all__ = ["STARTS", "logistic", "normed", "of_score"]
 

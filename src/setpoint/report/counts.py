@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Deferred
 from setpoint.goals.populations import Label
-from setpoint.typing import Floats
 
 __all__ = ["MOST_CLASSES", "Counts"]
 

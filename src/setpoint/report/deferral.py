@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Counted, Curve, Evidence
 from setpoint.evidence.surest import surest_first
 from setpoint.rules import Band, Mixture, PerSegment, Rule, Threshold, ValueAware
 from setpoint.rules.segments import segment_in_words
-from setpoint.typing import Floats
 
 __all__ = ["DeferralCurve", "DeferralPoints", "deferral_points"]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Counted, Curve
 from setpoint.evidence.hull import hull
 from setpoint.goals.errors import GoalError
@@ -20,7 +21,6 @@ from setpoint.program.program import LinkedGoal, Program
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.rules.segments import segment_in_words
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["OperatingCurve", "OperatingPoints", "operating_points"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import list_of, numbers_of
@@ -22,7 +23,6 @@ from setpoint.rules.export.questions import (
     Sum,
 )
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Floats
 
 __all__ = ["Argmax", "weighted_sums"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import cut_off_of, written_cut_off
@@ -22,7 +23,6 @@ from setpoint.rules.export.questions import (
     Score,
 )
 from setpoint.rules.words import LONGEST, ClassNames
-from setpoint.typing import Floats
 
 __all__ = ["Band"]
 

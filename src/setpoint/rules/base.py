@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
 from setpoint.goals.populations import Key
@@ -21,7 +22,6 @@ from setpoint.rules.export.questions import Answer, Draw, Number, Questions, as_
 from setpoint.rules.ranking import Ranks
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.words import LONGEST, SHORTEST, ClassNames, first_lines
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Ints", "Rule", "plain_number"]
 

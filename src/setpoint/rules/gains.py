@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.rules.argmax import Argmax
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Floats
 
 __all__ = ["gains_in_words"]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import fields_of, list_of, number_of
@@ -33,7 +34,6 @@ from setpoint.rules.export.questions import (
 from setpoint.rules.per_segment import check_alike
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.words import ClassNames, indented, probabilities_in_words
-from setpoint.typing import Floats
 
 __all__ = ["Mixture", "mixture"]
 

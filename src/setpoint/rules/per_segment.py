@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.populations import Key, Label, Other
 from setpoint.rules.base import Ints, Rule
@@ -17,7 +18,6 @@ from setpoint.rules.codec import fields_of, list_of, wrong
 from setpoint.rules.export.questions import Answer, Largest, Number, Score, as_chance, by_segment
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.words import ClassNames, indented
-from setpoint.typing import Floats
 
 __all__ = ["PerSegment", "per_segment"]
 

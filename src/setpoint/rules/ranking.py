@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Ranks"]
 

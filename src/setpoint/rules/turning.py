@@ -7,11 +7,11 @@ from dataclasses import fields
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.array_types import Codes, Floats
 from setpoint.rules.base import Rule
 from setpoint.rules.turning_edges import on_one_score
 from setpoint.rules.turning_lines import on_several_scores
 from setpoint.rules.turning_points import TurningPoints, never_turning, unknown_rule
-from setpoint.typing import Codes, Floats
 
 __all__ = ["drawn_between", "turning_points"]
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.rules.band import Band
 from setpoint.rules.base import Rule
 from setpoint.rules.mixture import Mixture
 from setpoint.rules.per_segment import PerSegment
 from setpoint.rules.threshold import Threshold
 from setpoint.rules.turning_points import Decide, TurningPoints, never_turning, unknown_rule
-from setpoint.typing import Codes, Floats
 
 __all__ = ["on_one_score"]
 

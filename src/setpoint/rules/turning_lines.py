@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.rules.argmax import Argmax, weighted_sums
 from setpoint.rules.base import Rule
 from setpoint.rules.mixture import Mixture
 from setpoint.rules.per_segment import PerSegment
 from setpoint.rules.turning_points import Decide, TurningPoints, never_turning, unknown_rule
 from setpoint.rules.value_aware import ValueAware
-from setpoint.typing import Bools, Codes, Floats
 
 __all__ = ["on_several_scores"]
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.errors import InputError
 from setpoint.rules.base import Rule
-from setpoint.typing import Bools, Codes, Floats
 
 __all__ = ["Decide", "TurningPoints", "never_turning", "unknown_rule"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.rules.argmax import Argmax
 from setpoint.rules.base import Ints, Rule
@@ -16,7 +17,6 @@ from setpoint.rules.codec import list_of, wrong
 from setpoint.rules.export.questions import Answer, Number, Product, Score
 from setpoint.rules.gains import gains_in_words
 from setpoint.rules.words import ClassNames
-from setpoint.typing import Floats
 
 __all__ = ["ValueAware"]
 

@@ -11,13 +11,13 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Confusion, Counted
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Rule
 from setpoint.search.columns import ColumnStore
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["AchievableSet", "Expected", "MixtureWeights", "Priced", "mixed_of"]
 

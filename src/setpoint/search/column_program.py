@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.functions import Affine
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.search.limits import Limits
 from setpoint.search.linear_program import IncrementalLP
-from setpoint.typing import Floats
 
 __all__ = ["ColumnProgram", "MasterResult", "split_terms"]
 

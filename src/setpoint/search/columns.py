@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["ColumnStore", "DenseColumns"]
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, Ratio, WeightedSum
@@ -22,7 +23,6 @@ from setpoint.search.cutting_planes import concave_search
 from setpoint.search.dinkelbach import RatioSearch, least_denominator
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["SumSearch", "bound_of_sum"]
 

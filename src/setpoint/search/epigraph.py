@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from setpoint.array_types import Floats
 from setpoint.program import algebra
 from setpoint.program.functions import (
     Affine,
@@ -22,7 +23,6 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 from setpoint.program.rows import RowBuilder
-from setpoint.typing import Floats
 
 __all__ = ["EpigraphTerm", "Sum", "nearest_trusted", "pieces_of_level", "sum_of", "tangent"]
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError, nearest
@@ -17,7 +18,6 @@ from setpoint.program.program import Program
 from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.frontier_points import FrontierPoints
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["Frontier", "Vary", "frontier_of", "levels_of", "vary_of"]
 

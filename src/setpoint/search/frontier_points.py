@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.functions import Affine
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights
@@ -18,7 +19,6 @@ from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import UnfinishedError, best_mixture
 from setpoint.search.optimum import Optimum
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = [
     "FrontierPoints",

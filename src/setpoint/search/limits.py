@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from setpoint.array_types import Floats
 from setpoint.caller import warn_caller
 from setpoint.errors import SetpointError
 from setpoint.program.program import Program
-from setpoint.typing import Floats
 
 __all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoint", "now"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import highspy
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import SetpointError
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["TOLERANCE", "UNSOLVED", "IncrementalLP", "UnfinishedError"]
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import RowBuilder
 from setpoint.search.achievable_set import AchievableSet
@@ -21,7 +22,6 @@ from setpoint.search.epigraph import EpigraphTerm
 from setpoint.search.linear_program import TOLERANCE, UNSOLVED, UnfinishedError
 from setpoint.search.pair import best_pair
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["InfeasibleMasterError", "Master", "Pricing"]
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import RateFunction, Ratio, WeightedSum
 from setpoint.program.program import Program
@@ -26,7 +27,6 @@ from setpoint.search.moved_bounds import solve_and_recount, worked_with
 from setpoint.search.optimum import Optimum
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["UnfinishedError", "best_mixture", "search_for"]
 

@@ -13,9 +13,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.typing import Floats
 
 __all__ = ["solve_and_recount", "worked_with"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from setpoint.array_types import Floats
 from setpoint.program.program import Program
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["Optimum", "Status", "measure"]
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.caller import warn_caller
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
@@ -16,7 +17,6 @@ from setpoint.search.achievable_set import AchievableSet, Expected
 from setpoint.search.limits import TracePoint
 from setpoint.search.optimum import Optimum, Status
 from setpoint.tolerances import SATISFIED, tied
-from setpoint.typing import Floats
 
 __all__ = [
     "SAME",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["Pair", "best_pair"]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine
@@ -15,7 +16,6 @@ from setpoint.search.achievable_set import AchievableSet
 from setpoint.search.column_program import MasterResult
 from setpoint.search.epigraph import EpigraphTerm, pieces_of_level
 from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.typing import Floats
 
 __all__ = ["Region"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.binding import measured_on
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.blackbox.smoothing import margin
@@ -35,7 +36,6 @@ from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.samples import Prepared, Training, of_folds, of_validation, splits_of
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
-from setpoint.typing import Floats
 
 __all__ = ["AdaptiveSurrogateClassifier"]
 

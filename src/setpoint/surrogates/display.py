@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.expressions import BlackBoxMetric, Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.report.displays import style
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import number
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

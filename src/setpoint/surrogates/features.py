@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 if TYPE_CHECKING:
     import torch

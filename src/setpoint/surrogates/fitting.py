@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.budget import BudgetedMetric, RowMetric
 from setpoint.blackbox.smoothing import margin
 from setpoint.caller import warn_caller
@@ -19,7 +20,6 @@ from setpoint.surrogates.solvers.adaptive_surrogates import Descent
 from setpoint.surrogates.solvers.candidates import Best, Candidate, Step
 from setpoint.surrogates.solvers.gradients import Differences, Estimator, fitted
 from setpoint.surrogates.solvers.surrogate_weights import WeightSearch
-from setpoint.typing import Floats
 
 __all__ = ["NotMonotoneWarning", "Search"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence.columns import Column
 from setpoint.goals.errors import nearest
@@ -16,7 +17,6 @@ from setpoint.goals.populations import column_in_words, value_in_words
 from setpoint.inputs.columns import as_columns
 from setpoint.surrogates.losses import POINTWISE, Losses, Own, Pointwise, Term
 from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall, TopLoss
-from setpoint.typing import Floats
 
 __all__ = ["RowGroup", "check_surrogates", "groups_of", "losses_on", "overlapping"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
-from setpoint.typing import Floats
 
 __all__ = ["POINTWISE", "Back", "Losses", "Own", "Pointwise", "Term"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.estimators.modules import (
     as_batch,
@@ -26,7 +27,6 @@ from setpoint.estimators.modules import (
     to_bytes,
 )
 from setpoint.surrogates.features import FeatureMatrix, Matrix, OnDevice
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import torch

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from setpoint.array_types import Floats
 from setpoint.surrogates.features import FeatureMatrix
 from setpoint.surrogates.losses import Back, Losses
-from setpoint.typing import Floats
 
 __all__ = ["Fold", "Sample"]
 

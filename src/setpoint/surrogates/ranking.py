@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.surrogates.losses import Back
-from setpoint.typing import Floats
 
 __all__ = ["PRBEP", "PrecisionAtK", "PrecisionAtRecall", "TopLoss"]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.budget import RowMetric
 from setpoint.blackbox.measuring import rows_taken
 from setpoint.errors import InputError
@@ -19,7 +20,6 @@ from setpoint.surrogates.features import FeatureMatrix, Matrix
 from setpoint.surrogates.groups import RowGroup, losses_on
 from setpoint.surrogates.network_features import FrozenBody, fit_body
 from setpoint.surrogates.problem import Fold, Sample
-from setpoint.typing import Floats
 
 __all__ = ["Prepared", "Training", "of_folds", "of_validation", "splits_of"]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.binding import FormulaMetric
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError, RowMetric
 from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
@@ -15,7 +16,6 @@ from setpoint.goals.errors import EmptyPopulationError
 from setpoint.surrogates.plan import Plan
 from setpoint.surrogates.problem import Sample
 from setpoint.surrogates.solvers.candidates import Candidate
-from setpoint.typing import Floats
 
 __all__ = ["Selected", "Selector", "drawn_rows", "errors_wanted", "gain_error"]
 

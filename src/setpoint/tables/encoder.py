@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
+from setpoint.array_types import Floats
 from setpoint.tables.extras import needed
 from setpoint.tables.kinds import KIND_MESSAGES, as_kind
 from setpoint.tables.schema import Column
 from setpoint.tables.transformers import date_parts
-from setpoint.typing import Floats
 
 __all__ = ["HASHED", "StreamEncoder"]
 

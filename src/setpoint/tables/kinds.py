@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from setpoint.array_types import Codes
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.numbers import (
@@ -16,7 +17,6 @@ from setpoint.tables.numbers import (
     looks_like_number,
     why_not,
 )
-from setpoint.typing import Codes
 
 __all__ = [
     "KIND_MESSAGES",

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import nearest
 from setpoint.inputs.positive import settled_positive
 from setpoint.tables.errors import TableError
 from setpoint.tables.kinds import KIND_MESSAGES, Kind
 from setpoint.tables.table import Table, absent, as_frame
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from setpoint.array_types import Codes
 from setpoint.goals.errors import nearest
 from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.kinds import Kind, guesses_of, notes_of
 from setpoint.tables.labels import Label
 from setpoint.tables.numbers import Decimal, as_numbers
-from setpoint.typing import Codes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.online import state as at
 from setpoint.online.compiled import inner, outer
-from setpoint.typing import Floats
 
 __all__ = [
     "CENTRES",

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.evidence.ratios import ratio_at
 from setpoint.penalty.problem import Tradeoff
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["contenders"]
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.evidence.cutoffs import midway
 from setpoint.evidence.ratios import ratio_at
 from setpoint.penalty.ops import pick
 from setpoint.penalty.problem import Tradeoff
 from setpoint.tolerances import SATISFIED
-from setpoint.typing import Floats
 
 __all__ = ["Lifted", "Pair", "best_pair", "lift", "tie", "untied"]
 

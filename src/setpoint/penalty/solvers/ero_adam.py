@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.penalty.losses import Loss, RefreshBatch
 from setpoint.penalty.ops import pick, sigmoid, softplus
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.closed_form import tie, untied
-from setpoint.typing import Floats
 
 __all__ = ["JointPenalty"]
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.penalty.candidates import Pool
 from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.plan import DivergedError
 from setpoint.penalty.solvers.along import contenders
-from setpoint.typing import Floats
 
 __all__ = ["MOST_PARAMETERS", "polish"]
 

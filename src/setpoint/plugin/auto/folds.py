@@ -16,11 +16,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 from threadpoolctl import threadpool_limits
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.estimators.splitting import Fold
 from setpoint.plugin.auto.candidates import Candidate
 from setpoint.plugin.crossfit import Response, fit_fold
-from setpoint.typing import Floats
 
 __all__ = ["FoldFits", "Pieces", "weights_for"]
 

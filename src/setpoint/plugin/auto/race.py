@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.caller import warn_caller
 from setpoint.inputs.inputs import CheckedData
 from setpoint.plugin.auto.candidates import Candidate
@@ -19,7 +20,6 @@ from setpoint.plugin.crossfit import CrossFit
 from setpoint.plugin.judging import Judge, Judged, JudgedRows
 from setpoint.plugin.parameters import Options
 from setpoint.search.limits import StoppedWarning, now
-from setpoint.typing import Floats
 
 __all__ = ["Race", "Raced"]
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.goal import Goal
@@ -15,7 +16,6 @@ from setpoint.plugin.solving_evidence import outcome_on
 from setpoint.plugin.trying_out import in_quiet
 from setpoint.program.link import link
 from setpoint.rules import Rule
-from setpoint.typing import Codes, Floats
 
 __all__ = ["FoldRule", "decided_out_of_fold", "rule_on"]
 

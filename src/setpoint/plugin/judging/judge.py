@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.estimators.shortfall import range_of_objective, score_without_cliff
 from setpoint.evidence import Confusion
 from setpoint.evidence.folds import parts_of
@@ -30,7 +31,6 @@ from setpoint.report import Entry, GoalReport, report_on
 from setpoint.report.counting import LEVEL
 from setpoint.report.heavy import heavy_tails
 from setpoint.report.paired import against_deployed, with_deployed
-from setpoint.typing import Codes, Floats
 
 __all__ = ["Judge", "Judged"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setpoint.array_types import Codes, Integers
 from setpoint.errors import InputError
 from setpoint.estimators.splitting import Fold
 from setpoint.evidence.folds import parts_of
-from setpoint.typing import Codes, Integers
 
 __all__ = ["JudgedRows"]
 

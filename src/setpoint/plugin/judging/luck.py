@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import Deferred
 from setpoint.evidence.rows import Rows
@@ -25,7 +26,6 @@ from setpoint.inputs.inputs import Table
 from setpoint.plugin.judging.deciding_out_of_fold import FoldRule, rule_on
 from setpoint.plugin.parameters import Options
 from setpoint.report import Entry, GoalReport
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from setpoint.plugin.judging.judge import Judged

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from setpoint.array_types import Codes
 from setpoint.evidence.codebook import Deferred
 from setpoint.evidence.rows import Rows
 from setpoint.goals.constraints import Relation
@@ -20,7 +21,6 @@ from setpoint.inference.verdicts import FAILS
 from setpoint.inputs.inputs import Table
 from setpoint.report import Entry
 from setpoint.report.paired import against_deployed, differences_of_constraints
-from setpoint.typing import Codes
 
 __all__ = ["difference_of", "is_worse", "side_difference_of"]
 

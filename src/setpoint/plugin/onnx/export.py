@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.arrays import column_names, frame_of, series_values
 from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.plugin.onnx.convert import WHAT, final_step, register
 from setpoint.plugin.onnx.errors import ExportError
-from setpoint.typing import Floats
 
 __all__ = ["different_rows", "draws_for", "to_onnx"]
 

@@ -22,10 +22,10 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
+from setpoint.array_types import Floats
 from setpoint.packages import needed_by
 from setpoint.plugin.onnx.errors import ExportError
 from setpoint.plugin.onnx.nodes import DOUBLE, FLOAT, INT64, Nodes
-from setpoint.typing import Floats
 
 __all__ = ["is_of_trees", "tree_scores"]
 

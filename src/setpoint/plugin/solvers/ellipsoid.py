@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.explore import Explorer
 from setpoint.plugin.solvers.inner import Inner
@@ -11,7 +12,6 @@ from setpoint.plugin.solvers.losses import Losses
 from setpoint.program import algebra
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum
-from setpoint.typing import Floats
 
 __all__ = ["Ellipsoid", "ellipsoid"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.recombine import recombine
 from setpoint.program.program import Program
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.optimum import Optimum
-from setpoint.typing import Floats
 
 __all__ = ["Explorer"]
 

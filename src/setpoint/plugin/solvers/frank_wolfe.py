@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.explore import Explorer
@@ -13,7 +14,6 @@ from setpoint.program.functions import RateFunction
 from setpoint.program.program import Program
 from setpoint.search.optimum import Optimum
 from setpoint.solvers import takes
-from setpoint.typing import Floats
 
 __all__ = ["frank_wolfe"]
 

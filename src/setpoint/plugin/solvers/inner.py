@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.plugin.solvers.losses import Losses
 from setpoint.plugin.solvers.slack import Slack
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.search.epigraph import nearest_trusted
-from setpoint.typing import Floats
 
 __all__ = ["Inner"]
 

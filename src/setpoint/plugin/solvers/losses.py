@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.goals.errors import ShapeError
 from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction, Ratio
@@ -15,7 +16,6 @@ from setpoint.program.program import Program, ProgramConstraint
 from setpoint.program.rows import NotLinearError, without_auxiliaries
 from setpoint.search.achievable_set import AchievableSet
 from setpoint.solvers import takes
-from setpoint.typing import Floats
 
 __all__ = ["Losses"]
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence import Confusion
 from setpoint.program.program import Program
 from setpoint.rules import Rule
@@ -18,7 +19,6 @@ from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
 from setpoint.search.limits import Limits
 from setpoint.search.mixtures import best_mixture
 from setpoint.search.optimum import Optimum
-from setpoint.typing import Floats
 
 __all__ = ["Gathered", "recombine"]
 

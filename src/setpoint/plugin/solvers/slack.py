@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.plugin.solvers.losses import Losses
 from setpoint.program.functions import Affine, RateFunction
 from setpoint.program.rows import NotLinearError
 from setpoint.search.epigraph import nearest_trusted, tangent
 from setpoint.search.linear_program import IncrementalLP
 from setpoint.search.master import InfeasibleMasterError
-from setpoint.typing import Floats
 
 __all__ = ["Slack"]
 

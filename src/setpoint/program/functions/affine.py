@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.backend import Array, backend
 from setpoint.program.functions.base import AFFINE, INF, Node, RateFunction, Shape
 from setpoint.program.functions.ends import Range
-from setpoint.typing import Floats
 
 __all__ = ["Affine", "Ratio"]
 

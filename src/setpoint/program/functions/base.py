@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.program.backend import Array, backend
 from setpoint.program.functions.ends import Range
-from setpoint.typing import Floats
 
 __all__ = ["AFFINE", "INF", "Node", "RateFunction", "Shape"]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from setpoint.array_types import Floats
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Search, Solved
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["augmented_lagrangian"]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.goals.errors import nearest
 from setpoint.ramp.solvers.hypograph import Hypograph, Peak
 from setpoint.ramp.solvers.majorizer import Majorizer
 from setpoint.ramp.solvers.svm import SVM
-from setpoint.typing import Floats
 
 __all__ = ["CHOOSERS", "Convex", "cutting_planes"]
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.search.linear_program import IncrementalLP
-from setpoint.typing import Floats
 
 __all__ = ["Hypograph", "Peak"]
 

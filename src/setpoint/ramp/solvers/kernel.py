@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
-from setpoint.typing import Codes, Floats
 
 __all__ = ["accepted", "ramp", "weigh"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.cutting_plane import Convex, cutting_planes
@@ -16,7 +17,6 @@ from setpoint.ramp.solvers.majorizer import Majorizer, Split
 from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Search, Solved
 from setpoint.ramp.solvers.svm import SVM
 from setpoint.search.limits import Limits
-from setpoint.typing import Floats
 
 __all__ = ["majorize_minimize"]
 

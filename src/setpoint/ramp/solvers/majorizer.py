@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import ShapeError
 from setpoint.program.functions import Affine
 from setpoint.ramp.problem import Problem
 from setpoint.solvers import takes
-from setpoint.typing import Floats
 
 __all__ = ["Majorizer", "Split"]
 

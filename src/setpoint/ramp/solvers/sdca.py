@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
-from setpoint.typing import Codes, Floats
 
 __all__ = ["primal_and_dual", "sweep_dense", "sweep_sparse", "undecided"]
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.ramp.problem import Problem
 from setpoint.search.limits import Limits, StoppedError
 from setpoint.search.moved_bounds import solve_and_recount
-from setpoint.typing import Floats
 
 __all__ = ["LARGEST_MULTIPLIER", "Iterate", "Search", "Solved"]
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.goals.errors import nearest
 from setpoint.ramp.solvers.sdca import primal_and_dual, sweep_dense, sweep_sparse, undecided
-from setpoint.typing import Codes, Floats
 
 __all__ = ["METHODS", "SVM", "Separated"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.report.displays.scales import range_of_text
 from setpoint.search.frontier import Frontier
-from setpoint.typing import Floats
 
 __all__ = ["drawstyle_of", "known_line", "not_excluded", "out_of_reach", "shown_bounds"]
 

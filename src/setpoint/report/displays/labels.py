@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.report.displays import style
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
@@ -15,7 +16,6 @@ from setpoint.report.displays.labels import Labels
 from setpoint.report.displays.scales import SHARE, Scale, range_of_text, scale_of
 from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingCurve, OperatingPoints
-from setpoint.typing import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.goals.constraints import Constraint
 from setpoint.goals.errors import GoalError
@@ -17,7 +18,6 @@ from setpoint.goals.populations import EVERYWHERE
 from setpoint.program.link import link
 from setpoint.program.program import Program
 from setpoint.report.operating import OperatingPoints
-from setpoint.typing import Floats
 
 __all__ = ["Plane", "at_least", "plain_bound"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.problem import Sample
 from setpoint.surrogates.solvers.candidates import Best, Candidate, Step
 from setpoint.surrogates.solvers.gradients import Estimator
-from setpoint.typing import Floats
 
 __all__ = ["Descent"]
 

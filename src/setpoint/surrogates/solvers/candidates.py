@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from setpoint.typing import Floats
+from setpoint.array_types import Floats
 
 __all__ = ["Best", "Candidate", "Step"]
 

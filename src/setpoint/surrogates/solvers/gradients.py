@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.budget import BudgetedMetric
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.problem import Sample
-from setpoint.typing import Floats
 
 __all__ = ["ESTIMATES", "Differences", "Estimator", "Slope", "fitted"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from setpoint.array_types import Floats
 from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.problem import Sample
 from setpoint.surrogates.solvers.candidates import Best, Candidate, Step
-from setpoint.typing import Floats
 
 __all__ = ["WeightSearch"]
 
