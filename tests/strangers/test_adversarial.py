@@ -14,7 +14,6 @@ from exact.oracle import INF, Mcc
 from exact.problems import ORDERS, random_case
 from guarantees.test_promise_long import Cells, churn, fbeta, gap, precision, recall
 from setpoint import (
-    Confidence,
     Dataset,
     InfeasibleError,
     NotCertifiable,
