@@ -61,11 +61,10 @@ def plainest(space: Achievable, program: Program, found: Optimum, floor: float) 
         return found
     n_known = len(space.atoms)
     line = _Line(space, program, found, min(floor, tied(found.value)))
-    if line.good(n_known):
-        choices = [line.argmax]
-    else:
+    choices = [line.argmax, found.choice]
+    if not line.good(n_known):
         ends = [line.last(start) for start in line.starts()]
-        choices = [line.whole(space.add(x)) for x in ends if x is not None]
+        choices = [found.choice, *(line.whole(space.add(x)) for x in ends if x is not None)]
     best = line.nearest(choices)
     if best is None:
         space.drop(n_known)
@@ -146,11 +145,11 @@ class _Line:
         """The first whose departures, and what they cost, are least; None: as found."""
         rows, best = self.space.counted, None
         if not isinstance(rows, Evidence):
-            as_good = [c for c in choices if self._score(c) >= tied(self.found.value)]
-            return as_good[0] if as_good else None
+            good = [c for c in choices if self._score(c) >= tied(self.found.value)]
+            return None if good[0] is self.found.choice else good[0]
         plain = rows.distribution(self.space.rule(self.argmax))
         least = np.inf
-        for choice in [self.found.choice, *choices]:
+        for choice in choices:
             apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
             own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
             own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
