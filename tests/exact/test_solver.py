@@ -188,9 +188,9 @@ def test_the_gap_is_no_smaller_than_it_is(seed, text):
 @pytest.mark.parametrize(
     ("groups", "text"),
     [
-        (4, "maximize accuracy subject to predicted_rate.difference(g) <= 0.02 and recall >= 0.4"),
+        (4, "maximize accuracy subject to predicted_rate.deviation(g) <= 0.02"),
         (8, "maximize g_mean subject to recall.difference(g) <= 0.1 and precision >= 0.5"),
-        (26, "maximize f1 subject to predicted_rate.difference(g) <= 0.1 and recall >= 0.4"),
+        (26, "maximize accuracy subject to predicted_rate.deviation(g) <= 0.1"),
     ],
 )
 def test_too_many_combinations_are_rounded_and_say_so(groups, text):
@@ -206,6 +206,17 @@ def test_too_many_combinations_are_rounded_and_say_so(groups, text):
     assert 0.0 <= lost <= fixed.gap + 1e-9
     assert fixed.gap < 0.01
     assert mixed.status == "optimal"
+
+
+@pytest.mark.parametrize("groups", [4, 26])
+def test_one_difference_is_proved_for_any_number_of_groups(groups):
+    scores, true, group, weight = data(0, n=300 * groups, groups=groups, digits=4)
+    text = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
+    fixed, _, program = solve(text, scores, true, group, weight, randomized=False)
+    mixed = solve(text, scores, true, group, weight, randomized=True)[0]
+    assert (fixed.status, fixed.gap, fixed.rule.randomized) == ("optimal", 0.0, False)
+    assert float(program.violation(fixed.v)) <= 1e-9
+    assert program.value(fixed.v) <= program.value(mixed.v) <= program.value(fixed.v) + 0.01
 
 
 def test_sums_of_ratios_end_at_a_stationary_point():
