@@ -105,7 +105,7 @@ def compare(
     'shown to be better'
     >>> gain = found.differences["new"][0].difference
     >>> f"{gain.value:.3f}, on new rows {gain.low:.3f} to {gain.high:.3f}"
-    '0.140, on new rows 0.104 to 0.177'
+    '0.120, on new rows 0.087 to 0.156'
     """
     goal = as_goal(goal)
     goal.require_formula("models are compared by goals that are counted")

@@ -84,8 +84,8 @@ class ExplainsDecisions:
         >>> X, y = make_classification(1_000, random_state=0)
         >>> clf = PlugInClassifier(LogisticRegression(), "f1").fit(X, y)
         >>> print(clf.explain(X[:1]))
-        Row 0: predicted 0. Its score 0.02958 is below 0.2761, the cut-off; it would turn to 1 \
-at 0.2761, 0.2465 more.
+        Row 0: predicted 0. Its score 0.02958 is below 0.3251, the cut-off; it would turn to 1 \
+at 0.3251, 0.2955 more.
         On the scores that it was chosen on no other rule is better (proved), and nothing is \
 certified on new rows; this is said of all rows together, not of a single one.
         """

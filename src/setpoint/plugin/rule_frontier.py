@@ -87,7 +87,7 @@ def frontier(
     >>> model = make_pipeline(StandardScaler(), LogisticRegression())
     >>> clf = PlugInClassifier(model, "maximize recall subject to precision >= 0.98").fit(X, y)
     >>> frontier(clf, values=[0.97, 0.98, 0.99]).values.round(3)
-    array([0.992, 0.989, 0.877])
+    array([0.994, 0.978, 0.922])
     """
     if isinstance(source, Evidence):
         if X is not None or y is not None:
