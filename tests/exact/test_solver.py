@@ -188,7 +188,7 @@ def test_the_gap_is_no_smaller_than_it_is(seed, text):
 @pytest.mark.parametrize(
     ("groups", "text"),
     [
-        (4, "maximize accuracy subject to predicted_rate.deviation(g) <= 0.02"),
+        (4, "maximize accuracy subject to predicted_rate.difference(g) <= 0.02 and recall >= 0.4"),
         (8, "maximize g_mean subject to recall.difference(g) <= 0.1 and precision >= 0.5"),
         (26, "maximize accuracy subject to predicted_rate.deviation(g) <= 0.1"),
     ],
@@ -216,7 +216,7 @@ def test_one_difference_is_proved_for_any_number_of_groups(groups):
     mixed = solve(text, scores, true, group, weight, randomized=True)[0]
     assert (fixed.status, fixed.gap, fixed.rule.randomized) == ("optimal", 0.0, False)
     assert float(program.violation(fixed.v)) <= 1e-9
-    assert program.value(fixed.v) <= program.value(mixed.v) <= program.value(fixed.v) + 0.01
+    assert program.value(fixed.v) <= program.value(mixed.v) <= program.value(fixed.v) + 0.02
 
 
 def test_sums_of_ratios_end_at_a_stationary_point():
