@@ -145,8 +145,9 @@ class _Line:
         """The first whose departures, and what they cost, are least; None: as found."""
         rows, best = self.space.counted, None
         if not isinstance(rows, Evidence):
-            good = [c for c in choices if self._score(c) >= tied(self.found.value)]
-            return None if good[0] is self.found.choice else good[0]
+            first, least = choices[0], tied(self.found.value)
+            keep = first is self.found.choice or self._score(first) < least
+            return None if keep else first
         plain = rows.distribution(self.space.rule(self.argmax))
         least = np.inf
         for choice in choices:
