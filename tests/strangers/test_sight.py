@@ -171,3 +171,13 @@ def test_a_bound_that_no_exact_search_knows():
         solve("maximize accuracy subject to macro_f1 >= 0.3", posteriors, y)
     found = solve("maximize macro_f1 subject to accuracy >= 0.3", posteriors, y).report
     assert found.constraints[0].satisfied
+
+
+def test_series_are_aligned_where_scores_have_no_index():
+    """A stranger at the end of issue 36: labels and weights in other orders, scores an array."""
+    rng = np.random.default_rng(0)
+    s = rng.random(300)
+    y, w = (rng.random(300) < s).astype(int), rng.integers(1, 20, 300)
+    order = rng.permutation(300)
+    found = solve("maximize f1", s, pd.Series(y), sample_weight=pd.Series(w).iloc[order])
+    assert found.rule == solve("maximize f1", s, y, sample_weight=w).rule

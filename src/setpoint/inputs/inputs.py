@@ -31,7 +31,7 @@ from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import MOST_LEVELS, as_columns, check_groups
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.index import aligned, taken
+from setpoint.inputs.index import aligned, index_of, taken
 from setpoint.inputs.labels import check_weight
 from setpoint.inputs.numbers import in_frame, number_columns
 from setpoint.program.link import link
@@ -73,6 +73,13 @@ class GivenRows:
 
     def __post_init__(self) -> None:
         like = (self.X, "X") if self.beside is None else self.beside
+        if index_of(like[0]) is None:  # by position, as y is; the others have y's order
+            own, like = index_of(self.y), (self.y, "y")
+            given = (
+                index_of(getattr(self, name)) for name in ("sample_weight", "sensitive_features")
+            )
+            if own is None or not all(i is None or set(i) == set(own) for i in given):
+                like = (None, "X")
         for name in ("y", "sample_weight", "sensitive_features", "baseline"):
             object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
         object.__setattr__(self, "beside", None)  # done, and some rows are in that order
