@@ -78,7 +78,8 @@ class GivenRows:
             given = (
                 index_of(getattr(self, name)) for name in ("sample_weight", "sensitive_features")
             )
-            if own is None or not all(i is None or set(i) == set(own) for i in given):
+            unlike = (i is not None and len(own.symmetric_difference(i, sort=False)) for i in given)
+            if own is None or any(unlike):
                 like = (None, "X")
         for name in ("y", "sample_weight", "sensitive_features", "baseline"):
             object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
