@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import setpoint
+from thinning import over
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ["cvxpy", "matplotlib", "numba", "numpy", "pandas", "polars", "scipy", "sklearn", "torch"]
@@ -38,7 +39,7 @@ def test_import_is_quick():
     assert min(float(in_fresh_python(code)) for _ in range(3)) < 0.3
 
 
-@pytest.mark.parametrize("name", setpoint.__all__)
+@over("name", setpoint.__all__)
 def test_every_public_name_resolves(name):
     assert getattr(setpoint, name) is not None
     assert name in dir(setpoint)
@@ -73,7 +74,7 @@ def test_a_room_that_loads_its_names_when_asked_lists_them_once_more(room):
         _ = made.absent
 
 
-@pytest.mark.parametrize("home", sorted(set(setpoint._HOME.values())))
+@over("home", sorted(set(setpoint._HOME.values())))
 def test_a_public_name_is_public_at_home(home):
     names = {name for name, where in setpoint._HOME.items() if where == home}
     assert names <= set(importlib.import_module(f"setpoint.{home}").__all__)

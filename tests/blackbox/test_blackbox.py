@@ -19,6 +19,7 @@ from setpoint.goals.expressions import BlackBoxMetric
 from setpoint.goals.ranges import range_of
 from setpoint.metrics import recall
 from setpoint.program.link import link
+from thinning import over
 
 
 def revenue(y_true, y_pred, amount, *, region, rate=1.0, sample_weight=None):
@@ -140,7 +141,7 @@ def test_the_second_name_tells(second, takes):
     assert BlackBox(scope["f"]).takes == takes
 
 
-@pytest.mark.parametrize(
+@over(
     ("args", "kwargs", "error", "message"),
     [
         ((3,), {}, TypeError, "callable or its import path.*got an int"),

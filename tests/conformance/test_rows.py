@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 
 from conformance.cases import ALL, LATER, STREAMS, TRAINED, fitted, fitted_whole, new, rows_of
+from thinning import over
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 NAMES = ["a", "b", "c", "d"]
@@ -73,11 +74,7 @@ def weighted(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize(
-    "form",
-    [np.float32, pl.Series, lambda w: w.astype(object), lambda w: w[:, None]],
-    ids=["float32", "polars", "objects", "column"],
-)
+@over("form", [np.float32, pl.Series, lambda w: w.astype(object), lambda w: w[:, None]])
 def test_kinds_of_weights(name, form):
     s = rows_of(name)
     weight = form((np.arange(s.n) % 4 + 1) / 2)
@@ -186,7 +183,7 @@ def unscaled(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
+@over("form", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
 def test_sparse_rows(name, form):
     s = rows_of(name)
     model = unscaled(name).fit(form(s.X), s.y)
@@ -214,7 +211,7 @@ LABELS = [
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize(("values", "dtype", "positive"), LABELS, ids=str)
+@over(("values", "dtype", "positive"), LABELS)
 def test_kinds_of_labels(name, values, dtype, positive):
     s = rows_of(name)
     labels = np.array(values, dtype=dtype)

@@ -14,6 +14,7 @@ import setpoint
 from setpoint.goals.reducers import REDUCERS
 from setpoint.goals.table import TABLE
 from setpoint.solvers.catalogue import FAMILIES, SOLVERS
+from thinning import over
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -103,7 +104,7 @@ def anchors(page):
     return {slug(h) for h in headings}
 
 
-@pytest.mark.parametrize("page", [*PAGES, *WITHOUT_CODE], ids=name_of)
+@over("page", [*PAGES, *WITHOUT_CODE])
 def test_links_lead_somewhere(page):
     for link in LINK.findall(FENCED.sub("", text_of(page))):
         if link.startswith(("http:", "https:")):

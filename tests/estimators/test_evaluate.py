@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from plugin.samples import GOALS, same, sample
 from setpoint import Dataset, GoalError, PlugInClassifier, evaluate, maximize
 from setpoint.metrics import churn, recall
+from thinning import over
 
 SEEDS = st.integers(0, 10_000)
 
@@ -54,7 +55,7 @@ BINARY = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+@over("weighted", [False, True])
 @pytest.mark.parametrize("metric", BINARY)
 def test_agreement_over_two_classes(metric, weighted):
     y, pred, weight, g, _ = decided()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import GoalError, rows_needed
+from thinning import over
 
 PRECISION = "maximize recall subject to precision >= 0.9"
 GAP = "maximize recall subject to recall.difference(sex) <= 0.1"
@@ -132,7 +133,7 @@ def test_in_words():
     assert max(map(len, text.splitlines())) < 160
 
 
-@pytest.mark.parametrize(
+@over(
     ("given", "error", "message"),
     [
         ({"rates": RATES, "confidence": 1.0}, ValueError, "`confidence` is a number above 0"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint.evidence.argmax_kernel import argmax_features
+from thinning import over
 
 
 def reference(scores, W, B, segment, stratum, true, weight, n_strata, soft):
@@ -23,10 +24,10 @@ def reference(scores, W, B, segment, stratum, true, weight, n_strata, soft):
     return diag, col
 
 
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_strata", [None, 1, 3])
-@pytest.mark.parametrize("n_segments", [None, 1, 2])
+@over("soft", [False, True])
+@over("weighted", [False, True])
+@over("n_strata", [None, 1, 3])
+@over("n_segments", [None, 1, 2])
 @pytest.mark.parametrize(("n", "n_rows"), [(1, 5), (2, 2049), (3, 1024), (4, 0), (5, 1023), (9, 7)])
 def test_against_numpy(n, n_rows, n_segments, n_strata, weighted, soft):
     rng = np.random.default_rng(n)

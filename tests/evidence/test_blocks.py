@@ -11,6 +11,7 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.blocks import Blocks
 from setpoint.goals.requirements import Requirements
 from setpoint.rules import Argmax
+from thinning import over
 
 
 def rows_of(n, n_rows=700, *, groups=3, decide_on=("g",), weighted=False, seed=0):
@@ -65,9 +66,9 @@ def joint(rows, seed=5):
     return rows.with_posteriors(scores, pairs)
 
 
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_blocks", [None, 1, 4])
+@over("soft", [False, True])
+@over("weighted", [False, True])
+@over("n_blocks", [None, 1, 4])
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("n", [2, 5])
 def test_features_are_those_of_the_decisions(n, groups, n_blocks, weighted, soft):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from setpoint.evidence.count import count_distribution, count_pairs, count_threshold
+from thinning import over
 
 
 @pytest.mark.parametrize("n_kinds", [1, 2, 3, 9])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 1001])
+@over("dtype", [np.uint8, np.int64])
+@over("weighted", [False, True])
+@over("n", [0, 1, 3, 4, 5, 1001])
 def test_threshold(n, weighted, dtype, n_kinds):
     rng = np.random.default_rng(n)
     scores = rng.integers(-3, 4, n) / 2  # many rows lie at the threshold: they count

@@ -12,6 +12,7 @@ from setpoint.evidence.cutoffs import cutoffs
 from setpoint.evidence.hull import hull
 from setpoint.evidence.ratios import Ratios
 from setpoint.evidence.sweep import best_of
+from thinning import over
 
 TINY = 5e-324  # the smallest subnormal
 NORMAL = 2.2250738585072014e-308
@@ -43,7 +44,7 @@ def same_bits(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-@pytest.mark.parametrize("n_kinds", [1, 2, 3, 4, 7])
+@over("n_kinds", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("spread", SPREADS)
 def test_counts_rows_as_numpy_does(spread, n_kinds):
     rng = np.random.default_rng(n_kinds)

@@ -14,6 +14,7 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import DEFERRED
 from setpoint.goals.goal import as_goal
 from setpoint.search.outcome import ConstantGoalWarning
+from thinning import over
 
 TOL = 1e-9
 REJECT, ACCEPT, DEFER = 0, 1, 2
@@ -222,7 +223,7 @@ def probabilities(solution, r, seen):
     return solution.rule.distribution(r.s, np.where(r.sex == "f", at, 1 - at))
 
 
-@pytest.mark.parametrize("seed", range(200))
+@over("seed", range(200))
 def test_rule_without_draws_is_the_best_of_all_pairs(seed):
     rng = np.random.default_rng(seed)
     r, seen = Rows(rng), bool(rng.integers(2))
@@ -241,7 +242,7 @@ def test_rule_without_draws_is_the_best_of_all_pairs(seed):
     assert solution.report.certificate.gap == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@over("seed", range(100))
 def test_what_multipliers_leave_holds_the_best_of_all_pairs(seed, monkeypatch):
     """The way of many rows, where not all pairs are tried: the gap holds, and is mostly 0."""
     monkeypatch.setattr("setpoint.exact.deferring.FEW_PAIRS", 0)
@@ -263,7 +264,7 @@ def test_what_multipliers_leave_holds_the_best_of_all_pairs(seed, monkeypatch):
     assert value == pytest.approx(best, abs=1e-9), text
 
 
-@pytest.mark.parametrize("seed", range(200))
+@over("seed", range(200))
 def test_draw_is_the_best_of_a_linear_program_over_all_pairs(seed):
     rng = np.random.default_rng(1000 + seed)
     r, seen = Rows(rng), bool(rng.integers(2))

@@ -10,6 +10,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact import deterministic
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.program.link import link
+from thinning import over
 
 GOALS = (
     "maximize recall subject to precision >= 0.6 and recall.difference(g) <= 0.3",
@@ -56,8 +57,8 @@ def test_combinations_come_once_each_in_order_with_their_features(monkeypatch, g
 
 
 @pytest.mark.parametrize("text", GOALS)
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("looked_at", [1, 3, 256])
+@over("seed", range(8))
+@over("looked_at", [1, 3, 256])
 def test_the_best_of_all_combinations(monkeypatch, text, seed, looked_at):
     monkeypatch.setattr(deterministic, "_LOOKED_AT", looked_at)
     cuts, program = problem(seed, text, 2)

@@ -10,7 +10,7 @@ from exact.problems import TWISTS, random_case
 from setpoint.exact import solve_exact
 from setpoint.goals.errors import ShapeError
 from setpoint.search import ConstantGoalWarning, InfeasibleError
-from thinning import thinned
+from thinning import over
 
 CASES = [(seed, "") for seed in range(200)]
 CASES += [(seed, twist) for twist in TWISTS for seed in range(15)]
@@ -48,7 +48,7 @@ def promised(case, outcome, value):
     return bound
 
 
-@pytest.mark.parametrize(("seed", "twist"), thinned(CASES, 6))
+@over(("seed", "twist"), CASES, every=6)
 def test_against_the_oracle(seed, twist):
     case = random_case(seed, twist)
     threshold, least = case.oracle.best_threshold

@@ -15,7 +15,7 @@ from setpoint.exact.frontier import frontier_exact
 from setpoint.goals.errors import GoalError
 from setpoint.program.link import link
 from setpoint.search import ConstantGoalWarning
-from thinning import thinned
+from thinning import over, thinned
 
 CASES = {seed: random_case(seed) for seed in range(110)}
 SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]
@@ -39,7 +39,7 @@ def levels_near(rng, frontier):
     return np.concatenate([*near, inside, [known.min() - spread, known.max() + spread]])
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 3))
+@over("seed", SEEDS, every=3)
 def test_steps_against_brute_force(seed):
     case = CASES[seed]
     rng = np.random.default_rng(seed)

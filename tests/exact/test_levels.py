@@ -10,7 +10,7 @@ from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.deterministic import enumerate_cutoffs
 from setpoint.exact.levels import solve_by_levels
 from setpoint.program.link import link
-from thinning import thinned
+from thinning import over
 
 GOALS = (
     "maximize accuracy subject to predicted_rate.difference(g) <= 0.1",
@@ -56,9 +56,9 @@ def problem(text, seed, groups):
     return CutoffSet(program.table, evidence), program
 
 
-@pytest.mark.parametrize("block", [2, 256])
-@pytest.mark.parametrize("text", GOALS)
-@pytest.mark.parametrize("seeds", thinned([range(5), range(5, 40)], 2))
+@over("block", [2, 256])
+@over("text", GOALS)
+@over("seeds", [range(5), range(5, 40)], every=2)
 def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
     monkeypatch.setattr(levels, "_BLOCK", block)
     for seed in seeds:

@@ -10,6 +10,7 @@ from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.exact.nested import certified_windows, least_successes, nests, sides_of
 from setpoint.guarantees.promise import Promise
 from setpoint.program.link import link
+from thinning import over
 
 NESTED = [
     "recall >= 0.8",
@@ -72,8 +73,8 @@ def test_weighted_rows_are_tried_along_a_path():
     assert not nests(evidence, tests)
 
 
-@pytest.mark.parametrize("constraint", NESTED)
-@pytest.mark.parametrize("decide_on", [(), ("g",)])
+@over("constraint", NESTED)
+@over("decide_on", [(), ("g",)])
 def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide_on):
     _, tests, cuts = built(constraint, decide_on=decide_on)
     sides = sides_of(cuts, tests)

@@ -10,6 +10,7 @@ import pytest
 from setpoint import solve
 from setpoint.evidence.curve import Curve, plain_threshold
 from setpoint.rules import PerSegment, Threshold
+from thinning import over
 
 GOALS = (
     "maximize recall subject to predicted_rate <= 0.8",
@@ -72,8 +73,8 @@ def distance(s, accepted, plain):
 
 
 @pytest.mark.parametrize("goal", GOALS)
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("plain", [0.5, 0.0])
+@over("seed", range(12))
+@over("plain", [0.5, 0.0])
 def test_the_nearest_of_all_that_none_betters(goal, seed, plain):
     s, y, g, w = table(seed, scale=None if plain else lambda s: 6.0 * s - 3.3)
     if not (s.min() < plain < s.max()) or not (y[g == "b"] == 1).any():
@@ -101,7 +102,7 @@ def test_the_nearest_of_all_that_none_betters(goal, seed, plain):
     assert found[2] == nearest
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over("seed", range(20))
 def test_no_threshold_of_a_group_can_move_nearer(seed):
     s, y, g, w = table(seed)
     if any(len(set(y[g == k])) < 2 for k in "ab"):

@@ -8,6 +8,7 @@ from setpoint import Evidence, Goal
 from setpoint.exact.cutoff_set import CutoffSet
 from setpoint.program.link import link
 from setpoint.search.pair import best_pair
+from thinning import over
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def test_all_alike(problem):
     assert problem.segments[0].best(np.zeros(problem.d)) == (0, 0.0)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@over("seed", range(60))
 def test_pairs_against_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(1, 30))

@@ -17,7 +17,7 @@ from setpoint.exact.tallied import solve_tallied
 from setpoint.goals.errors import ShapeError
 from setpoint.plugin import solving_evidence
 from setpoint.program.link import link
-from thinning import thinned
+from thinning import over
 
 KINDS = ("plain", "groups", "deployed", "datasets")
 
@@ -52,7 +52,7 @@ def caught(function, *arguments, **named):
             return str(error)
 
 
-@pytest.mark.parametrize("number", thinned([n for n in range(500) if n % 10 < 5], 4))
+@over("number", [n for n in range(500) if n % 10 < 5], every=4)
 def test_as_by_the_whole_sort(number, monkeypatch):
     program, evidence, arguments = asked(number, monkeypatch)
     rng = np.random.default_rng(number)
@@ -104,7 +104,7 @@ GOALS = (
 
 
 @pytest.mark.parametrize("goal", GOALS)
-@pytest.mark.parametrize("seed", range(6))
+@over("seed", range(6))
 def test_one_threshold_is_the_same_to_the_bit(goal, seed):
     linked, evidence = problem(seed, goal)
     passes = []

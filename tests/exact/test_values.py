@@ -13,6 +13,7 @@ from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.program.link import link
 from setpoint.search.infeasibility import InfeasibleError
+from thinning import over
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning"),
@@ -110,7 +111,7 @@ def best_of_all(r, segments, value, slacks):
     return best
 
 
-@pytest.mark.parametrize("seed", range(N_PROBLEMS))
+@over("seed", range(N_PROBLEMS))
 def test_thresholds_are_the_best_of_all_cutoffs(seed):
     r = Sample(seed)
     name = list(GOALS)[seed % len(GOALS)]
@@ -145,7 +146,7 @@ def test_thresholds_are_the_best_of_all_cutoffs(seed):
     assert found.gap is None or best <= reached + found.gap + 1e-7 * (1 + abs(best))
 
 
-@pytest.mark.parametrize("seed", range(0, N_PROBLEMS, 4))
+@over("seed", range(0, N_PROBLEMS, 4))
 def test_draws_reach_what_a_linear_program_does(seed):
     r = Sample(seed)
     text, _, _ = GOALS["capped"](r)

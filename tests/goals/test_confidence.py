@@ -12,6 +12,7 @@ from setpoint.goals.expressions import Const
 from setpoint.goals.words import goal_in_words
 from setpoint.metrics import precision, recall
 from setpoint.search.frontier import vary_of
+from thinning import over
 
 TEXT = "maximize recall subject to precision >= 0.9 with confidence 0.99"
 
@@ -84,7 +85,7 @@ def test_columns_and_labels_may_be_called_confidence():
     assert goal.needs.names == ("confidence",)
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "words", "place"),
     [
         ("recall s.t. f1 >= .1 with confidence 0", "above 0 and below 1, such as 0.99, got 0,", 31),

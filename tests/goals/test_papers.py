@@ -10,6 +10,7 @@ import pytest
 
 from goals.samples import BINARY, FIVE, grouped, is_linear, linear_rows, program_of
 from setpoint import Goal, GoalError
+from thinning import over
 
 BINARY_DATA, BINARY_COUNTS = grouped(BINARY, 0, baseline=True, datasets=True)
 FIVE_DATA, FIVE_COUNTS = grouped(FIVE, 0, baseline=True)
@@ -209,7 +210,7 @@ def cases(table):
     ]
 
 
-@pytest.mark.parametrize(("data", "text", "shape"), cases(OBJECTIVES))
+@over(("data", "text", "shape"), cases(OBJECTIVES))
 def test_objectives(data, text, shape):
     schema, counts = DATA[data]
     goal = Goal.parse(text)
@@ -221,7 +222,7 @@ def test_objectives(data, text, shape):
     assert np.isfinite(program.gradient(v)).all()
 
 
-@pytest.mark.parametrize(("data", "text", "shape", "linear"), cases(CONSTRAINTS))
+@over(("data", "text", "shape", "linear"), cases(CONSTRAINTS))
 def test_constraints(data, text, shape, linear):
     schema, counts = DATA[data]
     goal = Goal.parse(f"maximize accuracy subject to {text}")

@@ -8,6 +8,7 @@ import pytest
 from goals.samples import LABELS, NAMES, Random
 from setpoint.goals import Goal, GoalSyntaxError
 from setpoint.goals.table import VOCABULARY
+from thinning import over
 
 recall, cost, precision = (VOCABULARY[name] for name in ("recall", "cost", "precision"))
 
@@ -23,7 +24,7 @@ def test_random_goals_read_back_equal():
         assert str(again) == text
 
 
-@pytest.mark.parametrize("label", LABELS, ids=ascii)
+@over("label", LABELS)
 def test_every_label_reads_back(label):
     goal = Goal("maximize", recall(label=label), (precision.on(column=label) >= 0.5,))
     again = Goal.parse(str(goal))
@@ -33,7 +34,7 @@ def test_every_label_reads_back(label):
     assert plain or (isinstance(label, float) and label.is_integer())
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
+@over("name", NAMES)
 def test_every_name_reads_back(name):
     goal = Goal("minimize", recall.difference(name), (recall.on(name, {name: "v"}) >= 0.5,))
     assert Goal.parse(str(goal)) == goal
@@ -158,7 +159,7 @@ def test_many_more_mangled_texts():
     assert check_mutations(3, 95_000)[0] < 2.0
 
 
-@pytest.mark.parametrize(
+@over(
     "text",
     [
         "maximize " + "-" * 3900 + "recall",
@@ -203,7 +204,6 @@ def test_many_more_mangled_texts():
         "maximize recall subject to 0.2 >= 0.1",
         "maximize recall # the best",
     ],
-    ids=lambda text: ascii(text[:40]),
 )
 def test_refused_texts(text):
     start = time.process_time()

@@ -22,6 +22,7 @@ from setpoint.metrics import (
     recall,
     value,
 )
+from thinning import over
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_parameters_are_stored_as_forms():
     assert pairs == ((("a", "a"), 5.0), (("a", "b"), LinearForm((("x", 1.0),))))
 
 
-@pytest.mark.parametrize(
+@over(
     ("build", "words"),
     [
         (profit, "takes any of `tp`, `fp`, `fn`, `tn`, `defer` by name"),

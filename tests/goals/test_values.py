@@ -22,6 +22,7 @@ from setpoint import Goal, GoalError, maximize
 from setpoint.evidence.strata import Stratum
 from setpoint.goals.table import TABLE, VOCABULARY, _formula, _rate
 from setpoint.metrics import *
+from thinning import over
 
 SEEDS = range(8)
 
@@ -79,7 +80,7 @@ BINARY_PEERS = {
 
 
 @pytest.mark.parametrize("text", BINARY_PEERS)
-@pytest.mark.parametrize("seed", SEEDS)
+@over("seed", SEEDS)
 def test_binary_peers(text, seed):
     schema, counts = case(BINARY, seed)
     t, p, w = rows(counts[0], BINARY)
@@ -118,7 +119,7 @@ MULTICLASS_PEERS = {
 
 
 @pytest.mark.parametrize("text", MULTICLASS_PEERS)
-@pytest.mark.parametrize("seed", SEEDS)
+@over("seed", SEEDS)
 def test_multiclass_peers(text, seed):
     schema, counts = case(FIVE, seed)
     t, p, w = rows(counts[0], FIVE)
@@ -182,7 +183,7 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-@pytest.mark.parametrize("seed", SEEDS)
+@over("seed", SEEDS)
 def test_formulas(text, seed):
     schema, counts = case(BINARY, seed)
     got = value(Goal.parse(f"maximize {text}").objective, schema, counts)
@@ -233,7 +234,7 @@ FAIR = {
 
 
 @pytest.mark.parametrize("text", FAIR)
-@pytest.mark.parametrize("seed", SEEDS)
+@over("seed", SEEDS)
 def test_groups_against_fairlearn(text, seed):
     schema, counts = grouped(BINARY, seed)
     stratum, true, predicted = np.nonzero(counts[:, :2])
@@ -353,7 +354,7 @@ def test_infinite_values_compare():
 
 
 @pytest.mark.parametrize("name", TABLE)
-@pytest.mark.parametrize("classes", [BINARY, FIVE], ids=["binary", "five"])
+@over("classes", [BINARY, FIVE])
 def test_every_value_lies_in_its_range(name, classes):
     schema, _ = grouped(classes, 2, baseline=True)
     metric = VOCABULARY[name]

@@ -9,6 +9,7 @@ from goals.samples import BINARY, plain, program_of
 from setpoint.goals import Goal, GoalError, GoalSyntaxError, as_goal
 from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, SYNONYMS, metric_named
 from setpoint.goals.table import TABLE, VOCABULARY
+from thinning import over
 
 PLAIN = "maximize recall subject to precision >= 0.9"
 
@@ -66,7 +67,7 @@ def test_words_in_brackets_are_names(word):
     )
 
 
-@pytest.mark.parametrize("word", SYNONYMS)
+@over("word", SYNONYMS)
 def test_names_of_others_are_understood_in_any_case(word):
     ours = SYNONYMS[word]
     for spelled in (word, word.upper(), word.capitalize()):
@@ -92,7 +93,7 @@ def test_no_word_has_two_meanings():
         Goal.parse("maximize " + written)
 
 
-@pytest.mark.parametrize("word", [*ELSEWHERE, *ANSWERS])
+@over("word", [*ELSEWHERE, *ANSWERS])
 def test_words_that_are_answered(word):
     answer = ELSEWHERE.get(word) or ANSWERS[word]
     for text in (f"maximize {word.upper()}", f"maximize recall s.t. {word} <= 5", word):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint.guarantees.ladder import MARGINS, rungs_of
+from thinning import over
 
 
 def by_hand(margins, values):
@@ -19,7 +20,7 @@ def by_hand(margins, values):
     return out
 
 
-@pytest.mark.parametrize("seed", range(60))
+@over("seed", range(60))
 def test_rungs_are_the_best_at_each_margin(seed):
     rng = np.random.default_rng(seed)
     margins, values = rng.normal(0, 4, 30).round(1), rng.random(30).round(1)

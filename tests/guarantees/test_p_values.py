@@ -20,6 +20,7 @@ from setpoint.guarantees.rates import rates_in
 from setpoint.guarantees.requirements import Every, Requirement, Some, leaves, requirements_of
 from setpoint.program.functions import Affine, Product
 from setpoint.program.link import link
+from thinning import over
 
 GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
 
@@ -70,7 +71,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("constraint", "table", "share"), CASES)
-@pytest.mark.parametrize("n", [1, 7, 23, 40])
+@over("n", [1, 7, 23, 40])
 def test_one_binomial_is_exact(constraint, table, share, n):
     found = [p_of(constraint, table(k, n)) for k in range(n + 1)]
     p = np.array([f.p for f in found])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint.guarantees.sequences import fixed_sequence, holm, level_of_try
+from thinning import over
 
 
 def test_a_path_ends_at_its_first_failure_and_is_not_read_on():
@@ -21,7 +22,7 @@ def test_a_path_ends_at_its_first_failure_and_is_not_read_on():
     assert fixed_sequence([]) == 0
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over("seed", range(20))
 def test_holm_by_its_definition(seed):
     rng = np.random.default_rng(seed)
     p = rng.random(6) ** 3

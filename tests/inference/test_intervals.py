@@ -15,6 +15,7 @@ from setpoint.inference import interval
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import bind_counted
 from setpoint.inference.proportions import clopper_pearson, difference_above
+from thinning import over
 
 TABLE = [[[900, 50], [19, 81], [0, 0]]]
 HERE = confusion(ONE, TABLE)
@@ -145,7 +146,7 @@ def test_paired_comparison_sees_the_pairing():
     assert turned[:2] == pytest.approx((-high, -low), abs=1e-12)
 
 
-@pytest.mark.parametrize("table", [
+@over("table", [
     [[[50, 0], [0, 20], [0, 0]]], [[[50, 0], [20, 0], [0, 0]]],
     [[[0, 50], [0, 20], [0, 0]]], [[[0, 50], [20, 0], [0, 0]]],
 ])  # fmt: skip
@@ -161,7 +162,7 @@ def test_nobody_is_certain_at_the_edges(text, table):
 
 
 @pytest.mark.parametrize("kind", GROUPS)
-@pytest.mark.parametrize("inner", ["recall", "precision", "f1", "g_mean", "predicted_rate"])
+@over("inner", ["recall", "precision", "f1", "g_mean", "predicted_rate"])
 def test_groups(inner, kind):
     strata, shares = grouped(4, 0.4, [0.5, 0.6, 0.9, 0.9], 0.1)
     where = confusion(strata, np.round(shares * 900))

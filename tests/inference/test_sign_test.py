@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.inference import FreshLabels, fresh_labels
+from thinning import over
 
 
 def tail(k, m, p):
@@ -24,8 +25,8 @@ def by_hand(p, confidence, power):
             return m
 
 
-@pytest.mark.parametrize("p", [1.0, 0.95, 0.9, 0.8, 0.75, 0.7, 0.65])
-@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+@over("p", [1.0, 0.95, 0.9, 0.8, 0.75, 0.7, 0.65])
+@over("confidence", [0.8, 0.95, 0.99])
 def test_labels_are_those_of_the_binomial(p, confidence):
     for power in (0.5, 0.8, 0.9):
         found = fresh_labels(p / 10, 0.1 - p / 10, confidence=confidence, power=power)

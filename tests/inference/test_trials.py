@@ -14,7 +14,7 @@ from setpoint.goals.table import TABLE
 from setpoint.inference.profiles import bind_counted
 from setpoint.inference.tails import at_least
 from setpoint.inference.trials import Trials, exact_limits, trials_of
-from thinning import thinned
+from thinning import over, thinned
 
 TN, FP, FN, TP = 900, 50, 19, 81
 N = TN + FP + FN + TP
@@ -118,7 +118,7 @@ def where_all_can_be_said():
     return confusion(tuple(strata), counts)
 
 
-@pytest.mark.parametrize("text", sorted(TWO_VALUED | MORE))
+@over("text", sorted(TWO_VALUED | MORE))
 @pytest.mark.parametrize("relation", [">=", "<="])
 def test_the_metrics_with_two_profiles_are_those(text, relation):
     where = where_all_can_be_said()

@@ -13,6 +13,7 @@ from sklearn.dummy import DummyClassifier
 from setpoint import Goal, PlugInClassifier, evaluate, solve
 from setpoint.inputs.columns import as_columns
 from setpoint.metrics import recall
+from thinning import over
 
 SEX = ["f", "m", "f", "m"]
 AGE = [30, 40, 50, 60]
@@ -330,7 +331,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@over("case", REFUSED)
 def test_refusals(case):
     given, options, error, message = REFUSED[case]
     with pytest.raises(error, match=re.escape(message)):

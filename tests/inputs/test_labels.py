@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from setpoint.inputs.labels import check_labels, check_weight
+from thinning import over
 
 
-@pytest.mark.parametrize(
+@over(
     ("y", "classes", "kind"),
     [
         ([1, 0, 1], [0, 1], "i"),
@@ -134,7 +135,7 @@ BAD_LABELS = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_LABELS)
+@over("case", BAD_LABELS)
 def test_label_refusals(case):
     y, error, message = BAD_LABELS[case]
     with pytest.raises(error, match=re.escape(message)):

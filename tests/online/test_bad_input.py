@@ -9,6 +9,7 @@ from scipy import sparse
 
 from online.samples import SOLVERS, fingerprint, online, stream
 from setpoint.online import ExpiredWarning
+from thinning import over
 
 X, Y = stream(300)
 ONE = X[:1]
@@ -33,8 +34,8 @@ FORMS = {
 
 
 @pytest.mark.parametrize("call", ["partial_fit", "predict_learn", "predict", "predict_proba"])
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("value", LIMITS)
+@over("form", FORMS)
+@over("value", LIMITS)
 def test_values_that_are_not_finite(value, form, call):
     rows = FORMS[form](LIMITS[value])
     n = rows.shape[0] if hasattr(rows, "shape") else len(rows)

@@ -10,6 +10,7 @@ from setpoint import Goal, evaluate
 from setpoint.online.problem import StreamGoal
 from setpoint.online.solvers.sketch import CENTRES, best_cut, bin_of, cut_score, edge
 from setpoint.online.state import BINS
+from thinning import over
 
 GOALS = [
     "maximize f1",
@@ -48,7 +49,7 @@ def rows_of(table):
 
 
 @pytest.mark.parametrize("beta2", [0.25, 1.0, 4.0])
-@pytest.mark.parametrize("seed", range(20))
+@over("seed", range(20))
 def test_f_beta(seed, beta2):
     table = counts(seed, filled=40)
 
@@ -99,7 +100,7 @@ def test_the_value_of_counts(goal):
 
 
 @pytest.mark.parametrize("hope", [0.1, 0.5, 1.0])
-@pytest.mark.parametrize("seed", range(10))
+@over("seed", range(10))
 def test_a_cut_that_pays_at_the_f_to_come(seed, hope):
     """Rows above it raise an F of that level, where all positives of the end are counted."""
     table = counts(seed, filled=40)

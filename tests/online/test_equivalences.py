@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from online.samples import KINDS, Known, fingerprint, numbers, online, stream
 from setpoint.online import state as at
-from thinning import thinned
+from thinning import over, thinned
 
 OWN = {
     "own": {"learner": SGDClassifier(loss="log_loss", random_state=0)},
@@ -38,7 +38,7 @@ def in_batches(clf, X, y, cuts, weight=None):
     return decided
 
 
-@pytest.mark.parametrize("form", FORMS)
+@over("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_cuts_into_batches_do_not_matter(kind, form):
     X, y = stream()
@@ -96,7 +96,7 @@ def test_fit_and_partial_fit_go_through_the_same_rows(how):
 
 
 # ---------------------------------------------------------------------- weights
-@pytest.mark.parametrize("form", FORMS)
+@over("form", FORMS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_of_weight_zero_leaves_no_trace(kind, form):
     X, y = stream()
@@ -161,9 +161,7 @@ def test_predictions_change_nothing(kind, form):
     assert numbers(plain.partial_fit(X, y)) == numbers(clf.partial_fit(X[200:], y[200:]))
 
 
-@pytest.mark.parametrize(
-    ("kind", "form"), thinned(list(product([*KINDS, "own", "own, scores"], FORMS)), 3)
-)
+@over(("kind", "form"), list(product([*KINDS, "own", "own, scores"], FORMS)), every=3)
 def test_labels_that_come_at_once(kind, form):
     X, y = stream(150, seed=2)
     X, options = FORMS[form](X), {**KINDS, **OWN}[kind]

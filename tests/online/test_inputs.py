@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from online.samples import KINDS, fingerprint, numbers, online, stream
+from thinning import over
 
 X, Y = stream()
 CSR = sparse.csr_matrix(X)
@@ -93,7 +94,7 @@ SPARSE = {
 
 
 @pytest.mark.parametrize("kind", ["sketch nag", "sgd", "adagrad", "nag tracking"])
-@pytest.mark.parametrize("form", SPARSE)
+@over("form", SPARSE)
 def test_kinds_of_sparse_rows(form, kind):
     options = KINDS[kind]
     wanted, decided = run(CSR, **options)
@@ -182,7 +183,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("declared", [True, False])
-@pytest.mark.parametrize("form", LABELS)
+@over("form", LABELS)
 def test_labels(form, declared):
     make, classes = LABELS[form]
     wanted, decided = run(X)

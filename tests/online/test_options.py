@@ -8,6 +8,7 @@ from sklearn.linear_model import Perceptron, SGDClassifier
 
 from online.samples import Known, numbers, online, stream
 from setpoint import GoalError, OnlineFClassifier
+from thinning import over
 
 X, Y = stream(300)
 ONE = X[:1]
@@ -135,7 +136,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", OPTIONS)
+@over("case", OPTIONS)
 def test_options(case):
     options, error, message = OPTIONS[case]
     clf = online(**options)

@@ -18,6 +18,7 @@ pytest.importorskip("river", reason="of the extra river")
 from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing
 
 from setpoint.online.river import OnlineF
+from thinning import over
 
 MODELS = {
     "nag": {},
@@ -50,7 +51,7 @@ def decide_and_learn(model, rows, y):
 
 
 # ---------------------------------------------------------------------- river's own checks
-@pytest.mark.parametrize("check", CHECKS, ids=[f"{i}-{c.__name__}" for i, c in enumerate(CHECKS)])
+@over("check", CHECKS)
 def test_checks_of_river(check):
     random.seed(0)
     check(OnlineF())
@@ -255,12 +256,11 @@ def test_large_values_whose_sum_overflows_are_numbers():
     assert model.predict_proba_one({"a": 1e308})[True] > 0.5
 
 
-@pytest.mark.parametrize(
+@over(
     "value",
     [np.nan, np.inf, -np.inf, None, "1.5", "Rome", b"1", 1j, [1.0], np.array([1.0, 2.0]), 10**400],
-    ids=str,
 )
-@pytest.mark.parametrize("before", [1.0, 2.0])
+@over("before", [1.0, 2.0])
 def test_values_that_are_not_finite_numbers_are_named(value, before):
     model = OnlineF()
     model.learn_one({"a": 1.0, "city": before}, True)

@@ -19,6 +19,7 @@ from setpoint.penalty.losses import (
 from setpoint.penalty.ops import sigmoid
 from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.solvers.ero_adam import JointPenalty
+from thinning import over
 
 GOALS = {**oracle.GOALS, "g-mean": "maximize g_mean subject to specificity >= 0.7"}
 LOSSES = {
@@ -37,7 +38,7 @@ LOSSES = {
         for g in (True, False)
     },
 }
-losses = pytest.mark.parametrize("name", LOSSES)
+losses = over("name", LOSSES)
 goals = pytest.mark.parametrize("kind", GOALS)
 
 
@@ -131,7 +132,7 @@ def test_extreme_logits_lose_finitely(name, kind):
 # -- refreshes ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if "adam" not in name])
+@over("name", [name for name in LOSSES if "adam" not in name])
 @goals
 def test_rows_of_one_class_change_nothing(name, kind):
     loss, z, positive = refreshed(name, kind)
@@ -143,7 +144,7 @@ def test_rows_of_one_class_change_nothing(name, kind):
     assert loss.state() == before[1]
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if "adam" not in name])
+@over("name", [name for name in LOSSES if "adam" not in name])
 @goals
 def test_weight_two_is_the_row_twice(name, kind):
     z, positive = rows(1)
@@ -156,7 +157,7 @@ def test_weight_two_is_the_row_twice(name, kind):
     np.testing.assert_allclose(one.value(z, positive), two.value(z, positive), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name in LOSSES if "adam" not in name])
+@over("name", [name for name in LOSSES if "adam" not in name])
 @goals
 def test_some_rows_may_stand_for_all(name, kind):
     z, positive = rows(1)

@@ -10,6 +10,7 @@ from setpoint import Goal
 from setpoint.evidence.ratios import ratio_at
 from setpoint.goals.errors import GoalError, ShapeError
 from setpoint.penalty.problem import Tradeoff
+from thinning import over
 
 N, P = 70.0, 30.0
 TAKEN = (
@@ -175,7 +176,7 @@ def test_precision_multiplied_out():
 # -- forms ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("totals", [(N, P), (70.1, 0.3), (0.1 + 0.2, 12345.678)])
+@over("totals", [(N, P), (70.1, 0.3), (0.1 + 0.2, 12345.678)])
 @taken
 def test_forms_are_the_same_functions(text, totals):
     goal = of(text, *totals)

@@ -17,7 +17,7 @@ from setpoint.program.link import link
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
-from thinning import thinned
+from thinning import over
 
 GAP = 1e-6
 CONVEX = ("affine", "concave", "fractional")
@@ -108,7 +108,7 @@ def check_sum(case, mixed):
         assert mixed.bound >= values.max() - 1e-9
 
 
-@pytest.mark.parametrize(("seed", "known", "shape", "twist"), thinned(CASES, 3))
+@over(("seed", "known", "shape", "twist"), CASES, every=3)
 def test_the_optimum_is_found_and_bounded(seed, known, shape, twist):
     check_against_the_oracle(seed, known, shape, twist)
 
@@ -158,9 +158,9 @@ def test_label_evidence_meets_the_bounds_on_labels_and_claims_none(seed):
 # -- the rule is what was counted -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("whole", [False, True])
+@over("whole", [False, True])
 @pytest.mark.parametrize("known", ["segment", "hidden", "joint"])
-@pytest.mark.parametrize("seed", range(12))
+@over("seed", range(12))
 def test_the_rule_of_any_choice_reproduces_its_features(seed, known, whole):
     """Blocks by segment and by the class on top, mixtures and constants, ties among posteriors."""
     shape = ("affine", "concave")[seed % 2]

@@ -29,6 +29,7 @@ from setpoint.plugin.errors import NoScoresError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
 from setpoint.solvers import HoldOut
+from thinning import over
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning"),
@@ -293,7 +294,7 @@ BOTH = {
 IN_CONSTRUCTOR = {"solver", "randomized", "on_infeasible", "limits", "decide_on", "pos_label"}
 
 
-@pytest.mark.parametrize("case", BOTH)
+@over("case", BOTH)
 def test_solve_refuses(case):
     goal, options, error, message = BOTH[case]
     options = dict(options)
@@ -312,7 +313,7 @@ EVERY_FIT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [case for case in BOTH if case not in EVERY_FIT])
+@over("case", [case for case in BOTH if case not in EVERY_FIT])
 def test_fit_refuses_before_a_model_is_fitted(case):
     goal, options, error, message = BOTH[case]
     options = dict(options)

@@ -11,6 +11,7 @@ from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.plugin.thresholds import as_thresholds
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.solvers import ModelResponse
+from thinning import over
 
 FAIR = "maximize accuracy subject to predicted_rate.difference(g) <= 0.1"
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -99,7 +100,7 @@ def test_two_classes_stay_thresholds_after_adapt():
     assert (accepted == (clf.predict_proba(later)[:, 1] >= clf.rule_.threshold)).all()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over("seed", range(20))
 def test_thresholds_decide_as_the_rule_does(seed):
     rng = np.random.default_rng(seed)
     p = np.round(rng.random(200), 3)

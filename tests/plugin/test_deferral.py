@@ -13,6 +13,7 @@ from setpoint.goals.errors import GoalError
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.search.infeasibility import InfeasibleError
+from thinning import over
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning"),
@@ -87,7 +88,7 @@ GOALS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(N_PROBLEMS))
+@over("seed", range(N_PROBLEMS))
 def test_draws_reach_what_a_variable_for_each_answer_does(seed):
     r = Sample(seed)
     text, gains, rows = list(GOALS.values())[seed % len(GOALS)](r)

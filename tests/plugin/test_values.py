@@ -14,6 +14,7 @@ from setpoint.plugin.parameters import Options
 from setpoint.plugin.searching import search_rule
 from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError
+from thinning import over
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::setpoint.search.outcome.ConstantGoalWarning",
@@ -108,7 +109,7 @@ def decisions(evidence: Evidence, rule: Rule):
     return rule.distribution(evidence.scores, segments)[:, 1]
 
 
-@pytest.mark.parametrize("seed", range(N_PROBLEMS))
+@over("seed", range(N_PROBLEMS))
 def test_draws_reach_what_a_variable_a_row_does(seed):
     _, goal, gains, rows, evidence = problem(seed, 40)
     A, b = [a for a, _ in rows] or None, [b for _, b in rows] or None
@@ -128,7 +129,7 @@ def test_draws_reach_what_a_variable_a_row_does(seed):
     assert gains @ d == pytest.approx(found.expected.objective, abs=1e-9 * size)
 
 
-@pytest.mark.parametrize("seed", range(N_PROBLEMS))
+@over("seed", range(N_PROBLEMS))
 def test_the_gap_covers_all_subsets(seed):
     r, goal, gains, rows, evidence = problem(seed, 10)
     every = np.array(list(product((0.0, 1.0), repeat=r.n)))
@@ -147,7 +148,7 @@ def test_the_gap_covers_all_subsets(seed):
     assert values.max() <= gains @ d + found.gap + TOL * (1.0 + abs(values.max()))
 
 
-@pytest.mark.parametrize("seed", range(0, N_PROBLEMS, 6))
+@over("seed", range(0, N_PROBLEMS, 6))
 def test_without_bounds_a_row_is_accepted_where_it_gains(seed):
     r, goal, _, _, evidence = problem(seed, 60)
     found = search_rule(goal, evidence, Options.of("auto", evidence="soft", randomized=False))

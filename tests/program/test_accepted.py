@@ -8,6 +8,7 @@ from setpoint import Goal
 from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.program.accepted import Accepted
 from setpoint.program.link import link
+from thinning import over
 
 GOALS = [
     "maximize f1 subject to precision >= 0.5",
@@ -106,7 +107,7 @@ def every_pair(totals):
     return np.stack(np.meshgrid(A, B, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-@pytest.mark.parametrize("totals", [(30.0, 70.0), (0.7, 12.3), (900.0, 0.25)])
+@over("totals", [(30.0, 70.0), (0.7, 12.3), (900.0, 0.25)])
 @pytest.mark.parametrize("text", OF_TWO)
 def test_other_totals_are_those_rows(text, totals):
     totals = np.array(totals)
@@ -151,7 +152,7 @@ def test_all_but_the_accepted_is_an_exact_zero():
 # -- cut-offs -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@over("seed", range(6))
 @pytest.mark.parametrize("text", OF_TWO)
 def test_the_best_of_all_cutoffs(text, seed):
     rng = np.random.default_rng(seed)

@@ -8,6 +8,7 @@ from setpoint import Goal, GoalError
 from setpoint.evidence.strata import Stratum
 from setpoint.goals import EmptyPopulationError
 from setpoint.goals.populations import Other
+from thinning import over
 
 BINARY_DATA = grouped(BINARY, 0, baseline=True, datasets=True)[0]
 FIVE_DATA = grouped(FIVE, 0)[0]
@@ -17,7 +18,7 @@ def bind(text, schema=BINARY_DATA):
     return program_of(Goal.parse(f"maximize {text}"), schema)
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "message"),
     [
         ("recall.min(sxe)", r"unknown column 'sxe' \(did you mean 'sex'\?\); columns come from"),

@@ -19,6 +19,7 @@ from setpoint import Goal, maximize
 from setpoint.goals.ranges import range_of
 from setpoint.goals.table import TABLE, VOCABULARY
 from setpoint.program.functions import Affine
+from thinning import over
 
 PARAMETERS = {
     "fbeta": (2,),
@@ -79,7 +80,7 @@ def objective(text):
     return Goal.parse(f"maximize {text}").objective
 
 
-@pytest.mark.parametrize("text", ALL)
+@over("text", ALL)
 def test_gradient(text, data):
     schema, _ = data
     program = program_of(maximize(objective(text)), schema)
@@ -97,8 +98,8 @@ def test_gradient(text, data):
         np.testing.assert_allclose(got, want.reshape(got.shape), atol=2e-6 * scale)
 
 
-@pytest.mark.parametrize("text", ALL)
-@pytest.mark.parametrize("k", range(2))
+@over("text", ALL)
+@over("k", range(2))
 def test_gradient_is_finite_where_one_class_takes_all(text, k, data):
     schema, _ = data
     program = program_of(maximize(objective(text)), schema)
@@ -110,7 +111,7 @@ def test_gradient_is_finite_where_one_class_takes_all(text, k, data):
         assert gradient.max() > 0
 
 
-@pytest.mark.parametrize("text", ALL)
+@over("text", ALL)
 def test_influence(text, data):
     schema, _ = data
     e = objective(text)
@@ -140,7 +141,7 @@ def test_influence_where_nothing_is_predicted(data):
         assert np.isfinite(influence(objective(text), schema, counts)[1]).all(), text
 
 
-@pytest.mark.parametrize("text", ALL)
+@over("text", ALL)
 def test_torch(text, data):
     torch = pytest.importorskip("torch", reason="torch is not installed (the extra 'torch')")
     schema, _ = data
@@ -188,7 +189,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("text", ALL)
+@over("text", ALL)
 def test_shapes_hold_between_random_points(text, data):
     schema, _ = data
     program = program_of(maximize(objective(text)), schema)
@@ -213,7 +214,7 @@ def test_shapes_hold_between_random_points(text, data):
                 assert between == pytest.approx(mean / 2, abs=1e-12)
 
 
-@pytest.mark.parametrize("text", ALL)
+@over("text", ALL)
 def test_ranges_hold_everywhere(text, data):
     schema, _ = data
     program = program_of(maximize(objective(text)), schema)
@@ -233,7 +234,7 @@ def test_ranges_hold_everywhere(text, data):
         assert low - 1e-9 <= program.value(v) <= high + 1e-9
 
 
-@pytest.mark.parametrize(
+@over(
     ("text", "shape"),
     [
         ("recall", "affine"),

@@ -12,7 +12,7 @@ from setpoint.evidence.strata import Stratum
 from setpoint.goals.events import Event
 from setpoint.goals.table import TABLE
 from setpoint.program.diagonal import diagonal_form
-from thinning import thinned
+from thinning import over, thinned
 
 CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}
 PARAMETERS = {
@@ -51,8 +51,8 @@ def check(program, schema, rng):
         np.testing.assert_allclose(v, dense, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("baseline", [False, True])
-@pytest.mark.parametrize("n", [2, 3, 5])
+@over("baseline", [False, True])
+@over("n", [2, 3, 5])
 @pytest.mark.parametrize("name", TABLE)
 def test_every_metric_of_the_table(name, n, baseline):
     schema, _ = grouped(CLASSES[n], n, baseline=baseline, datasets=True)
@@ -72,7 +72,7 @@ def test_every_metric_of_the_table(name, n, baseline):
     assert bound or "changed" in words or "was" in words or name.startswith(("win", "loss"))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over("seed", range(20))
 def test_random_programs_of_many_features(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.choice([2, 3, 5]))

@@ -18,7 +18,7 @@ from goals.samples import (
 from setpoint import Goal
 from setpoint.evidence.strata import Stratum
 from setpoint.program.rows import NotLinearError
-from thinning import thinned
+from thinning import over
 
 LINEAR = [
     "recall >= 0.5",
@@ -131,8 +131,8 @@ def points(schema, rng):
     return [*out, perfect, as_deployed, *mixed]
 
 
-@pytest.mark.parametrize("seed", thinned(range(2), 2))
-@pytest.mark.parametrize("text", LINEAR)
+@over("seed", range(2), every=2)
+@over("text", LINEAR)
 def test_rows_are_the_constraint(text, seed):
     schema, _ = grouped(BINARY, seed, baseline=True, high=6 if seed else 12)
     program = program_of(Goal.parse(f"maximize accuracy subject to {text}"), schema)

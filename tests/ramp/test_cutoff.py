@@ -8,6 +8,7 @@ from setpoint.evidence import Evidence
 from setpoint.program.link import link
 from setpoint.ramp.cutoff import feasible_cutoffs
 from setpoint.ramp.problem import Row
+from thinning import over
 
 GOALS = [
     "maximize recall subject to precision >= 0.7",
@@ -31,7 +32,7 @@ def evidence_of(goal, seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(8))
+@over("seed", range(8))
 @pytest.mark.parametrize("text", GOALS)
 def test_all_cutoffs_tried(text, seed):
     goal = Goal.parse(text)

@@ -11,7 +11,7 @@ from ramp.oracle import RATES, ROWS, churn, drawn_sets, prepared_of, smooth
 from setpoint.goals.errors import ShapeError
 from setpoint.ramp.problem import rows_of
 from setpoint.ramp.solvers.kernel import accepted, ramp, weigh
-from thinning import thinned
+from thinning import over
 
 SEEDS = (0, 1)
 PLAIN = "error_rate"
@@ -51,8 +51,8 @@ def judged(text, seed):
     return problem, [(problem.accepted(w * scale, drawn), D) for w, drawn, D in all_decided]
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
-@pytest.mark.parametrize("text", RATES)
+@over("seed", SEEDS, every=2)
+@over("text", RATES)
 def test_rates_are_counts(text, seed):
     problem, found = judged(f"{text} {'>=' if 'ratio(' in text else '<='} 0.7", seed)
     side = problem.program.constraints[0].function
@@ -63,8 +63,8 @@ def test_rates_are_counts(text, seed):
         assert len(np.unique(np.round(by_hand, 6))) > 20
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
-@pytest.mark.parametrize("text", ROWS)
+@over("seed", SEEDS, every=2)
+@over("text", ROWS)
 def test_rows_are_the_written_ones(text, seed):
     _, written, floors = ROWS[text]
     problem, found = judged(text, seed)
@@ -87,8 +87,8 @@ def test_rows_are_the_written_ones(text, seed):
             left.remove(match[0])
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
-@pytest.mark.parametrize("text", ROWS)
+@over("seed", SEEDS, every=2)
+@over("text", ROWS)
 def test_rows_hold_where_the_constraint_does(text, seed):
     slack, _, floors = ROWS[text]
     problem, found = judged(text, seed)

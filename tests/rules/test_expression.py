@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rules.exporting import RULES, SEX, decided, names_for, rows_at_edges, rules, table_of
 from setpoint.rules import PerSegment, Threshold
+from thinning import over
 
 
 def duckdb_of(table):
@@ -54,7 +55,7 @@ def check(rule, engine, n_rows, seed=0):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", RULES)
+@over("name", RULES)
 def test_every_kind_decides_as_in_python(name, engine):
     check(RULES[name], engine, 60 if engine == "dask" else 2000)
 
@@ -71,7 +72,7 @@ def test_any_rule_decides_as_in_python(engine, rule, seed):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("classes", [("it's", "ö"), (2, 7), (0.1, 0.3), (False, True)])
+@over("classes", [("it's", "ö"), (2, 7), (0.1, 0.3), (False, True)])
 def test_labels(engine, classes):
     table = pa.table({"score": [0.2, 0.5, None, math.nan], "sex": ["F", "M", "F", "x"]})
     rule = PerSegment([Threshold(0.2), Threshold(0.6)], SEX)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from setpoint.goals.populations import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
 from setpoint.rules.codec import FIELDS
+from thinning import over
 
 HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
 BAND = '{"type": "band", "low": 0.25, "high": 0.5}'
@@ -201,7 +202,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), BAD, ids=range(len(BAD)))
+@over(("text", "message"), BAD)
 def test_what_is_wrong_is_named(text, message):
     with pytest.raises(RuleFormatError, match=message) as caught:
         Rule.from_json(text)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rules.exporting import PLACES, RULES, TWO, decided, rows_at_edges, rules
 from rules.strategies import rules as any_rules
 from setpoint.rules import Argmax, PerSegment, Threshold
+from thinning import over
 
 
 def function_of(source, name="decide"):
@@ -37,7 +38,7 @@ def check(rule, n_rows, seed=0, classes=None):
     assert found == [None if j is None else (classes or range(99))[j] for j in wanted]
 
 
-@pytest.mark.parametrize("name", RULES)
+@over("name", RULES)
 def test_every_kind_decides_as_in_python(name):
     check(RULES[name], 2000)
 

@@ -12,6 +12,7 @@ from rules.exporting import RULES, SEX, TWO, decided, names_for, rows_at_edges, 
 from setpoint.goals.populations import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.rules.export.dialects import DIALECTS
+from thinning import over
 
 INF = float("inf")
 CLASSES = ("it's", 'a "b"; DROP TABLE t; --\\\'', "ö\n", "[d]`")
@@ -51,7 +52,7 @@ def check(rule, engine, n_rows, seed=0, classes=None):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", RULES)
+@over("name", RULES)
 def test_every_kind_decides_as_in_python(name, engine):
     check(RULES[name], engine, 3000)
 
@@ -123,7 +124,7 @@ def test_decimals_and_whole_numbers():
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("name", RULES)
+@over("name", RULES)
 def test_parsers_read_every_dialect(name, dialect):
     sqlglot = pytest.importorskip("sqlglot", reason="parses SQL")
     rule = RULES[name]
@@ -168,7 +169,7 @@ def test_a_draw_is_ignored_where_nothing_is_drawn():
     assert "h" not in Threshold(0.5).to_sql("s", hash_column="h").replace("THEN", "")
 
 
-@pytest.mark.parametrize(
+@over(
     ("rule", "given", "error", "message"),
     [
         (TWO, {}, ValueError, r"`hash_column` is needed: .* uniform number in \[0, 1\)"),

@@ -10,6 +10,7 @@ from setpoint.goals import NoFormulaError
 from setpoint.solvers import FirstModel, SurrogateWeights, solvers_of
 from setpoint.surrogates import PrecisionAtK
 from surrogates.samples import Counted, adaptive, island, two_groups
+from thinning import over
 
 X, Y = island(200)
 V, VY = island(120, seed=1)
@@ -233,7 +234,7 @@ def test_a_search_over_weights_refuses_them():
 
 
 # ---------------------------------------------------------------------- options
-@pytest.mark.parametrize(
+@over(
     ("options", "error", "text"),
     [
         ({"surrogates": "sigmod"}, ValueError, r"'sigmod' is not one of .*did you mean|sigmoid"),
@@ -265,7 +266,6 @@ def test_a_search_over_weights_refuses_them():
         ({"training": 3}, ValueError, "`training` is FirstModel"),
         ({"module": "tree"}, TypeError, "module"),
     ],
-    ids=str,
 )
 def test_options(options, error, text):
     with pytest.raises(error, match=text):
