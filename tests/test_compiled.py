@@ -149,6 +149,18 @@ def test_what_changed_is_compiled_anew(run, tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*.nb?")) == stored  # written over
 
 
+def test_a_kernel_that_moves_to_another_file_is_compiled_anew(run, tmp_path):
+    """What was stored imports the file in which a called kernel was."""
+    assert run(SOURCES) == (22.0, 0)
+    moved = {"moved": SOURCES["called"], "numbers_of": SOURCES["numbers_of"]}
+    moved["caller"] = SOURCES["caller"].replace("from called", "from moved")
+    sys.modules.pop("called")
+    (tmp_path / "called.py").unlink()
+    assert run(moved) == (22.0, 0)
+    assert run(moved) == (22.0, 1)
+    sys.modules.pop("moved")
+
+
 def test_two_kernels_of_one_function_are_stored_both(run):
     for hits in (0, 1):
         assert run({"caller": TWO}) == (8.0, hits)

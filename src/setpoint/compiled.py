@@ -119,7 +119,9 @@ class _Kernel:
     def key(self) -> str:
         """A digest of all that the compiled function is made from."""
         function = self._function
-        parts = [self._options, function.__defaults__, *_parts(function.__code__)]
+        # What is stored names the modules of the kernels it calls.
+        parts = [function.__module__, self._options, function.__defaults__]
+        parts += _parts(function.__code__)
         parts += [cell.cell_contents for cell in function.__closure__ or ()]
         parts += _values(function)
         return sha256("\n".join(map(_described, parts)).encode()).hexdigest()
