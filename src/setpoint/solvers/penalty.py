@@ -36,6 +36,12 @@ class FromCrossEntropy(Solver):
     ----------
     balanced : bool
         Whether both classes weigh the same in that cross-entropy.
+
+    Examples
+    --------
+    >>> from setpoint.solvers import FromCrossEntropy, Profiled
+    >>> isinstance(Profiled(balanced=True), FromCrossEntropy)
+    True
     """
 
     family = "penalty"
@@ -47,7 +53,15 @@ class FromCrossEntropy(Solver):
 
 @dataclass(frozen=True, repr=False)
 class CrossEntropy(FromCrossEntropy):
-    """Cross-entropy alone: the model that knows no goal, at its best threshold."""
+    """Cross-entropy alone: the model that knows no goal, at its best threshold.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import CrossEntropy
+    >>> ExactPenaltyClassifier("g_mean", solver=CrossEntropy(balanced=True))
+    ExactPenaltyClassifier(goal='g_mean', solver=CrossEntropy(balanced=True))
+    """
 
     name = "cross-entropy"
     does = "trains by cross-entropy and takes the best threshold"
@@ -59,6 +73,14 @@ class Ero(FromCrossEntropy):
 
     Peng, Travadi, He, Cui and Sun, "Exact reformulation and optimization for direct metric
     optimization in binary imbalanced classification".
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Ero
+    >>> ExactPenaltyClassifier("maximize recall subject to precision >= 0.9", solver=Ero())
+    ExactPenaltyClassifier(goal='maximize recall subject to precision >= 0.9',
+                           solver=Ero())
     """
 
     name = "ero"
@@ -77,6 +99,13 @@ class EroAdam(FromCrossEntropy):
         The penalty of (3.30), or that of the authors' code.
     logit_regularization : bool
         With or without (3.26).
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import EroAdam
+    >>> ExactPenaltyClassifier("g_mean", solver=EroAdam(reformulation="equality"))
+    ExactPenaltyClassifier(goal='g_mean', solver=EroAdam(reformulation='equality'))
     """
 
     name = "ero-adam"
@@ -95,7 +124,15 @@ class EroAdam(FromCrossEntropy):
 
 @dataclass(frozen=True, repr=False)
 class Profiled(FromCrossEntropy):
-    """The best threshold at each step, and a narrowing band round it."""
+    """The best threshold at each step, and a narrowing band round it.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Profiled
+    >>> ExactPenaltyClassifier("g_mean", solver=Profiled())
+    ExactPenaltyClassifier(goal='g_mean', solver=Profiled())
+    """
 
     name = "profiled"
     does = "follows the best threshold with a narrowing band round it"
@@ -109,6 +146,13 @@ class Sigmoid(FromCrossEntropy):
     ----------
     temperature : float or None
         Of the sigmoid; None: 1 and 5.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Sigmoid
+    >>> ExactPenaltyClassifier("g_mean", solver=Sigmoid(temperature=2.0))
+    ExactPenaltyClassifier(goal='g_mean', solver=Sigmoid(temperature=2.0))
     """
 
     name = "sigmoid"
@@ -129,6 +173,13 @@ class Lagrangian(FromCrossEntropy):
     ----------
     rates : {"hinge", "sigmoid"}
         For the model.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Lagrangian
+    >>> ExactPenaltyClassifier("g_mean", solver=Lagrangian(rates="sigmoid"))
+    ExactPenaltyClassifier(goal='g_mean', solver=Lagrangian(rates='sigmoid'))
     """
 
     name = "lagrangian"
@@ -152,6 +203,14 @@ class Portfolio(Solver):
     polish : bool
         In linear models with at most 40 features: a (1+1) evolution strategy on the goal,
         from the best candidates and random directions.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Ero, Portfolio, Profiled
+    >>> ExactPenaltyClassifier("g_mean", solver=Portfolio(members=(Ero(), Profiled())))
+    ExactPenaltyClassifier(goal='g_mean',
+                           solver=Portfolio(members=(Ero(), Profiled())))
     """
 
     name = "portfolio"

@@ -36,6 +36,15 @@ class ModelResponse(Settings):
     ------
     ValueError
         If a parameter is not allowed, or `calibrate` goes with ``method="decision_function"``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from setpoint import PlugInClassifier
+    >>> from setpoint.solvers import ModelResponse
+    >>> PlugInClassifier(RidgeClassifier(), "f1", response=ModelResponse(calibrate="sigmoid"))
+    PlugInClassifier(estimator=RidgeClassifier(), goal='f1',
+                     response=ModelResponse(calibrate='sigmoid'))
     """
 
     allowed: ClassVar = {
