@@ -59,8 +59,9 @@ class CrossEntropy(FromCrossEntropy):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import CrossEntropy
-    >>> ExactPenaltyClassifier("g_mean", solver=CrossEntropy(balanced=True))
-    ExactPenaltyClassifier(goal='g_mean', solver=CrossEntropy(balanced=True))
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=CrossEntropy(balanced=True))
+    >>> clf.solver
+    CrossEntropy(balanced=True)
     """
 
     name = "cross-entropy"
@@ -78,9 +79,9 @@ class Ero(FromCrossEntropy):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import Ero
-    >>> ExactPenaltyClassifier("maximize recall subject to precision >= 0.9", solver=Ero())
-    ExactPenaltyClassifier(goal='maximize recall subject to precision >= 0.9',
-                           solver=Ero())
+    >>> clf = ExactPenaltyClassifier("maximize recall subject to precision >= 0.9", solver=Ero())
+    >>> clf.solver
+    Ero()
     """
 
     name = "ero"
@@ -104,8 +105,9 @@ class EroAdam(FromCrossEntropy):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import EroAdam
-    >>> ExactPenaltyClassifier("g_mean", solver=EroAdam(reformulation="equality"))
-    ExactPenaltyClassifier(goal='g_mean', solver=EroAdam(reformulation='equality'))
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=EroAdam(reformulation="equality"))
+    >>> clf.solver
+    EroAdam(reformulation='equality')
     """
 
     name = "ero-adam"
@@ -130,8 +132,9 @@ class Profiled(FromCrossEntropy):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import Profiled
-    >>> ExactPenaltyClassifier("g_mean", solver=Profiled())
-    ExactPenaltyClassifier(goal='g_mean', solver=Profiled())
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Profiled())
+    >>> clf.solver
+    Profiled()
     """
 
     name = "profiled"
@@ -151,8 +154,9 @@ class Sigmoid(FromCrossEntropy):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import Sigmoid
-    >>> ExactPenaltyClassifier("g_mean", solver=Sigmoid(temperature=2.0))
-    ExactPenaltyClassifier(goal='g_mean', solver=Sigmoid(temperature=2.0))
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Sigmoid(temperature=2.0))
+    >>> clf.solver
+    Sigmoid(temperature=2.0)
     """
 
     name = "sigmoid"
@@ -178,8 +182,9 @@ class Lagrangian(FromCrossEntropy):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import Lagrangian
-    >>> ExactPenaltyClassifier("g_mean", solver=Lagrangian(rates="sigmoid"))
-    ExactPenaltyClassifier(goal='g_mean', solver=Lagrangian(rates='sigmoid'))
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Lagrangian(rates="sigmoid"))
+    >>> clf.solver
+    Lagrangian(rates='sigmoid')
     """
 
     name = "lagrangian"
@@ -208,9 +213,9 @@ class Portfolio(Solver):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import Ero, Portfolio, Profiled
-    >>> ExactPenaltyClassifier("g_mean", solver=Portfolio(members=(Ero(), Profiled())))
-    ExactPenaltyClassifier(goal='g_mean',
-                           solver=Portfolio(members=(Ero(), Profiled())))
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Portfolio(members=(Ero(), Profiled())))
+    >>> clf.solver
+    Portfolio(members=(Ero(), Profiled()))
     """
 
     name = "portfolio"

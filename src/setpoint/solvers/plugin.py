@@ -98,9 +98,9 @@ class ColumnGeneration(OverPosteriors):
     >>> from setpoint import PlugInClassifier
     >>> from setpoint.solvers import ColumnGeneration
     >>> model = LogisticRegression()
-    >>> PlugInClassifier(model, "h_mean", solver=ColumnGeneration(oracle=model))
-    PlugInClassifier(estimator=LogisticRegression(), goal='h_mean',
-                     solver=ColumnGeneration(oracle=LogisticRegression()))
+    >>> clf = PlugInClassifier(model, "h_mean", solver=ColumnGeneration(oracle=model))
+    >>> clf.solver
+    ColumnGeneration(oracle=LogisticRegression())
     """
 
     name = "column-generation"
@@ -120,9 +120,9 @@ class FrankWolfe(OverPosteriors):
     >>> from setpoint import PlugInClassifier, SearchLimits
     >>> from setpoint.solvers import FrankWolfe
     >>> limits = SearchLimits(calls=50)
-    >>> PlugInClassifier(LogisticRegression(), "h_mean", solver=FrankWolfe(), limits=limits)
-    PlugInClassifier(estimator=LogisticRegression(), goal='h_mean',
-                     limits=SearchLimits(calls=50), solver=FrankWolfe())
+    >>> clf = PlugInClassifier(LogisticRegression(), "h_mean", solver=FrankWolfe(), limits=limits)
+    >>> clf.solver, clf.limits
+    (FrankWolfe(), SearchLimits(calls=50))
     """
 
     name = "frank-wolfe"
@@ -140,8 +140,9 @@ class Gda(OverPosteriors):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setpoint import PlugInClassifier
     >>> from setpoint.solvers import Gda
-    >>> PlugInClassifier(LogisticRegression(), "h_mean", solver=Gda())
-    PlugInClassifier(estimator=LogisticRegression(), goal='h_mean', solver=Gda())
+    >>> clf = PlugInClassifier(LogisticRegression(), "h_mean", solver=Gda())
+    >>> clf.solver
+    Gda()
     """
 
     name = "gda"
@@ -159,9 +160,9 @@ class Ellipsoid(OverPosteriors):
     >>> from sklearn.linear_model import LogisticRegression
     >>> from setpoint import PlugInClassifier
     >>> from setpoint.solvers import Ellipsoid
-    >>> PlugInClassifier(LogisticRegression(), "h_mean", solver=Ellipsoid())
-    PlugInClassifier(estimator=LogisticRegression(), goal='h_mean',
-                     solver=Ellipsoid())
+    >>> clf = PlugInClassifier(LogisticRegression(), "h_mean", solver=Ellipsoid())
+    >>> clf.solver
+    Ellipsoid()
     """
 
     name = "ellipsoid"

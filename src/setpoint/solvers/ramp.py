@@ -19,9 +19,9 @@ class AugmentedLagrangian(Solver):
     >>> from setpoint import RampClassifier
     >>> from setpoint.solvers import AugmentedLagrangian
     >>> goal = "maximize recall subject to predicted_rate <= 0.1"
-    >>> RampClassifier(goal, solver=AugmentedLagrangian())
-    RampClassifier(goal='maximize recall subject to predicted_rate <= 0.1',
-                   solver=AugmentedLagrangian())
+    >>> clf = RampClassifier(goal, solver=AugmentedLagrangian())
+    >>> clf.solver
+    AugmentedLagrangian()
     """
 
     name = "augmented-lagrangian"
@@ -51,9 +51,9 @@ class CuttingPlane(Solver):
     >>> from setpoint import RampClassifier
     >>> from setpoint.solvers import CuttingPlane
     >>> goal = "maximize recall subject to predicted_rate <= 0.1"
-    >>> RampClassifier(goal, solver=CuttingPlane(svm="liblinear"))
-    RampClassifier(goal='maximize recall subject to predicted_rate <= 0.1',
-                   solver=CuttingPlane(svm='liblinear'))
+    >>> clf = RampClassifier(goal, solver=CuttingPlane(svm="liblinear"))
+    >>> clf.solver
+    CuttingPlane(svm='liblinear')
     """
 
     name = "cutting-plane"

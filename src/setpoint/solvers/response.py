@@ -42,9 +42,9 @@ class ModelResponse(Settings):
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from setpoint import PlugInClassifier
     >>> from setpoint.solvers import ModelResponse
-    >>> PlugInClassifier(RidgeClassifier(), "f1", response=ModelResponse(calibrate="sigmoid"))
-    PlugInClassifier(estimator=RidgeClassifier(), goal='f1',
-                     response=ModelResponse(calibrate='sigmoid'))
+    >>> clf = PlugInClassifier(RidgeClassifier(), "f1", response=ModelResponse(calibrate="sigmoid"))
+    >>> clf.response
+    ModelResponse(calibrate='sigmoid')
     """
 
     allowed: ClassVar = {

@@ -56,9 +56,9 @@ class AdaptiveSurrogates(Solver):
     --------
     >>> from setpoint import AdaptiveSurrogateClassifier
     >>> from setpoint.solvers import AdaptiveSurrogates
-    >>> AdaptiveSurrogateClassifier("g_mean", solver=AdaptiveSurrogates(max_iter=10))
-    AdaptiveSurrogateClassifier(goal='g_mean',
-                                solver=AdaptiveSurrogates(max_iter=10))
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", solver=AdaptiveSurrogates(max_iter=10))
+    >>> clf.solver
+    AdaptiveSurrogates(max_iter=10)
     """
 
     name = "adaptive-surrogates"
@@ -114,9 +114,9 @@ class SurrogateWeights(Solver):
     --------
     >>> from setpoint import AdaptiveSurrogateClassifier
     >>> from setpoint.solvers import SurrogateWeights
-    >>> AdaptiveSurrogateClassifier("g_mean", solver=SurrogateWeights(start="logistic"))
-    AdaptiveSurrogateClassifier(goal='g_mean',
-                                solver=SurrogateWeights(start='logistic'))
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", solver=SurrogateWeights(start="logistic"))
+    >>> clf.solver
+    SurrogateWeights(start='logistic')
     """
 
     name = "surrogate-weights"

@@ -37,9 +37,9 @@ class Minibatches(Settings):
     --------
     >>> from setpoint import ExactPenaltyClassifier
     >>> from setpoint.solvers import Minibatches
-    >>> ExactPenaltyClassifier("f1", training=Minibatches(max_epochs=20, batch_size=256))
-    ExactPenaltyClassifier(goal='f1',
-                           training=Minibatches(max_epochs=20, batch_size=256))
+    >>> clf = ExactPenaltyClassifier("f1", training=Minibatches(max_epochs=20, batch_size=256))
+    >>> clf.training
+    Minibatches(max_epochs=20, batch_size=256)
     """
 
     allowed: ClassVar = {
@@ -77,8 +77,9 @@ class FirstModel(Settings):
     --------
     >>> from setpoint import AdaptiveSurrogateClassifier
     >>> from setpoint.solvers import FirstModel
-    >>> AdaptiveSurrogateClassifier("g_mean", training=FirstModel(C=0.1))
-    AdaptiveSurrogateClassifier(goal='g_mean', training=FirstModel(C=0.1))
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", training=FirstModel(C=0.1))
+    >>> clf.training
+    FirstModel(C=0.1)
     """
 
     allowed: ClassVar = {
