@@ -60,6 +60,14 @@ class ModelComparison(ComparisonFacts):
         The moving side and the objective, as each model decides.
     notes : tuple of str
         What to know beside the numbers: who was judged on rows of its fit, who has no frontier.
+
+    Examples
+    --------
+    >>> from setpoint import compare
+    >>> models = {"today": [0, 1, 1, 0, 1, 0], "new": [0, 1, 1, 1, 0, 0]}
+    >>> found = compare("accuracy", models, None, [0, 1, 1, 1, 0, 0])
+    >>> found.verdict, found.changed["row"].tolist(), found.changed["change_new"].tolist()
+    ('too close to call', [3, 4], ['win', 'win'])
     """
 
     def plot(self, ax: Canvas = None) -> ModelComparisonDisplay:

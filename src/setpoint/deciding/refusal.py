@@ -45,6 +45,16 @@ class NotCertifiable(InfeasibleError):
     ----------
     rule : Rule or None
         That rule; not copied.
+
+    Examples
+    --------
+    >>> from setpoint import NotCertifiable, solve
+    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
+    >>> try:
+    ...     solve("maximize recall subject to precision >= 0.9", scores, y, confidence=0.95)
+    ... except NotCertifiable as error:
+    ...     print(error.constraint)
+    precision >= 0.9
     """
 
     rule: Rule | None = None

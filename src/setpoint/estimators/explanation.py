@@ -62,6 +62,16 @@ class ExplainedRow:
         Whether the row is left to a person, and whether it would be past the cut-off.
     score_is : str
         "score" or "probability".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setpoint import PlugInClassifier
+    >>> X, y = make_classification(random_state=0)
+    >>> row = PlugInClassifier(LogisticRegression(), "f1").fit(X, y).explain(X)[0]
+    >>> row.decision, row.score < row.cut_off, row.change > 0
+    (0, True, True)
     """
 
     row: int

@@ -58,6 +58,14 @@ class Alarm:
         Since which row the bets have won: an estimate of when it began.
     value : float
         Of the left side on the rows since then.
+
+    Examples
+    --------
+    >>> from setpoint import Monitor
+    >>> monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
+    >>> for alarm in monitor.update_decisions([1] * 40, [1] * 20 + [0] * 20).alarms_:
+    ...     print(alarm)
+    precision >= 0.9: broken, seen at row 25; since about row 21 it is 2.0 %
     """
 
     constraint: str

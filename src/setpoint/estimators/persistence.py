@@ -56,6 +56,18 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
         If a parameter is a function that no reader of the file could find, a
         :class:`BlackBox` of one, or a torch module that is made already. Files hold the
         name of a black box, never its function.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setpoint import PlugInClassifier, load_model, save_model
+    >>> clf = PlugInClassifier(LogisticRegression(), "f1").fit([[0.0], [1.0]] * 20, [0, 1] * 20)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(clf, Path(folder) / "model.skops")
+    ...     load_model(Path(folder) / "model.skops").predict([[0.0], [1.0]])
+    array([0, 1])
     """
     _check_findable(model)
     data = io.BytesIO(skops_io().dumps(model))

@@ -49,6 +49,13 @@ class Needed:
         Rows below which not even a perfect record would do.
     exact : bool
         Whether the rows follow from the exact test, and not from a normal approximation.
+
+    Examples
+    --------
+    >>> from setpoint.estimators import Needed
+    >>> print(Needed("precision >= 0.9", 0.93, 0.9, 7922, 593, 0.075, 290, exact=True))
+    precision >= 0.9: 7,922 rows, if it is 0.93 in truth (593 that the test counts, 7.5 % of all);
+    fewer than 290 could not certify 0.9 at all
     """
 
     text: str
@@ -95,6 +102,16 @@ class RowsNeeded:
         Of its columns: how far the value lies on the right side of the bound.
     table : tuple of tuple of (int or None)
         Rows for the constraint that takes most, by confidence and margin.
+
+    Examples
+    --------
+    >>> from setpoint import rows_needed
+    >>> rates = {"prior": 0.1, "recall": 0.7, "precision": 0.93}
+    >>> found = rows_needed("maximize recall subject to precision >= 0.9", rates=rates)
+    >>> found.rows, found.fewest, found.power
+    (7922, 290, 0.8)
+    >>> found.confidences[2], found.margins[3], found.table[2][3]
+    (0.95, 0.03, 7922)
     """
 
     goal: str

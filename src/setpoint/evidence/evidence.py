@@ -55,6 +55,16 @@ class Evidence(Coded):
     ------
     ValueError
         If the scores are not what the credit needs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Evidence
+    >>> from setpoint.rules import Threshold
+    >>> scores, true = np.array([0.9, 0.7, 0.4, 0.2]), np.array([1, 0, 1, 0])
+    >>> rows = Evidence.from_arrays(("no", "yes"), scores, true)
+    >>> rows.n_rows, rows.confusion(Threshold(0.5)).counts[0].tolist()
+    (4, [[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     """
 
     rows: Rows

@@ -76,7 +76,15 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 
 
 class Expression(HasReducers, HasRows):
-    """A number that a classifier's confusions determine; build it with operators."""
+    """A number that a classifier's confusions determine; build it with operators.
+
+    Examples
+    --------
+    >>> from setpoint import maximize
+    >>> from setpoint.metrics import precision, recall
+    >>> print(maximize(0.3 * precision + 0.7 * recall).subject_to(abs(precision - recall) <= 0.1))
+    maximize 0.3 * precision + 0.7 * recall subject to abs(precision - recall) <= 0.1
+    """
 
     __slots__ = ()
     # NumPy scalars on the left must leave the operator to us.
@@ -588,20 +596,51 @@ def apply(function: str, *args: Expression | Number) -> Expression:
 
 
 def maximum(*args: Expression | Number) -> Expression:
-    """The larger of several expressions."""
+    """The larger of several expressions.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import fn, fp, maximum
+    >>> print(maximum(fp, fn) <= 0.1)
+    maximum(fp, fn) <= 0.1
+    """
     return apply("maximum", *args)
 
 
 def minimum(*args: Expression | Number) -> Expression:
-    """The smaller of several expressions."""
+    """The smaller of several expressions.
+
+    Examples
+    --------
+    >>> from setpoint import maximize
+    >>> from setpoint.metrics import minimum, precision, recall
+    >>> print(maximize(minimum(precision, recall)))
+    maximize minimum(precision, recall)
+    """
     return apply("minimum", *args)
 
 
 def log(x: Expression | Number) -> Expression:
-    """Natural logarithm."""
+    """Natural logarithm.
+
+    Examples
+    --------
+    >>> from setpoint import maximize
+    >>> from setpoint.metrics import log, precision, recall
+    >>> print(maximize(log(precision) + log(recall)))
+    maximize log(precision) + log(recall)
+    """
     return apply("log", x)
 
 
 def sqrt(x: Expression | Number) -> Expression:
-    """Square root."""
+    """Square root.
+
+    Examples
+    --------
+    >>> from setpoint import maximize
+    >>> from setpoint.metrics import precision, recall, sqrt
+    >>> print(maximize(sqrt(precision * recall)))
+    maximize sqrt(precision * recall)
+    """
     return apply("sqrt", x)

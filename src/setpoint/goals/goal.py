@@ -198,7 +198,16 @@ def maximize(objective: Expression) -> Goal:
 
 
 def minimize(objective: Expression) -> Goal:
-    """A goal that minimises `objective`."""
+    """A goal that minimises `objective`.
+
+    Examples
+    --------
+    >>> from setpoint import minimize
+    >>> from setpoint.metrics import cost, recall
+    >>> price = cost({("no", "yes"): 1, ("yes", "no"): 5})
+    >>> print(minimize(price).subject_to(recall >= 0.8))
+    minimize cost({("no", "yes"): 1, ("yes", "no"): 5}) subject to recall >= 0.8
+    """
     return Goal("minimize", objective)
 
 

@@ -100,6 +100,15 @@ class Guarantee:
         The groups that the constraints promised are over; of others nothing is promised.
     binding : str
         A digest of model and rule: of another model or rule nothing is promised.
+
+    Examples
+    --------
+    >>> from setpoint import certify
+    >>> from setpoint.rules import Threshold
+    >>> goal = "maximize recall subject to precision >= 0.8"
+    >>> found = certify(Threshold(0.5), goal, [0.9] * 100 + [0.1] * 100, [1] * 95 + [0] * 105)
+    >>> found.guarantee.state, found.guarantee.rows, round(found.guarantee.constraints[0].limit, 2)
+    ('certified', 200, 0.9)
     """
 
     state: State

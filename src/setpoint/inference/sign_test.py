@@ -49,6 +49,13 @@ class FreshLabels(NamedTuple):
     rows : int
         Rows it takes, on average, to find so many. No sample size to fix beforehand: just
         as many rows hold fewer changes about half the time, and then show less.
+
+    Examples
+    --------
+    >>> from setpoint.report import fresh_labels
+    >>> labels, rows = fresh_labels(wins=0.02, losses=0.0)
+    >>> labels, rows
+    (5, 250)
     """
 
     labels: int

@@ -43,6 +43,16 @@ class StreamSummary:
         Mean distance of posterior and share of positives, over tenths of the rows.
     waiting, expired : int
         Rows whose labels are still to come, and rows that were given up.
+
+    Examples
+    --------
+    >>> from setpoint import OnlineFClassifier
+    >>> clf = OnlineFClassifier("f1", classes=[0, 1])
+    >>> clf.predict_learn([[1.0], [-1.0]] * 50, [1, 0] * 50).shape
+    (100,)
+    >>> stream = clf.goal_report_.section("stream")
+    >>> stream.prior, stream.tp + stream.fp + stream.fn + stream.tn
+    (0.5, 100.0)
     """
 
     name: ClassVar[str] = "stream"

@@ -59,6 +59,16 @@ class Certified:
         On the rows that certify, with what is promised.
     index : int
         The place of `model` in a list.
+
+    Examples
+    --------
+    >>> from setpoint import certify
+    >>> from setpoint.rules import Threshold
+    >>> rules, scores = [Threshold(0.8), Threshold(0.5)], [0.9] * 90 + [0.6] * 10 + [0.1] * 100
+    >>> goal = "maximize recall subject to precision >= 0.8"
+    >>> found = certify(rules, goal, scores, [1] * 95 + [0] * 105)
+    >>> found.index, found.model, found.guarantee.state
+    (1, Threshold(threshold=0.5, width=0.0), 'certified')
     """
 
     model: Any

@@ -50,6 +50,14 @@ class Solution:
     trace : tuple of TracePoint
         For each oracle call the objective and violation of the best rule so far, the
         bound, and the seconds passed.
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
+    >>> solution = solve("f1", scores, y)
+    >>> solution.rule.decide([0.2, 0.8]), solution.report.objective.value
+    (array([0, 1]), 0.8)
     """
 
     rule: Rule

@@ -65,6 +65,16 @@ class Entry:
         Whether rows of the fit, or such as may have chosen the rule, are among those that were
         counted: they show nothing of new rows, and the bound is too close to call where they
         would.
+
+    Examples
+    --------
+    >>> from setpoint import evaluate
+    >>> y_true, y_pred = [1] * 100 + [0] * 100, [1] * 80 + [0] * 20 + [1] * 10 + [0] * 90
+    >>> report = evaluate("maximize recall subject to precision >= 0.7", y_true, y_pred)
+    >>> report.objective.value, round(report.objective.low, 2), report.objective.rows
+    (0.8, 0.72, 100)
+    >>> report.constraints[0].satisfied, report.constraints[0].verdict
+    (True, 'shown')
     """
 
     text: str
@@ -125,6 +135,15 @@ class GroupRow:
         Rows that the metric refers to.
     compared : bool
         Whether the goal refers to the metric in this group; otherwise it is there to explain.
+
+    Examples
+    --------
+    >>> from setpoint import evaluate
+    >>> goal, sex = "maximize accuracy subject to recall.difference(sex) <= 0.9", ["f", "m"] * 4
+    >>> y_true, y_pred = [1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 1]
+    >>> report = evaluate(goal, y_true, y_pred, sensitive_features={"sex": sex})
+    >>> [(row.name, row.value, row.rows) for row in report.groups if row.metric == "recall"]
+    [('sex = f', 1.0, 2), ('sex = m', 0.5, 2)]
     """
 
     columns: tuple[tuple[str, Label], ...]

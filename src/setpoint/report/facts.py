@@ -78,6 +78,14 @@ class Certificate:
     calibration : float or None
         Soft evidence: the largest difference between posteriors and labels in a share of
         rows by true and predicted class.
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
+    >>> certificate = solve("f1", scores, y).report.certificate
+    >>> certificate.gap, certificate.bound
+    (0.0, 0.8)
     """
 
     gap: float | None = None

@@ -14,7 +14,14 @@ __all__ = ["Ranks"]
 
 
 class Ranks:
-    """The order of rows by a rule."""
+    """The order of rows by a rule.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Threshold
+    >>> Threshold(0.5).margins([0.25, 0.75, 0.625]).argsort()[::-1]
+    array([1, 2, 0])
+    """
 
     if TYPE_CHECKING:
 

@@ -65,6 +65,16 @@ class Frontier:
     choices : tuple of m choices
         What the rule of each point is made of, None where there is no rule; empty where the
         frontier was read from a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Evidence, frontier
+    >>> scores, true = np.array([0.9, 0.7, 0.4, 0.2]), np.array([1, 0, 1, 0])
+    >>> rows = Evidence.from_arrays(("no", "yes"), scores, true)
+    >>> found = frontier(rows, "maximize recall subject to precision >= 0.6")
+    >>> found.bounds.round(2), found.values, found.at(0.8)
+    (array([0.67, 1.  ]), array([1. , 0.5]), 0.5)
     """
 
     goal: str

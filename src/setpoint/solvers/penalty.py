@@ -36,6 +36,12 @@ class FromCrossEntropy(Solver):
     ----------
     balanced : bool
         Whether both classes weigh the same in that cross-entropy.
+
+    Examples
+    --------
+    >>> from setpoint.solvers import FromCrossEntropy, Profiled
+    >>> isinstance(Profiled(balanced=True), FromCrossEntropy)
+    True
     """
 
     family = "penalty"
@@ -47,7 +53,16 @@ class FromCrossEntropy(Solver):
 
 @dataclass(frozen=True, repr=False)
 class CrossEntropy(FromCrossEntropy):
-    """Cross-entropy alone: the model that knows no goal, at its best threshold."""
+    """Cross-entropy alone: the model that knows no goal, at its best threshold.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import CrossEntropy
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=CrossEntropy(balanced=True))
+    >>> clf.solver
+    CrossEntropy(balanced=True)
+    """
 
     name = "cross-entropy"
     does = "trains by cross-entropy and takes the best threshold"
@@ -59,6 +74,14 @@ class Ero(FromCrossEntropy):
 
     Peng, Travadi, He, Cui and Sun, "Exact reformulation and optimization for direct metric
     optimization in binary imbalanced classification".
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Ero
+    >>> clf = ExactPenaltyClassifier("maximize recall subject to precision >= 0.9", solver=Ero())
+    >>> clf.solver
+    Ero()
     """
 
     name = "ero"
@@ -77,6 +100,14 @@ class EroAdam(FromCrossEntropy):
         The penalty of (3.30), or that of the authors' code.
     logit_regularization : bool
         With or without (3.26).
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import EroAdam
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=EroAdam(reformulation="equality"))
+    >>> clf.solver
+    EroAdam(reformulation='equality')
     """
 
     name = "ero-adam"
@@ -95,7 +126,16 @@ class EroAdam(FromCrossEntropy):
 
 @dataclass(frozen=True, repr=False)
 class Profiled(FromCrossEntropy):
-    """The best threshold at each step, and a narrowing band round it."""
+    """The best threshold at each step, and a narrowing band round it.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Profiled
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Profiled())
+    >>> clf.solver
+    Profiled()
+    """
 
     name = "profiled"
     does = "follows the best threshold with a narrowing band round it"
@@ -109,6 +149,14 @@ class Sigmoid(FromCrossEntropy):
     ----------
     temperature : float or None
         Of the sigmoid; None: 1 and 5.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Sigmoid
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Sigmoid(temperature=2.0))
+    >>> clf.solver
+    Sigmoid(temperature=2.0)
     """
 
     name = "sigmoid"
@@ -129,6 +177,14 @@ class Lagrangian(FromCrossEntropy):
     ----------
     rates : {"hinge", "sigmoid"}
         For the model.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Lagrangian
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Lagrangian(rates="sigmoid"))
+    >>> clf.solver
+    Lagrangian(rates='sigmoid')
     """
 
     name = "lagrangian"
@@ -152,6 +208,14 @@ class Portfolio(Solver):
     polish : bool
         In linear models with at most 40 features: a (1+1) evolution strategy on the goal,
         from the best candidates and random directions.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Ero, Portfolio, Profiled
+    >>> clf = ExactPenaltyClassifier("g_mean", solver=Portfolio(members=(Ero(), Profiled())))
+    >>> clf.solver
+    Portfolio(members=(Ero(), Profiled()))
     """
 
     name = "portfolio"

@@ -12,7 +12,17 @@ __all__ = ["AugmentedLagrangian", "CuttingPlane"]
 
 @dataclass(frozen=True, repr=False)
 class AugmentedLagrangian(Solver):
-    """Descent on the ramp problem itself, its constraints in an augmented Lagrangian."""
+    """Descent on the ramp problem itself, its constraints in an augmented Lagrangian.
+
+    Examples
+    --------
+    >>> from setpoint import RampClassifier
+    >>> from setpoint.solvers import AugmentedLagrangian
+    >>> goal = "maximize recall subject to predicted_rate <= 0.1"
+    >>> clf = RampClassifier(goal, solver=AugmentedLagrangian())
+    >>> clf.solver
+    AugmentedLagrangian()
+    """
 
     name = "augmented-lagrangian"
     family = "ramp"
@@ -35,6 +45,15 @@ class CuttingPlane(Solver):
         of mass of what they leave.
     svm : {"sdca", "liblinear"}
         What solves the inner problem.
+
+    Examples
+    --------
+    >>> from setpoint import RampClassifier
+    >>> from setpoint.solvers import CuttingPlane
+    >>> goal = "maximize recall subject to predicted_rate <= 0.1"
+    >>> clf = RampClassifier(goal, solver=CuttingPlane(svm="liblinear"))
+    >>> clf.solver
+    CuttingPlane(svm='liblinear')
     """
 
     name = "cutting-plane"

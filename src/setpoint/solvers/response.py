@@ -36,6 +36,15 @@ class ModelResponse(Settings):
     ------
     ValueError
         If a parameter is not allowed, or `calibrate` goes with ``method="decision_function"``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from setpoint import PlugInClassifier
+    >>> from setpoint.solvers import ModelResponse
+    >>> clf = PlugInClassifier(RidgeClassifier(), "f1", response=ModelResponse(calibrate="sigmoid"))
+    >>> clf.response
+    ModelResponse(calibrate='sigmoid')
     """
 
     allowed: ClassVar = {

@@ -21,6 +21,15 @@ class Settings:
     ------
     ValueError
         If a parameter is not allowed; it names the parameter, what was found and what is.
+
+    Examples
+    --------
+    >>> from setpoint.solvers import Minibatches
+    >>> settings = Minibatches(max_epochs=20)
+    >>> settings.with_params(batch_size=256)
+    Minibatches(max_epochs=20, batch_size=256)
+    >>> settings.get_params()["patience"]
+    10
     """
 
     allowed: ClassVar[Mapping[str, Allowed]] = {}

@@ -51,6 +51,14 @@ class AdaptiveSurrogates(Solver):
     smooth : "auto", int or None
         Over how many cut-offs the metric is averaged before the best is taken. "auto": an eighth
         of the rows, at least 5; a sixtieth above 3,000.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.solvers import AdaptiveSurrogates
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", solver=AdaptiveSurrogates(max_iter=10))
+    >>> clf.solver
+    AdaptiveSurrogates(max_iter=10)
     """
 
     name = "adaptive-surrogates"
@@ -101,6 +109,14 @@ class SurrogateWeights(Solver):
         A tenth of the iterations of each training.
     smooth : "auto", int or None
         As of :class:`AdaptiveSurrogates`.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.solvers import SurrogateWeights
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", solver=SurrogateWeights(start="logistic"))
+    >>> clf.solver
+    SurrogateWeights(start='logistic')
     """
 
     name = "surrogate-weights"

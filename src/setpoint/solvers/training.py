@@ -32,6 +32,14 @@ class Minibatches(Settings):
         follow a schedule to the last epoch.
     device : str
         Of networks, as torch names it. "auto": the GPU where there is one.
+
+    Examples
+    --------
+    >>> from setpoint import ExactPenaltyClassifier
+    >>> from setpoint.solvers import Minibatches
+    >>> clf = ExactPenaltyClassifier("f1", training=Minibatches(max_epochs=20, batch_size=256))
+    >>> clf.training
+    Minibatches(max_epochs=20, batch_size=256)
     """
 
     allowed: ClassVar = {
@@ -64,6 +72,14 @@ class FirstModel(Settings):
         Passes over the data in which a module is trained.
     device : str
         Of a module, as torch names it. "auto": the GPU where there is one.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.solvers import FirstModel
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", training=FirstModel(C=0.1))
+    >>> clf.training
+    FirstModel(C=0.1)
     """
 
     allowed: ClassVar = {

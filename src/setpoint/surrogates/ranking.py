@@ -32,6 +32,14 @@ class PrecisionAtRecall:
     ----------
     recall : float
         Between 0 and 1, both excluded.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.surrogates import PrecisionAtRecall
+    >>> AdaptiveSurrogateClassifier("g_mean", surrogates=[PrecisionAtRecall(0.9)])
+    AdaptiveSurrogateClassifier(goal='g_mean',
+                                surrogates=[PrecisionAtRecall(recall=0.9)])
     """
 
     recall: float
@@ -52,6 +60,13 @@ class PrecisionAtK:
     ----------
     k : int or float
         Rows, or below 1 a share of them.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.surrogates import PrecisionAtK
+    >>> AdaptiveSurrogateClassifier("g_mean", surrogates=[PrecisionAtK(100)])
+    AdaptiveSurrogateClassifier(goal='g_mean', surrogates=[PrecisionAtK(k=100)])
     """
 
     k: float
@@ -67,7 +82,15 @@ class PrecisionAtK:
 
 @dataclass(frozen=True)
 class PRBEP:
-    """A surrogate of the precision where it equals recall: at K, the number of positives."""
+    """A surrogate of the precision where it equals recall: at K, the number of positives.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.surrogates import PRBEP
+    >>> AdaptiveSurrogateClassifier("g_mean", surrogates=[PRBEP(), "hinge"])
+    AdaptiveSurrogateClassifier(goal='g_mean', surrogates=[PRBEP(), 'hinge'])
+    """
 
     def __str__(self) -> str:
         return "precision-recall break-even point"

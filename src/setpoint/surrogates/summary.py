@@ -39,6 +39,13 @@ class AdaptiveStep:
         The metric, in the user's units.
     weights : tuple of float
         The weighting of the surrogates that the model minimises, as shares.
+
+    Examples
+    --------
+    >>> from setpoint.surrogates import AdaptiveStep
+    >>> step = AdaptiveStep("zero", used=40, value=0.8, weights=(0.75, 0.25))
+    >>> step.value, step.weights
+    (0.8, (0.75, 0.25))
     """
 
     start: str
@@ -90,6 +97,16 @@ class AdaptiveSummary:
     ------
     ValueError
         If `search` is another, or a step has other weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> X, y = make_classification(60, n_features=4, random_state=0)
+    >>> clf = AdaptiveSurrogateClassifier("g_mean", solver="surrogate-weights").fit(X, y)
+    >>> found = clf.goal_report_.section("adaptive")
+    >>> found.accepted == clf.accepted_, found.surrogates
+    (True, ('sigmoid of positives', 'sigmoid of negatives'))
     """
 
     name: ClassVar[str] = "adaptive"
