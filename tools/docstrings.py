@@ -1,0 +1,51 @@
+"""Docstrings are for users: numpydoc with an example on what they import, one paragraph inside.
+
+Usage: ``python tools/docstrings.py [folder of the package]``. Exits with 1, and names each
+place, if a class or function that users can import has no example, or an inner one more than
+a paragraph and examples. Errors and warnings need no example.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from house_size import beyond_the_first
+from public_names import docstring_of, owners_of, public_names
+
+
+def found_in(package: Path) -> Iterator[str]:
+    """Each place that breaks the law."""
+    public = public_names(package)
+    for path in sorted(package.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for owner, is_public in owners_of(tree, public.get(path, set())):
+            if isinstance(owner, ast.Module):
+                continue
+            place = f"{path}:{getattr(owner, 'lineno', 0)}: {getattr(owner, 'name', '')}"
+            if not is_public and beyond_the_first(owner):
+                yield f"{place} is not for users: one paragraph, and examples"
+            is_top = owner in tree.body and not str(getattr(owner, "name", "")).endswith(
+                ("Error", "Warning")
+            )
+            if is_public and is_top and not _has_example(owner):
+                yield f"{place} has no example"
+
+
+def _has_example(owner: ast.AST) -> bool:
+    found = docstring_of(owner)
+    return found is not None and ">>>" in str(getattr(found.value, "value", ""))
+
+
+def main(package: Path) -> int:
+    """Print what is wrong; the exit code."""
+    found = list(found_in(package))
+    print("\n".join(found) or "docstrings are for users")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    root = Path(__file__).parents[1]
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else root / "src" / "setpoint"))
