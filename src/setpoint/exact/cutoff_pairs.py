@@ -120,14 +120,9 @@ class PairSegment:
         out += self._weights[_ACCEPTED] @ accepted
         return np.asarray(out.T)
 
-    def best(self, slopes: Floats, deferred: Floats | None = None) -> tuple[int, float]:
-        """The first pair of the window with the largest ``slopes @ features``, and that.
-
-        With `deferred` (K,) it is what a deferred row of each kind gains beside.
-        """
+    def best(self, slopes: Floats) -> tuple[int, float]:
+        """The first pair of the window with the largest ``slopes @ features``, and that."""
         const, high, low = self.terms(slopes)
-        if deferred is not None:
-            high, low = high - deferred, low + deferred
         counts = self.curve.counts
         a, b, c, e = self.window
         if b - a + e - c == 2 * (self.curve.n_cutoffs - 1) and len(self.curve.kinds) <= 2:
