@@ -71,8 +71,6 @@ class AdaptiveSummary:
         Draws behind it.
     evaluations : int
         Evaluations of the metric, the bootstrap's among them.
-    resumed : int
-        How many of them an earlier run had made. Not compared.
     budget : int or None
         The most evaluations that were allowed.
     search : {"gradient", "weights"}
@@ -103,7 +101,6 @@ class AdaptiveSummary:
     error: float | None
     n_bootstrap: int
     evaluations: int
-    resumed: int = field(compare=False)
     budget: int | None
     search: str
     gradient: str
@@ -216,8 +213,6 @@ class AdaptiveSummary:
         out = f"{self.evaluations:,} time{'' if self.evaluations == 1 else 's'}"
         if self.budget is not None:
             out += f" of {self.budget:,} allowed"
-        if self.resumed:
-            out += f", {self.resumed:,} of them by an earlier run"
         return out
 
     def _way(self) -> str:
