@@ -132,7 +132,6 @@ def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray
     each = max(most ** (1.0 / pairs.n_blocks), 1.0)
     out = []
     for segment, part in zip(pairs.segments, choice, strict=True):
-        a, b, c, e = segment.window
         width = max(int(math.sqrt(each)), 1)
         means: list[dict[int, float]] = [{}, {}]
         for number, p in part.items():
@@ -141,12 +140,8 @@ def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray
         high, low = (
             nearest_cutoffs(segment, mean, min(width, segment.curve.n_cutoffs)) for mean in means
         )
-        high, low = high[(high >= a) & (high <= b)], low[(low >= c) & (low <= e)]
         numbers = (high[:, None] * segment.curve.n_cutoffs + low)[high[:, None] <= low]
-        own = [k for k in part if a <= segment.pair(k)[0] <= b and c <= segment.pair(k)[1] <= e]
-        named = dict.fromkeys([*numbers[: int(each)].tolist(), *own]) or dict.fromkeys(
-            segment.corners()
-        )
+        named = dict.fromkeys([*numbers[: int(each)].tolist(), *part])
         out.append(np.array(list(named), np.int64))
     return out
 
@@ -174,8 +169,8 @@ def _moved(segment: PairSegment, number: int, cutoff: int, *, high: bool) -> int
     """The number of the pair at a cut-off of :meth:`PairSegment.along`."""
     i, j = segment.pair(number)
     if high:
-        return segment.number(segment.window.first_high + cutoff, j)
-    return segment.number(i, max(segment.window.first_low, i) + cutoff)
+        return segment.number(cutoff, j)
+    return segment.number(i, i + cutoff)
 
 
 def _others(pairs: CutoffPairs, choice: MixtureWeights, s: int) -> Floats:
