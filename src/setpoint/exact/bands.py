@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from setpoint.array_types import Floats
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
 from setpoint.exact.deterministic import (
     best_combination,
-    iter_combinations,
+    least_of_all,
     nearest_cutoffs,
     separated,
 )
@@ -202,7 +201,8 @@ def _descent(
 def nearest_bands(pairs: CutoffPairs, program: Program) -> Optimum:
     """Pairs with the least largest violation; "nearest" where all were tried."""
     if pairs.n_combinations <= MOST_PAIRS:
-        return measure(pairs, program, _least_of_all(pairs, program), "nearest")
+        every = [s.every() for s in pairs.segments]
+        return measure(pairs, program, least_of_all(pairs, program, every), "nearest")
     starts = [least_violating(pairs, program, pairs.constants())[0]]
     blame: dict[int, float] = {}
     try:
@@ -214,18 +214,3 @@ def nearest_bands(pairs: CutoffPairs, program: Program) -> Optimum:
         pass
     choice, _ = min((_descent(pairs, program, s) for s in starts), key=lambda r: r[1])
     return replace(measure(pairs, program, choice, "feasible"), blame=blame)
-
-
-def _least_of_all(pairs: CutoffPairs, program: Program) -> MixtureWeights:
-    least: tuple[float, int, Callable[[int], MixtureWeights]] | None = None
-    for v, choice_of in iter_combinations(pairs, _all(pairs)):
-        worst = program.violation(v)
-        k = int(np.argmin(worst))
-        if least is None or worst[k] < least[0]:
-            least = float(worst[k]), k, choice_of
-    assert least is not None
-    return least[2](least[1])
-
-
-def _all(pairs: CutoffPairs) -> Sequence[NDArray[np.int64]]:
-    return [s.every() for s in pairs.segments]
