@@ -169,7 +169,7 @@ class AdaptiveSummary:
         --------
         >>> summary = AdaptiveSummary(
         ...     "logistic regression with a cut-off", 0.41, 0.43, True, "the gain is clear",
-        ...     0.008, 200, 1612, 0, 2000, "gradient", "interpolation", "logistic",
+        ...     0.008, 200, 1612, 2000, "gradient", "interpolation", "logistic",
         ...     ("sigmoid of positives", "sigmoid of negatives"),
         ... )
         >>> for line in summary.lines():
