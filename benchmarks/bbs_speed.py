@@ -1,29 +1,25 @@
-"""What a fit costs: CPU seconds on Adult, a slow metric in processes, resuming, a GPU.
+"""What a fit costs: CPU seconds on Adult, and on a GPU.
 
 ``python benchmarks/bbs_speed.py``. Four fifths of Adult's training rows, sparse as a9a has
 them, and the rest for the metric: 25 steps, 20 pairs of perturbations, a start at the
 baseline. CPU seconds of the whole process, the median of 3, on one thread; beside them those
-of one logistic regression on the same rows. The slow metric sleeps for 20 ms. A fit that is
-taken up again reads its evaluations from the checkpoint; drawn rows, by which a gain is judged,
-are measured anew.
+of one logistic regression on the same rows.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from bbs_data import G_MEAN, MACRO_F, Metric, a9a, figure, heading, parted, simulated
+from bbs_data import G_MEAN, MACRO_F, Metric, a9a, figure, heading, parted
 from cma_data import quiet, require, run_with_one_thread
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from setpoint import AdaptiveSurrogateClassifier, BlackBox, Dataset, SearchLimits
+from setpoint import AdaptiveSurrogateClassifier, Dataset
 from setpoint.solvers import AdaptiveSurrogates, FirstModel
 
 SECONDS = 2.0
@@ -31,8 +27,6 @@ SHORT = AdaptiveSurrogates(max_iter=25, n_perturbations=20, start="post-shift")
 OPTIONS: dict[str, Any] = {"solver": SHORT}
 FITS = (("G-mean, K = 2", G_MEAN, None), ("macro-F, K = 4", MACRO_F, "sex"))
 REPEATS = 3
-SLEEP = 0.02
-SLOW_BUDGET = 250
 ROWS, WIDTH = 100_000, 500
 
 
@@ -82,45 +76,6 @@ def adult_fits() -> bool:
     return good
 
 
-# ---------------------------------------------------------------------- slow metrics
-def slow(y_true: np.ndarray, y_pred: np.ndarray) -> float:
-    time.sleep(SLEEP)
-    return G_MEAN.function(y_true, y_pred)
-
-
-def slow_fit(**options: Any) -> tuple[float, AdaptiveSurrogateClassifier]:
-    """Seconds on the wall, for who sleeps uses no processor."""
-    split = simulated(0, 2_000)
-    clf = AdaptiveSurrogateClassifier(
-        BlackBox(slow, greater_is_better=False),
-        limits=SearchLimits(evaluations=SLOW_BUDGET),
-        solver=AdaptiveSurrogates(start="post-shift"),
-        **options,
-    )
-    held = split.validation.dataset()
-    return timed(lambda: clf.fit(split.train.X, split.train.y, validation=held), time.perf_counter)
-
-
-def slow_metric() -> bool:
-    """Two processes against one, and a second run that resumes."""
-    slow_fit(n_jobs=2)  # starts the processes
-    one, alone = slow_fit()
-    two, both = slow_fit(n_jobs=2)
-    with tempfile.TemporaryDirectory() as folder:
-        checkpoint = str(Path(folder) / "evaluations.jsonl")
-        slow_fit(checkpoint=checkpoint)
-        again, resumed = slow_fit(checkpoint=checkpoint)
-    summary = resumed.goal_report_.section("adaptive")
-    print(f"\na metric of {1000 * SLEEP:g} ms: {alone.n_evaluations_} evaluations in {one:.2f} s, "
-          f"in two processes {two:.2f} s; taken up again {again:.2f} s, with {summary.resumed} of "
-          f"{summary.evaluations} evaluations from the file")  # fmt: skip
-    good = figure("slow metric: seconds in one process over those in two", "> 1",
-                  f"{one / two:.2f}", two < one)  # fmt: skip
-    same = all(np.array_equal(alone.coef_, other.coef_) for other in (both, resumed))
-    return good & figure("the same model in processes and resumed", "yes", "yes" if same else "no",
-                         same)  # fmt: skip
-
-
 # ---------------------------------------------------------------------- GPU
 def on_device() -> None:
     """The search over a wide last layer, where the products are made by a GPU."""
@@ -159,7 +114,6 @@ def on_device() -> None:
 
 def main() -> int:
     good = adult_fits()
-    good &= slow_metric()
     on_device()
     return int(not good)
 

@@ -2,20 +2,17 @@
 
 import contextlib
 import json
-import os
 import re
 import signal
 import sys
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
 from setpoint.solvers import SOLVERS, solvers_of
 from setpoint.surrogates import classifier as module
 from setpoint.tasks.solver_choice import SURROGATES
-from setpoint.tasks.workers import worker_pool
 
 SHOP = """
 import numpy as np
@@ -248,7 +245,7 @@ def test_a_table_to_measure_on_that_does_not_fit(fit, at, rows, head, words):
 def test_options_reach_the_classifier(fit):
     more = ("--set", "surrogates=hinge,logistic", "--set", "surrogate-group=sex=f", "--set",
             "surrogate-group=plan", "--set", "seed=3", "--positive", "no", "--set",
-            "lower-is-better", "--sensitive", "sex", "--set", "jobs=1",
+            "lower-is-better", "--sensitive", "sex",
             "--solver", "surrogate-weights")  # fmt: skip
     done = fit("--metric", "shop:costs", "--set", "budget=200", *more)
     assert done.exit_code == 0, done.stderr
@@ -315,20 +312,6 @@ def test_a_goal_of_the_language(fit, run):
     assert found == pytest.approx(revenue_of(lines(200, 1), decided))
 
 
-def test_a_checkpoint_is_taken_up(fit, at):
-    more = (*REVENUE, "--set", "checkpoint=seen.jsonl", "--json")
-    first = adaptive_of(fit(*more))
-    kept = (at / "seen.jsonl").read_text().splitlines()
-    (at / "seen.jsonl").write_text("\n".join(kept[:40]) + "\n")
-    again = adaptive_of(fit(*more))
-    assert again.pop("resumed") == 39
-    assert first.pop("resumed") == 0
-    assert again == first
-    message = error_of(fit(*more, "--set", "seed=0", "--metric", "shop:auc"))
-    assert message.startswith("seen.jsonl is of another search: --metric was shop:revenue and is ")
-    assert message.endswith("give another --set checkpoint, or remove the file to start anew")
-
-
 # ---------------------------------------------------------------------- what is wrong is said
 @pytest.mark.parametrize(
     ("metric", "words"),
@@ -387,7 +370,6 @@ def test_metrics_that_are_invalid(fit, at, metric, words):
         (("--goal", "f1", "--set", "surrogates=hinge"), "--set surrogates is for solvers that"),
         (("--goal", "f1", "--set", "surrogate-group=sex"), "--set surrogate-group is for solv"),
         (("--goal", "f1", "--set", "validation=v.csv"), "--set validation is for solvers that"),
-        (("--goal", "f1", "--set", "jobs=2"), "--set jobs is for solvers that measure"),
         (
             ("--goal", "f1", "--solver", "post-shift", "--set", "budget=9"),
             "counted at every cut-off",
@@ -413,7 +395,6 @@ def test_metrics_that_are_invalid(fit, at, metric, words):
         ((*REVENUE, "--set", "surrogate-group=a"), "--set surrogate-group: column 'a' of t.csv h"),
         ((*REVENUE, "--report", "shop.py"), "--report: shop.py would overwrite the module of --m"),
         ((*REVENUE, "--model", "./shop.py"), "--model: ./shop.py would overwrite the module of"),
-        ((*REVENUE, "--set", "checkpoint=shop.py"), "--set checkpoint: shop.py would overwrite"),
         ((*REVENUE, "--set", "surrogate-group=sexs"), "no column 'sexs' (did you mean 'sex'?)"),
         ((*REVENUE, "--set", "surrogate-group=sex=q"), "column 'sex' of t.csv holds no 'q'"),
         ((*REVENUE, "--set", "validation=none.csv"), "none.csv: there is no such file"),
@@ -477,21 +458,6 @@ def test_other_commands_know_of_it(run):
     assert all(name in listed for name in SURROGATES)
 
 
-# ---------------------------------------------------------------------- processes
-@pytest.mark.parametrize("error", [None, KeyError, KeyboardInterrupt])
-def test_no_process_is_left(error):
-    before = os.environ.get("PYTHONWARNINGS")
-    with pytest.raises(error) if error else contextlib.nullcontext(), worker_pool(2):
-        found = Parallel(n_jobs=2, backend="loky")(delayed(os.getpid)() for _ in range(4))
-        assert os.getpid() not in found
-        if error:
-            raise error
-    for pid in found:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-    assert os.environ.get("PYTHONWARNINGS") == before
-
-
 # ---------------------------------------------------------------------- stopped before the end
 def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
     real = module.Search._searched
@@ -504,11 +470,11 @@ def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
         return found
 
     monkeypatch.setattr(module.Search, "_searched", interrupted)
-    done = fit(*REVENUE, "--report", "r.html", "--set", "checkpoint=seen.jsonl")
+    done = fit(*REVENUE, "--report", "r.html")
     assert done.exit_code == 130, done.stderr
     assert "evaluations of the metric: the best found so far is kept" in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last == "stopped; seen.jsonl, m.skops and r.html were written"
+    assert last == "stopped; m.skops and r.html were written"
     assert "Wrote the model to m.skops and the page to r.html." in done.stdout
     assert "interrupted: the best found so far is kept" in (at / "r.html").read_text("utf-8")
     assert load_model("m.skops").target == "y"

@@ -21,7 +21,6 @@ from setpoint import (
     MetricError,
     PlugInClassifier,
     RampClassifier,
-    bound_path,
     evaluate,
     frontier,
     goal_scorer,
@@ -270,8 +269,6 @@ def test_a_black_box_has_no_bound_to_move():
     for vary in ("recall >= 0.5", "recall", 0, None):
         with pytest.raises(GoalError, match="no bound to move"):
             frontier(evidence, BlackBox(f1_score), vary=vary)
-    with pytest.raises(GoalError, match="no bound to move"):
-        bound_path(RampClassifier(BlackBox(f1_score)), X, y, [0.5])
 
 
 # -- model files ------------------------------------------------------------------------

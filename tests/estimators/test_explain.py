@@ -52,7 +52,6 @@ def test_the_decisions_are_those_of_predict_and_the_frame_holds_them(plain):
     cut = plain.rule_.threshold
     assert (frame["cut_off"] == cut).all()
     np.testing.assert_array_equal(frame["change"], cut - frame["score"])
-    assert (frame["turns_to"] != frame["decision"]).all()
     assert frame["score"].tolist() == plain.predict_proba(X)[:, 1].tolist()
     json.dumps(found[:3].to_dicts(), allow_nan=False)
 
@@ -66,15 +65,13 @@ def test_in_words(plain):
     model._scores = lambda X: np.array([0.412, 0.25, 0.125, 0.9])[: len(X)]
     found = model.explain(X[:4], sensitive_features={"sex": ["F", "F", "F", "M"]})
     assert [str(row) for row in found] == [
-        "Row 0: predicted yes. Its score 0.412 is at least 0.25, the cut-off for sex = F; it "
-        "would turn to no below 0.25, 0.162 less.",
-        "Row 1: predicted yes. Its score 0.25 is the cut-off 0.25 itself for sex = F; it would "
-        "turn to no at any lower score.",
-        "Row 2: predicted no. Its score 0.125 is below 0.25, the cut-off for sex = F; it would "
-        "turn to yes at 0.25, 0.125 more.",
-        "Row 3: predicted no. No score turns it for sex = M; this one is 0.9.",
+        "Row 0: predicted yes. Its score 0.412 is at least 0.25, the cut-off for sex = F, "
+        "by 0.162.",
+        "Row 1: predicted yes. Its score 0.25 is the cut-off 0.25 itself for sex = F.",
+        "Row 2: predicted no. Its score 0.125 is below 0.25, the cut-off for sex = F, by 0.125.",
+        "Row 3: predicted no. Its score is 0.9 for sex = M.",
     ]
-    assert (found[3].cut_off, found[3].change, found[3].turns_to) == (None, None, None)
+    assert (found[3].cut_off, found[3].change) == (None, None)
     with pytest.raises(GoalError, match="pass `sensitive_features`"):
         model.explain(X[:4])
 
@@ -85,10 +82,9 @@ def test_a_row_between_two_cut_offs_is_deferred(plain):
     model._scores = lambda X: np.array([0.5, 0.7, 0.8])
     found = model.explain(X[:3])
     assert str(found[1]) == (
-        "Row 1: deferred. Its score 0.7 lies between 0.25 and 0.75, the cut-offs; it would turn "
-        "to yes at 0.75, 0.05 more."
+        "Row 1: deferred. Its score 0.7 lies between 0.25 and 0.75, the cut-offs."
     )
-    assert str(found[2]).endswith("it would be deferred below 0.75, 0.05 less.")
+    assert str(found[2]).endswith("Its score 0.8 is at least 0.75, the cut-off, by 0.05.")
     assert [row.decision for row in found] == ["defer", "defer", "yes"]
 
 
@@ -101,13 +97,11 @@ def test_draws_are_kept_and_said(plain):
     for row in drawn:
         assert 0.4 <= row.score < 0.6
         assert row.probability == (0.25 if row.decision == "yes" else 0.75)
-        assert (row.drawn_from, row.drawn_to) == (0.4, 0.6)
         assert row.cut_off == (0.4 if row.decision == "yes" else 0.6)
     assert "by a draw, as 25.0 % of rows with its score are" in " ".join(map(str, drawn))
-    assert "Rows are drawn from 0.4 up to 0.6." in str(drawn[0])
 
 
-def test_of_many_classes_two_probabilities_move():
+def test_of_many_classes_the_probability_of_the_decided_one_is_said():
     model = fitted("macro_f1", CLASSES)
     found = model.explain(X[:40])
     p = model.predict_proba(X[:40])
@@ -115,29 +109,20 @@ def test_of_many_classes_two_probabilities_move():
     assert [row.decision for row in found] == model.predict(X[:40]).tolist()
     for i, row in enumerate(found):
         assert row.score_of == row.decision
-        moved = p[i : i + 1].copy()
-        for share, decided in ((0.999, row.decision), (1.001, row.turns_to)):
-            moved[:] = p[i]
-            moved[0, labels.index(row.score_of)] += share * row.change
-            moved[0, labels.index(row.against)] -= share * row.change
-            assert labels[int(model.rule_.decide(moved)[0])] == decided
-    assert "if that fell to" in str(found[0])
+        assert row.score == p[i, labels.index(row.score_of)]
+        assert row.cut_off is None
+    assert str(found[0]).endswith(f"Its score of {found[0].score_of} is {found[0].score:.4g}.")
 
 
-def test_amounts_ask_for_a_score():
+def test_amounts_are_said_beside_the_probability():
     amount = np.round(RNG.random(400) * 100 + 1)
     goal = "maximize profit(tp = amount - 5, fp = -5)"
     model = fitted(goal, pos_label="yes", decide_on="amount", sensitive_features={"amount": amount})
     assert model.rule_.value_columns == ("amount",)
     found = model.explain(X[:30], sensitive_features={"amount": amount[:30]})
-    reached = [row for row in found if row.cut_off is not None]
-    np.testing.assert_allclose(
-        [row.cut_off * row.values["amount"] for row in reached],
-        [reached[0].cut_off * reached[0].values["amount"]] * len(reached),
-    )
-    assert f"for amount = {reached[0].values['amount']:g};" in str(reached[0])
-    assert str(reached[0]).startswith(f"Row {reached[0].row}: predicted ")
-    assert "Its probability" in str(reached[0])
+    assert [row.values["amount"] for row in found] == amount[:30].tolist()
+    assert str(found[0]).startswith("Row 0: predicted ")
+    assert f"Its probability is {found[0].score:.4g} for amount = {amount[0]:g}." in str(found[0])
 
 
 def test_a_stream_explains_too():
@@ -166,7 +151,7 @@ def test_notebooks_get_a_table_and_long_ones_an_end(plain):
     assert html.count("<tr>") == 21
     assert "380 more rows are in to_frame()" in html
     assert "380 more rows" in str(found)
-    row = ExplainedRow(0, "<b>", 1.0, 0.5, 0.25, -0.25, "<i>")
+    row = ExplainedRow(0, "<b>", 1.0, 0.5, 0.25, -0.25)
     assert "<b>" not in Explanation((row,), "<i>")._repr_html_()
     assert "<i>" not in Explanation((row,), "<i>")._repr_html_()
 

@@ -335,46 +335,18 @@ def scored(n=400):
     return np.round(rng.normal(size=n) + 1.2 * y, 2), y
 
 
-def test_price_at_which_somebody_is_deferred():
+def test_a_price_at_which_nobody_is_deferred_is_warned_of():
     s, y = scored()
-
-    def text(price):
-        return f"minimize cost({{(0,1):1,(1,0):1,(0,'defer'):{price},(1,'defer'):{price}}})"
-
-    with pytest.warns(ConstantGoalWarning, match="defers nobody: rows are deferred once") as got:
-        solve(text(0.9), s, y)
-    price = float(str(got[0].message).split(" costs ")[-1].split(" instead")[0])
-    assert 0.3 < price < 0.5
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConstantGoalWarning)
-        below = solve(text(price - 1e-3), s, y)
-    assert (below.rule.decide(s) == DEFER).any()
-    with pytest.warns(ConstantGoalWarning, match="defers nobody"):
-        above = solve(text(price + 1e-3), s, y)
-    assert not (above.rule.decide(s) == DEFER).any()
+    goal = "minimize cost({(0,1):1,(1,0):1,(0,'defer'):0.9,(1,'defer'):0.9})"
+    with pytest.warns(ConstantGoalWarning, match="defers nobody$"):
+        solve(goal, s, y)
 
 
-def test_price_at_which_somebody_is_decided():
+def test_a_price_at_which_everybody_is_deferred_is_warned_of():
     s, y = np.zeros(10), np.arange(10) % 2  # the score says nothing: a decision costs 0.5
-
-    def text(price):
-        return f"minimize cost({{(0,1):1,(1,0):1,(0,'defer'):{price},(1,'defer'):{price}}})"
-
-    with pytest.warns(ConstantGoalWarning, match="deferring everybody .* costs 0.5 instead of 0.2"):
-        solve(text(0.2), s, y)
-
-
-def test_bound_at_which_somebody_is_deferred():
-    s, y = scored()
-    with pytest.warns(ConstantGoalWarning, match="only with bounds stricter than accuracy"):
-        solve("minimize deferral_rate subject to accuracy.decided >= 0.6", s, y)
-
-
-@pytest.mark.filterwarnings("ignore::setpoint.report.reporting.FewRowsWarning")
-def test_bound_at_which_somebody_is_decided():
-    s, y = np.zeros(10), np.arange(10) % 2
-    with pytest.warns(ConstantGoalWarning, match=r"as loose as error_rate.decided <= 0.5"):
-        solve("minimize deferral_rate subject to error_rate.decided <= 0.1", s, y)
+    goal = "minimize cost({(0,1):1,(1,0):1,(0,'defer'):0.2,(1,'defer'):0.2})"
+    with pytest.warns(ConstantGoalWarning, match="deferring everybody attains the optimum"):
+        solve(goal, s, y)
 
 
 @pytest.mark.parametrize("decide_on", [None, ["sex"]])

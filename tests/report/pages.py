@@ -231,7 +231,7 @@ def adaptive_summary(n_surrogates=6, accepted=True, search="gradient", sense=1.0
     return AdaptiveSummary(
         "logistic regression with a smoothed cut-off", sense * 0.45, sense * 0.474, accepted,
         "the gain is more than one standard error" if accepted else "the gain may be chance",
-        0.0123, 200, 1167, 0, 2000, search, "interpolation", "logistic",
+        0.0123, 200, 1167, 2000, search, "interpolation", "logistic",
         surrogates(n_surrogates), tuple(steps), greater_is_better=sense > 0,
     )  # fmt: skip
 

@@ -108,12 +108,12 @@ def test_accuracy_is_not_spent_for_nothing_by_posteriors(seed):
     assert (decided == y).mean() >= max(reached) - 0.01
 
 
-def test_two_classes_still_say_when_rows_would_be_deferred():
+def test_two_classes_still_say_that_nobody_is_deferred():
     """eyes-python, D2: with two classes it is right, and warns."""
     rng = np.random.default_rng(0)
     y = np.sort(rng.integers(0, 2, 400))
     s = 1.0 / (1.0 + np.exp(-(4.0 * y - 2.0 + rng.normal(size=400))))
-    with pytest.warns(UserWarning, match="defers nobody: rows are deferred only with bounds"):
+    with pytest.warns(UserWarning, match="defers nobody"):
         solution = solve(DEFERRAL, s, y)
     assert ((solution.rule.decide(s) == y).mean()) > 0.9
 

@@ -104,7 +104,6 @@ class Smooth:
     sense: float = -1.0
     takes: str = "scores"
     one_by_one: bool = False
-    identity: str = ""
 
     @property
     def n_rows(self):

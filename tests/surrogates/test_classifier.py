@@ -2,7 +2,6 @@
 
 import copy
 import re
-import warnings
 from collections import Counter
 from types import SimpleNamespace
 
@@ -424,44 +423,7 @@ def test_cut_offs_of_a_formula_cost_nothing():
     assert clf.n_evaluations_ <= 10 + 20 + 1 + 1 + 21 + 1 + 2 * 6
 
 
-def test_processes_find_the_same():
-    # One pool serves the search and the draws.
-    assert same(adaptive(max_iter=2).fit(X, Y), adaptive(max_iter=2, n_jobs=2).fit(X, Y))
-
-
 # ---------------------------------------------------------------------- stops
-def stopped_at(k, path=None, **options):
-    """A fit whose metric is interrupted at its k-th call."""
-    metric = Counted(stop=k)
-    clf = adaptive(BlackBox(metric, name="profit"), checkpoint=path, **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoppedWarning)
-        try:
-            clf.fit(V, VY)
-        except KeyboardInterrupt:
-            return metric, None
-    return metric, clf
-
-
-@pytest.mark.parametrize(
-    ("solver", "k"),
-    [*(("adaptive-surrogates", k) for k in (5, 70, 150)), ("surrogate-weights", 45)],
-)
-def test_a_run_taken_up_again_makes_only_the_missing_calls(tmp_path, solver, k):
-    path = tmp_path / "profit.jsonl"
-    whole, twin = stopped_at(None, solver=solver)
-    stopped_at(k, path, solver=solver)
-    kept = len(path.read_text().splitlines()) - 1
-    again, clf = stopped_at(None, path, solver=solver)
-    assert same(clf, twin)
-    resumed = clf.goal_report_.section("adaptive").resumed
-    assert resumed == min(kept, whole.calls)
-    assert again.calls == whole.calls - resumed + 1  # one is made again, to compare
-    third, last = stopped_at(None, path, solver=solver)
-    assert third.calls == 1
-    assert same(last, twin)
-
-
 def test_a_model_that_left_its_folds_is_not_kept(monkeypatch):
     """The folds' models speak for the one of all rows only where it went the same way."""
     clf = adaptive().fit(X, Y)
@@ -471,13 +433,6 @@ def test_a_model_that_left_its_folds_is_not_kept(monkeypatch):
     assert not astray.accepted_
     assert "the model of all rows reaches" in astray.goal_report_.section("adaptive").why
     assert astray.goal_report_.objective.value == astray.baseline_value_
-
-
-def test_a_checkpoint_of_other_rows_is_refused(tmp_path):
-    path = str(tmp_path / "profit.jsonl")
-    adaptive(checkpoint=path, max_iter=1).fit(X, Y)
-    with pytest.raises(ValueError, match="other"):
-        adaptive(checkpoint=path, max_iter=1).fit(X, Y[::-1])
 
 
 @pytest.mark.parametrize("solver", solvers_of("surrogates"))

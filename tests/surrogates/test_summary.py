@@ -37,12 +37,11 @@ def closed():
 @pytest.mark.parametrize("error", [None, 0.01, float("inf")])
 @pytest.mark.parametrize("budget", [None, 2000])
 def test_a_report_with_a_search_goes_to_json_and_back(error, budget):
-    report = searched(replace(adaptive_summary(), error=error, budget=budget, resumed=7))
+    report = searched(replace(adaptive_summary(), error=error, budget=budget))
     back = GoalReport.from_json(report.to_json())
     assert back == report
     found = back.section("adaptive")
     assert found == report.section("adaptive")
-    assert found.resumed == 7
     assert isinstance(found.path[0], AdaptiveStep)
     assert back.to_dict() == report.to_dict()
     assert json.dumps(report.to_dict(), allow_nan=False)
@@ -57,9 +56,7 @@ def test_a_search_with_other_fields_is_not_a_report(spoil):
         GoalReport.from_dict(data)
 
 
-def test_a_run_that_was_taken_up_again_tells_the_same():
-    assert replace(adaptive_summary(), resumed=500) == adaptive_summary()
-    assert searched(replace(adaptive_summary(), resumed=500)) == searched()
+def test_another_verdict_is_another_report():
     assert searched(adaptive_summary(accepted=False)) != searched()
 
 
@@ -110,7 +107,6 @@ def test_better_and_worse_are_the_users():
         ({"error": None}, "better by 0.0240."),
         ({"error": float("inf")}, "better by 0.0240 with an unknown standard error."),
         ({"budget": None}, "evaluated 1,167 times."),
-        ({"resumed": 20}, "1,167 times of 2,000 allowed, 20 of them by an earlier run."),
         ({"evaluations": 1, "budget": None}, "evaluated 1 time."),
         ({"search": "weights"}, "The search tried weights of 6 surrogates; best start: logistic."),
         ({"why": ""}, "what was returned."),

@@ -6,7 +6,6 @@ or a black box, which is called. Both are a :class:`setpoint.blackbox.budget.Row
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -173,12 +172,6 @@ class FormulaMetric:
         return self.rows.weight
 
     @cached_property
-    def identity(self) -> str:
-        """A hash of labels, weights and strata."""
-        names = np.array([str(stratum) for stratum in self.rows.codebook.strata], dtype=object)
-        return _hash(self.true, self.weight, {"stratum": names[self.rows.stratum]})
-
-    @cached_property
     def program(self) -> Program:
         """The goal bound to the rows."""
         return link(self.goal, self.rows.codebook).at(self.rows.marginals)
@@ -291,11 +284,6 @@ class CalledMetric:
         """Rows of positive weight."""
         return len(self.true)
 
-    @cached_property
-    def identity(self) -> str:
-        """A hash of labels, weights and columns."""
-        return _hash(self.labels[self.true], self.weight, self.columns)
-
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n).
 
@@ -379,11 +367,3 @@ def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
                 f"{quoted(where)} holds no row of the class {label!r} that counts; a metric is "
                 "measured on both classes"
             )
-
-
-def _hash(true: Array, weight: Floats | None, columns: Mapping[str, Array]) -> str:
-    out = hashlib.blake2b(digest_size=16)
-    for name, values in {"true": true, "weight": weight, **columns}.items():
-        plain = None if values is None else values.tolist()
-        out.update(f"{name}={plain!r};".encode())
-    return out.hexdigest()

@@ -38,9 +38,7 @@ PLACES = {
         "evaluate",
         "Judge a model file by a table with labels, or decisions that are a column of tables.",
     ),
-    "explain": Place(
-        "explain", "explain", "Say why rows are decided as they are, and what would turn them."
-    ),
+    "explain": Place("explain", "explain", "Say why rows are decided as they are."),
     "show": Place(
         "show",
         "show",

@@ -46,10 +46,10 @@ def explain(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Say why rows are decided as they are, and what would turn them.
+    """Say why rows are decided as they are.
 
-    For each row: its score, the cut-off that holds for it, and the least change of the score
-    that turns the decision. DATA is a CSV, Excel or Parquet file, or '-' for stdin.
+    For each row: its score, the cut-off that holds for it, and how far it lies. DATA is a CSV,
+    Excel or Parquet file, or '-' for stdin.
     """
     from setpoint.report.printable import printed
     from setpoint.tasks import explain_table

@@ -186,7 +186,7 @@ def fit(
 @_rows
 @_written
 @settings_option(
-    *_COMMON, "budget", "jobs", "baseline-threshold", "min-positives", "validation-fraction",
+    *_COMMON, "budget", "baseline-threshold", "min-positives", "validation-fraction",
     "validation", "checkpoint", "surrogates",
     "surrogate-group", "inverse-regularization", "draws", "estimator", "lower-is-better", "takes",
 )  # fmt: skip

@@ -104,7 +104,7 @@ SETTINGS = {
     ),
     "checkpoint": Setting(
         "checkpoint", _text, "FILE",
-        "keeps the state of a training, or a metric's evaluations, to go on from",
+        "keeps the state of a training, to go on from",
     ),
     "min-positives": Setting(
         "min_positives", click.IntRange(0), "N",
@@ -127,7 +127,6 @@ SETTINGS = {
         "evaluations", _some, "N",
         "most evaluations of the metric. Default: 2,000, or 1,000 for post-shift",
     ),
-    "jobs": Setting("n_jobs", _some, "N", "processes that evaluate a metric. Default: 1"),
     "surrogates": Setting(
         "surrogates", click.Choice(SURROGATES), "NAMES",
         f"the losses that are weighed: {', '.join(SURROGATES)}. Default: sigmoid", True,

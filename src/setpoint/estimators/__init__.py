@@ -1,6 +1,5 @@
 """The skin all families share: base class, draws, evaluation, scorer, model files."""
 
-from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.explanation import ExplainedRow, Explanation
@@ -8,8 +7,6 @@ from setpoint.estimators.model_archive import ModelFileError
 from setpoint.estimators.model_facts import ModelFileFacts, describe_model
 from setpoint.estimators.monitor import Alarm, Monitor
 from setpoint.estimators.monitor_display import MonitorDisplay
-from setpoint.estimators.path import BoundPath
-from setpoint.estimators.path_display import BoundPathDisplay
 from setpoint.estimators.persistence import TRUSTED_TYPES, load_model, save_model
 from setpoint.estimators.planning import Needed, RowsNeeded, rows_needed
 from setpoint.estimators.planning_display import RowsNeededDisplay
@@ -19,8 +16,6 @@ from setpoint.estimators.scorer import goal_scorer
 __all__ = [
     "TRUSTED_TYPES",
     "Alarm",
-    "BoundPath",
-    "BoundPathDisplay",
     "ExplainedRow",
     "Explanation",
     "ModelFileError",
@@ -31,7 +26,6 @@ __all__ = [
     "RowsNeeded",
     "RowsNeededDisplay",
     "UnknownGroupWarning",
-    "bound_path",
     "describe_model",
     "evaluate",
     "goal_scorer",

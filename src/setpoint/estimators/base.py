@@ -19,12 +19,10 @@ from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.errors import InputError
 from setpoint.estimators.audit import audit_of, learner_versions
-from setpoint.estimators.bound_path import bound_path
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.estimators.explorable import Explorable
 from setpoint.estimators.fingerprint import fingerprint
 from setpoint.estimators.model_card import WritesCard
-from setpoint.estimators.path import BoundPath
 from setpoint.estimators.rows_of_fit import require_rows
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -332,10 +330,6 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         self, goal: Goal, evidence: Evidence, vary: Vary, values: Any, randomized: Randomized
     ) -> Frontier:
         return frontier_exact(goal, evidence, vary, values, randomized=randomized)
-
-    def _bound_path(self, X: Any, y: Any, values: Any, **more: Any) -> BoundPath:
-        """See :func:`setpoint.bound_path`."""
-        return bound_path(self, X, y, values, **more)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the rows of ``fit``: they are not part of the model."""

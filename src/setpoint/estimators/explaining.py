@@ -13,13 +13,13 @@ from setpoint.errors import InputTypeError
 from setpoint.estimators.explanation import ExplainedRow, Explanation
 from setpoint.inputs.arrays import described
 from setpoint.report.rule_words import covered
-from setpoint.rules import drawn_between, turning_points
+from setpoint.rules import Band, PerSegment, Threshold
 from setpoint.rules.segments import segment_in_words
 
 if TYPE_CHECKING:
     from setpoint.inputs.classes import ClassOrder
     from setpoint.report import GoalReport
-    from setpoint.rules import Rule, TurningPoints
+    from setpoint.rules import Rule
 
 __all__ = ["ExplainsDecisions"]
 
@@ -47,10 +47,9 @@ class ExplainsDecisions:
         def _unbound(self) -> tuple[str, ...]: ...
 
     def explain(self, X: Any, *, sensitive_features: Any = None) -> Explanation:
-        """Explain the decision of each row: its score, its cut-off, and what would turn it.
+        """Explain the decision of each row: its score, its cut-off, and how far it lies.
 
-        The least change of the score is exact: past it the decision is another, and before it
-        the same. It says nothing of features: what moves a score is the model's business.
+        It says nothing of features: what moves a score is the model's business.
 
         Parameters
         ----------
@@ -65,11 +64,9 @@ class ExplainsDecisions:
             is a text.
 
             With one threshold, or one for each group, the cut-off is that of the row's group;
-            of a rule that defers, the nearer of its two. With amounts of the row, it is the
-            score that they ask for. Of more than two classes, the probability of the decided one
-            moves, and that of another class as far the other way: the least such move that
-            turns the decision. A rule that draws keeps the row's draw; with ``draw="random"``
-            every call draws anew.
+            of a rule that defers, the nearer of its two. With amounts of the row, or more than
+            two classes, there is none. A rule that draws keeps the row's draw; with
+            ``draw="random"`` every call draws anew.
 
         Raises
         ------
@@ -84,8 +81,7 @@ class ExplainsDecisions:
         >>> X, y = make_classification(1_000, random_state=0)
         >>> clf = PlugInClassifier(LogisticRegression(), "f1").fit(X, y)
         >>> print(clf.explain(X[:1]))
-        Row 0: predicted 0. Its score 0.02958 is below 0.3251, the cut-off; it would turn to 1 \
-at 0.3251, 0.2955 more.
+        Row 0: predicted 0. Its score 0.02958 is below 0.3251, the cut-off, by 0.2955.
         On the scores that it was chosen on no other rule is better (proved), and nothing is \
 certified on new rows; this is said of all rows together, not of a single one.
         """
@@ -101,17 +97,15 @@ certified on new rows; this is said of all rows together, not of a single one.
         u = self._draws(X) if rule.randomized else None
         n = 1 if scores.ndim == 1 else scores.shape[1] - len(rule.value_columns)
         posteriors = _are_posteriors(scores, n)
-        within = (0.0, 1.0) if posteriors and n > 1 else (-np.inf, np.inf)
-        found = turning_points(rule, scores, segments, u, within=within)
-        shares = rule.distribution(scores, segments)
+        decided = rule.decide(scores, segments, u)
         answers = self._named(np.arange(rule.n_classes)).tolist()
         many = answers[:n] if n > 2 and n in (rule.n_classes, rule.n_classes - 1) else None
         beside = [f"column {k + 1}" for k in range(n)] if n > 2 and many is None else many
-        rows = _rows(rule, found, scores, segments, shares, answers, beside)
+        rows = _rows(rule, decided, scores, segments, u, answers, beside)
         if self._defers:
             last = rule.n_classes - 1
-            pairs = zip(rows, found.decided == last, found.to == last, strict=True)
-            rows = tuple(replace(r, defers=bool(a), would_defer=bool(b)) for r, a, b in pairs)
+            pairs = zip(rows, decided == last, strict=True)
+            rows = tuple(replace(row, defers=bool(at)) for row, at in pairs)
         if posteriors and rule.value_columns:
             rows = tuple(replace(row, score_is="probability") for row in rows)
         notes = self._unbound()
@@ -128,51 +122,91 @@ def _are_posteriors(scores: NDArray[np.float64], n: int) -> bool:
 
 def _rows(
     rule: Rule,
-    found: TurningPoints,
+    decided: NDArray[np.int64],
     scores: NDArray[np.float64],
     segments: NDArray[np.int64] | None,
-    shares: NDArray[np.float64],
+    u: NDArray[np.float64] | None,
     answers: list[Any],
     classes: list[Any] | None,
 ) -> tuple[ExplainedRow, ...]:
     """A record of plain values for each row."""
     where = [segment_in_words(key) for key in rule.segment_keys]
-    codes = [None] * len(scores) if segments is None else segments.tolist()
-    drawn = {code: drawn_between(rule, code) for code in set(codes)}
-    columns = {name: _plain(getattr(found, name)) for name in ("at", "change", "above", "below")}
-    chances = shares[np.arange(len(scores)), found.decided]
-    first = len(scores[0]) - len(rule.value_columns) if scores.ndim > 1 and len(scores) else 0
+    here = np.arange(len(scores))
+    chances = rule.distribution(scores, segments)[here, decided].tolist()
+    column, s, n = np.zeros_like(here), scores, 1
+    below = above = np.full(len(scores), np.nan)
+    if scores.ndim == 1:
+        below, above = _cut_offs(rule, decided, scores, segments, u)
+    else:
+        n = scores.shape[1] - len(rule.value_columns)
+        own = n in (rule.n_classes, rule.n_classes - 1)  # one for each class but deferred rows
+        top = scores[:, :n].argmax(axis=1)
+        column = np.where(own & (decided < n), decided, top) if n != 2 else np.ones_like(here)
+        s = scores[here, column]
+    with np.errstate(invalid="ignore", over="ignore"):
+        up = np.isnan(below) | (~np.isnan(above) & ~(s - below < above - s))
+        at = np.where(up, above, below)
+        change = np.where(np.isnan(at), np.nan, at - s)
+    columns = [_plain(x) for x in (at, change, below, above)]
     out = []
-    for i, (decided, to, code) in enumerate(
-        zip(found.decided.tolist(), found.to.tolist(), codes, strict=True)
-    ):
-        span = drawn[code]
-        against = int(found.other[i])
+    for i, (answer, cut, far, low, high) in enumerate(zip(decided.tolist(), *columns, strict=True)):
         amounts = None
         if rule.value_columns:
-            amounts = dict(zip(rule.value_columns, scores[i, first:].tolist(), strict=True))
+            amounts = dict(zip(rule.value_columns, scores[i, n:].tolist(), strict=True))
         out.append(
             ExplainedRow(
                 row=i,
-                decision=answers[decided],
-                probability=float(chances[i]),
-                score=float(found.score[i]),
-                cut_off=columns["at"][i],
-                change=columns["change"][i],
-                turns_to=None if to < 0 else answers[to],
-                stays_from=columns["below"][i],
-                stays_to=columns["above"][i],
-                turns_at_cut_off=bool(found.at_itself[i]),
-                segment="" if code is None else where[code],
+                decision=answers[answer],
+                probability=chances[i],
+                score=float(s[i]),
+                cut_off=cut,
+                change=far,
+                stays_from=low,
+                stays_to=high,
+                segment="" if segments is None else where[segments[i]],
                 values=amounts,
-                score_of=None if classes is None else classes[int(found.column[i])],
-                against=None if classes is None or against < 0 else classes[against],
-                drawn_from=None if span is None else span[0],
-                drawn_to=None if span is None else span[1],
-                by_draw=0.0 < float(chances[i]) < 1.0,
+                score_of=None if classes is None else classes[int(column[i])],
+                by_draw=0.0 < chances[i] < 1.0,
             )
         )
     return tuple(out)
+
+
+def _cut_offs(
+    rule: Rule,
+    decided: NDArray[np.int64],
+    s: NDArray[np.float64],
+    segments: NDArray[np.int64] | None,
+    u: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The nearest cut-offs below and above at which the decision is another, NaN: none."""
+    below, above = np.full((2, len(s)), np.nan)
+    for code in [0] if segments is None else np.unique(segments).tolist():
+        rows = np.arange(len(s)) if segments is None else np.flatnonzero(segments == code)
+        edges = np.unique(_edges(rule, code))
+        edges = edges[np.isfinite(edges)]
+        # step k lies from edges[k - 1] on; the lowest has no start
+        there = np.searchsorted(edges, s[rows], side="right")
+        codes = None if segments is None else segments[rows]
+        draws = None if u is None else u[rows]
+        starts = [np.full(len(rows), start) for start in (-np.inf, *edges)]
+        other = [rule.decide(x, codes, draws) != decided[rows] for x in starts]
+        for k in range(len(edges), 0, -1):  # the nearest edge above comes last
+            above[rows[(there < k) & other[k]]] = edges[k - 1]
+        for k in range(len(edges)):  # the nearest edge below comes last
+            below[rows[(there > k) & other[k]]] = edges[k]
+    return below, above
+
+
+def _edges(rule: Rule, code: int) -> list[float]:
+    """Scores from which on a rule may decide otherwise; none where an edge is soft."""
+    if isinstance(rule, Threshold):
+        return [] if rule.randomized else [rule.threshold]
+    if isinstance(rule, Band):
+        return [rule.low, rule.high]
+    if isinstance(rule, PerSegment):
+        return _edges(rule.rules[code], code)
+    return [x for part in rule.children for x in _edges(part, code)]
 
 
 def _plain(numbers: NDArray[np.float64]) -> list[float | None]:

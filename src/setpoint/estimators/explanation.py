@@ -1,4 +1,4 @@
-"""Decisions explained one by one: the score, the cut-off, and what would turn each of them."""
+"""Decisions explained one by one: the score, the cut-off, and how far it lies."""
 
 from __future__ import annotations
 
@@ -39,27 +39,22 @@ class ExplainedRow:
         What the rule goes by: of two classes the score of the positive one, else that of the
         class `score_of`.
     cut_off : float or None
-        The nearest score at which the decision turns; None: no score turns it.
+        The nearest one at which the decision is another; None: there is none, as where the rule
+        goes by more than one score.
     change : float or None
-        The least change of the score that turns it, signed. 0: the score is its cut-off.
-    turns_to : label or None
-        What is decided then.
+        From the score to the cut-off, signed. 0: the score is its cut-off.
     stays_from, stays_to : float or None
         The decision is the same from the one score to the other; None: it has no end there.
-    turns_at_cut_off : bool
-        Whether the cut-off itself turns the decision, and not only what lies beyond.
     segment : str
         The part of the rows that has this cut-off, in words; "" for all rows.
     values : dict of str to float
         Columns of values that the rule looks at beside the score.
-    score_of, against : label or None
-        Of more than two classes: whose score that is, and whose moves as far the other way.
-    drawn_from, drawn_to : float or None
-        Scores from the one to below the other are drawn.
+    score_of : label or None
+        Of more than two classes: whose score that is.
     by_draw : bool
         Whether this decision was drawn. The cut-off is then the one with the same draw.
-    defers, would_defer : bool
-        Whether the row is left to a person, and whether it would be past the cut-off.
+    defers : bool
+        Whether the row is left to a person.
     score_is : str
         "score" or "probability".
 
@@ -80,19 +75,13 @@ class ExplainedRow:
     score: float
     cut_off: float | None
     change: float | None
-    turns_to: Any
     stays_from: float | None = None
     stays_to: float | None = None
-    turns_at_cut_off: bool = False
     segment: str = ""
     values: dict[str, float] | None = None
     score_of: Any = None
-    against: Any = None
-    drawn_from: float | None = None
-    drawn_to: float | None = None
     by_draw: bool = False
     defers: bool = False
-    would_defer: bool = False
     score_is: str = "score"
 
     def __str__(self) -> str:
@@ -105,66 +94,37 @@ class ExplainedRow:
         return done
 
     def _sentences(self) -> Iterator[str]:
-        """Where the score lies, and what would turn the decision."""
+        """Where the score lies."""
         score, cut = _apart(self.score, self.cut_off)
         whose = (
             self.score_is
             if self.score_of is None
             else f"{self.score_is} of {value_in_words(self.score_of)}"
         )
-        if self.cut_off is None or self.change is None:
-            yield f"No {whose} turns it{self._where()}; this one is {score}."
-        elif self.score_of is not None:
-            yield f"Its {whose} is {score}; {self._turning(cut)}."
+        if self.cut_off is None:
+            yield f"Its {whose} is {score}{self._where()}."
         else:
-            yield f"Its {whose} {score} {self._lies(cut)}{self._where()}; {self._turning(cut)}."
-        if self.drawn_from is not None and self.drawn_to is not None:
-            yield f"Rows are drawn from {self.drawn_from:.4g} up to {self.drawn_to:.4g}."
+            yield f"Its {whose} {score} {self._lies(cut)}{self._where()}{self._by()}."
 
     def _lies(self, cut: str) -> str:
         assert self.change is not None
         if self.change == 0.0:
             return f"is the cut-off {cut} itself"
-        inside = self.stays_from is not None and self.stays_to is not None
-        if inside:
-            assert self.stays_from is not None
-            assert self.stays_to is not None
+        if self.stays_from is not None and self.stays_to is not None:
             low, high = _apart(self.stays_from, self.stays_to)
             return f"lies between {low} and {high}, the cut-offs"
-        strictly = self.turns_at_cut_off
-        if self.change < 0.0:
-            side = "above" if strictly else "at least"
-        else:
-            side = "below" if strictly else "at most"
-        return f"is {side} {cut}, the cut-off"
+        return f"is {'at least' if self.change < 0.0 else 'below'} {cut}, the cut-off"
 
     def _where(self) -> str:
         asked = [f"{column_in_words(c)} = {x:.6g}" for c, x in (self.values or {}).items()]
         parts = ", ".join([*([self.segment] if self.segment else []), *asked])
-        draw = " with its draw" if self.by_draw else ""
+        draw = " with its draw" if self.by_draw and self.cut_off is not None else ""
         return (f" for {parts}" if parts else "") + draw
 
-    def _turning(self, cut: str) -> str:
-        assert self.change is not None
-        to = "be deferred" if self.would_defer else f"turn to {value_in_words(self.turns_to)}"
-        if self.change == 0.0:
-            up = self.stays_to is not None and self.stays_to == self.cut_off
-            if self.score_of is not None:
-                return f"it would {to} at any change towards that"
-            return f"it would {to} at any {'higher' if up else 'lower'} score"
-        size, more = f"{abs(self.change):.4g}", "more" if self.change > 0.0 else "less"
-        if self.score_of is not None:
-            way = "rose" if self.change > 0.0 else "fell"
-            out = f"it would {to} if that {way} to {cut}, {size} {more}"
-            if self.against is None:
-                return out
-            other = "fell" if self.change > 0.0 else "rose"
-            return f"{out}, and that of {value_in_words(self.against)} {other} as much"
-        if self.change > 0.0:
-            place = f"at {cut}" if self.turns_at_cut_off else f"above {cut}"
-        else:
-            place = f"at {cut}" if self.turns_at_cut_off else f"below {cut}"
-        return f"it would {to} {place}, {size} {more}"
+    def _by(self) -> str:
+        """How far the score lies from its only cut-off."""
+        between = self.stays_from is not None and self.stays_to is not None
+        return f", by {abs(self.change):.4g}" if self.change and not between else ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,10 +141,10 @@ class Explanation:
 
     Examples
     --------
-    >>> row = ExplainedRow(3, "yes", 1.0, 0.412, 0.271, -0.141, "no", 0.271, segment="sex = F")
+    >>> row = ExplainedRow(3, "yes", 1.0, 0.412, 0.271, -0.141, 0.271, segment="sex = F")
     >>> print(Explanation((row,), "Nothing is certified of the rule."))
-    Row 3: predicted yes. Its score 0.412 is at least 0.271, the cut-off for sex = F; it would \
-turn to no below 0.271, 0.141 less.
+    Row 3: predicted yes. Its score 0.412 is at least 0.271, the cut-off for sex = F, by \
+0.141.
     Nothing is certified of the rule.
     """
 
@@ -215,7 +175,7 @@ turn to no below 0.271, 0.141 less.
 
         Examples
         --------
-        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25, "no")
+        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25)
         >>> Explanation((row,), "").numbered([7])[0].row
         7
         """
@@ -227,7 +187,7 @@ turn to no below 0.271, 0.141 less.
 
         Examples
         --------
-        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25, "no")
+        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25)
         >>> Explanation((row,), "").to_dicts()[0]["change"]
         -0.25
         """
@@ -243,7 +203,7 @@ turn to no below 0.271, 0.141 less.
 
         Examples
         --------
-        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25, "no")
+        >>> row = ExplainedRow(0, "yes", 1.0, 0.5, 0.25, -0.25)
         >>> Explanation((row,), "").to_frame()[["decision", "cut_off", "change"]].values.tolist()
         [['yes', 0.25, -0.25]]
         """
@@ -267,7 +227,7 @@ turn to no below 0.271, 0.141 less.
         return str(self)
 
     def _repr_html_(self) -> str:
-        head = ("row", "decision", "score", "cut-off", "change", "turns to", "where")
+        head = ("row", "decision", "score", "cut-off", "change", "where")
         cells = "".join(
             "<tr>" + "".join(f"<td>{escape(cleaned(x))}</td>" for x in _cells(row)) + "</tr>"
             for row in self.rows[:_SHOWN]
@@ -291,8 +251,7 @@ def _cells(row: ExplainedRow) -> Iterator[str]:
     score, cut = _apart(row.score, row.cut_off)
     yield score
     yield cut
-    yield "none turns it" if row.change is None else f"{row.change:+.4g}"
-    yield "" if row.turns_to is None else value_in_words(row.turns_to)
+    yield "" if row.change is None else f"{row.change:+.4g}"
     yield row.segment
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from setpoint.array_types import Floats
 from setpoint.exact.cutoff_pairs import CutoffPairs, PairSegment
 from setpoint.exact.deterministic import (
     best_combination,
-    iter_combinations,
+    least_of_all,
     nearest_cutoffs,
     separated,
 )
@@ -132,7 +131,6 @@ def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray
     each = max(most ** (1.0 / pairs.n_blocks), 1.0)
     out = []
     for segment, part in zip(pairs.segments, choice, strict=True):
-        a, b, c, e = segment.window
         width = max(int(math.sqrt(each)), 1)
         means: list[dict[int, float]] = [{}, {}]
         for number, p in part.items():
@@ -141,12 +139,8 @@ def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray
         high, low = (
             nearest_cutoffs(segment, mean, min(width, segment.curve.n_cutoffs)) for mean in means
         )
-        high, low = high[(high >= a) & (high <= b)], low[(low >= c) & (low <= e)]
         numbers = (high[:, None] * segment.curve.n_cutoffs + low)[high[:, None] <= low]
-        own = [k for k in part if a <= segment.pair(k)[0] <= b and c <= segment.pair(k)[1] <= e]
-        named = dict.fromkeys([*numbers[: int(each)].tolist(), *own]) or dict.fromkeys(
-            segment.corners()
-        )
+        named = dict.fromkeys([*numbers[: int(each)].tolist(), *part])
         out.append(np.array(list(named), np.int64))
     return out
 
@@ -174,8 +168,8 @@ def _moved(segment: PairSegment, number: int, cutoff: int, *, high: bool) -> int
     """The number of the pair at a cut-off of :meth:`PairSegment.along`."""
     i, j = segment.pair(number)
     if high:
-        return segment.number(segment.window.first_high + cutoff, j)
-    return segment.number(i, max(segment.window.first_low, i) + cutoff)
+        return segment.number(cutoff, j)
+    return segment.number(i, i + cutoff)
 
 
 def _others(pairs: CutoffPairs, choice: MixtureWeights, s: int) -> Floats:
@@ -207,7 +201,8 @@ def _descent(
 def nearest_bands(pairs: CutoffPairs, program: Program) -> Optimum:
     """Pairs with the least largest violation; "nearest" where all were tried."""
     if pairs.n_combinations <= MOST_PAIRS:
-        return measure(pairs, program, _least_of_all(pairs, program), "nearest")
+        every = [s.every() for s in pairs.segments]
+        return measure(pairs, program, least_of_all(pairs, program, every), "nearest")
     starts = [least_violating(pairs, program, pairs.constants())[0]]
     blame: dict[int, float] = {}
     try:
@@ -219,18 +214,3 @@ def nearest_bands(pairs: CutoffPairs, program: Program) -> Optimum:
         pass
     choice, _ = min((_descent(pairs, program, s) for s in starts), key=lambda r: r[1])
     return replace(measure(pairs, program, choice, "feasible"), blame=blame)
-
-
-def _least_of_all(pairs: CutoffPairs, program: Program) -> MixtureWeights:
-    least: tuple[float, int, Callable[[int], MixtureWeights]] | None = None
-    for v, choice_of in iter_combinations(pairs, _all(pairs)):
-        worst = program.violation(v)
-        k = int(np.argmin(worst))
-        if least is None or worst[k] < least[0]:
-            least = float(worst[k]), k, choice_of
-    assert least is not None
-    return least[2](least[1])
-
-
-def _all(pairs: CutoffPairs) -> Sequence[NDArray[np.int64]]:
-    return [s.every() for s in pairs.segments]

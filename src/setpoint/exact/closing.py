@@ -224,11 +224,10 @@ def _cutoffs_left(
     first, second : arrays
         ``first[a] + second[b] >= 0`` where pair (i[a], j[b]) is worth `least`.
     """
-    a, b, c, e = segment.window
     const, high, low = segment.terms(slopes)
     counts = segment.curve.counts
-    first, second = high @ counts[:, a : b + 1], low @ counts[:, c : e + 1]
+    first, second = high @ counts, low @ counts
     second += const - least
     kept_first = np.flatnonzero(first + second.max() >= 0.0)
     kept_second = np.flatnonzero(second + first.max() >= 0.0)
-    return kept_first + a, kept_second + c, first[kept_first], second[kept_second]
+    return kept_first, kept_second, first[kept_first], second[kept_second]

@@ -26,6 +26,7 @@ from setpoint.search.outcome import (
     Randomized,
     nearest_outcome,
     outcome_of,
+    warn_constant,
 )
 from setpoint.search.region import Region
 from setpoint.tolerances import SATISFIED
@@ -46,7 +47,6 @@ def concluded(
     *,
     searched: Callable[[S, Program], Optimum],
     nearest: Callable[[], Optimum],
-    warn: Callable[[S, Program, Outcome], None],
     randomized: Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
@@ -63,8 +63,6 @@ def concluded(
         The same for other programs: what is reachable where no rule meets this one.
     nearest : callable
         The choice with the least violation.
-    warn : callable
-        Warns where a rule that is the same for everyone is as good.
     randomized, on_infeasible, tol
         As of :func:`setpoint.exact.solver.solve_exact`.
 
@@ -85,7 +83,7 @@ def concluded(
         found = replace(found, mixed=_value_of_mixture(space, program))
     proved = max(SAME * (1 + abs(found.value)), tol)
     outcome = outcome_of(space, program, found, proved=proved)
-    warn(space, program, outcome)
+    warn_constant(space, program, outcome)
     return outcome
 
 

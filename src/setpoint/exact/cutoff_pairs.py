@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,34 +13,17 @@ from setpoint.array_types import Floats
 from setpoint.evidence import Confusion, Counted, Curve
 from setpoint.evidence.curve import plain_threshold
 from setpoint.exact.cutoff_set import Segment
-from setpoint.exact.pair_kernel import best_in_order, best_of_points
+from setpoint.exact.pair_kernel import best_in_order
 from setpoint.program.accepted_rates import AcceptedRates
 from setpoint.program.functions import RateFunction
 from setpoint.program.rate_table import RateTable
 from setpoint.rules import Band, PerSegment, Rule, mixture
 from setpoint.search.achievable_set import AchievableSet, MixtureWeights, Priced
-from setpoint.search.columns import ColumnStore
-from setpoint.search.limits import Limits
 
-__all__ = ["CutoffPairs", "PairSegment", "Window"]
+__all__ = ["CutoffPairs", "PairSegment"]
 
 _ALL_AT_ONCE = 600
 _REJECTED, _ACCEPTED, _DEFERRED = 0, 1, 2
-
-
-class Window(NamedTuple):
-    """Some pairs of a segment: first and last of either cut-off, both included."""
-
-    first_high: int
-    last_high: int
-    first_low: int
-    last_low: int
-
-    @property
-    def in_order(self) -> Window:
-        """Without what no pair of the window has, as the first is at most the second."""
-        a, b, c, e = self
-        return Window(a, min(b, e), max(a, c), e)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,21 +37,13 @@ class PairSegment:
     ----------
     curve : Curve
     table : RateTable
-    window : Window, optional
-        The pairs that are priced; all if left out.
     plain : float, optional
         The threshold of a plain decision, where scores have one.
     """
 
     curve: Curve
     table: RateTable
-    window: Window = field(default=Window(0, -1, 0, -1))
     plain: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.window.last_low < 0:
-            last = self.curve.n_cutoffs - 1
-            object.__setattr__(self, "window", Window(0, last, 0, last))
 
     @cached_property
     def _weights(self) -> Floats:
@@ -89,12 +63,9 @@ class PairSegment:
 
     @property
     def n_pairs(self) -> int:
-        """Number of pairs in the window."""
-        a, b, c, e = self.window
-        straight = max(min(b, c) - a + 1, 0) * (e - c + 1)
-        first = max(a, c + 1)
-        slanted = max(b - first + 1, 0)
-        return straight + slanted * (e - first + 1) - slanted * (slanted - 1) // 2
+        """Number of pairs."""
+        n = self.curve.n_cutoffs
+        return n * (n + 1) // 2
 
     def number(self, high: int, low: int) -> int:
         """The number of a pair."""
@@ -105,11 +76,10 @@ class PairSegment:
         return divmod(number, self.curve.n_cutoffs)
 
     def every(self) -> NDArray[np.int64]:
-        """The numbers of all pairs of the window, ascending."""
-        a, b, c, e = self.window
-        high, low = np.arange(a, b + 1), np.arange(c, e + 1)
-        numbers = high[:, None] * self.curve.n_cutoffs + low
-        return np.asarray(numbers[high[:, None] <= low], np.int64)
+        """The numbers of all pairs, ascending."""
+        n = self.curve.n_cutoffs
+        at = np.arange(n)
+        return np.asarray((at[:, None] * n + at)[at[:, None] <= at], np.int64)
 
     def features(self, numbers: NDArray[np.int64]) -> Floats:
         """Features (m, d) of some pairs; each feature lies contiguous in memory."""
@@ -120,25 +90,17 @@ class PairSegment:
         out += self._weights[_ACCEPTED] @ accepted
         return np.asarray(out.T)
 
-    def best(self, slopes: Floats, deferred: Floats | None = None) -> tuple[int, float]:
-        """The first pair of the window with the largest ``slopes @ features``, and that.
-
-        With `deferred` (K,) it is what a deferred row of each kind gains beside.
-        """
+    def best(self, slopes: Floats) -> tuple[int, float]:
+        """The first pair with the largest ``slopes @ features``, and that."""
         const, high, low = self.terms(slopes)
-        if deferred is not None:
-            high, low = high - deferred, low + deferred
         counts = self.curve.counts
-        a, b, c, e = self.window
-        if b - a + e - c == 2 * (self.curve.n_cutoffs - 1) and len(self.curve.kinds) <= 2:
+        i, j, value = 1, 0, -np.inf
+        if len(self.curve.kinds) <= 2:
             hull = self.curve.hull
-            points = self._on_hull
-            i, j = (int(hull[best_of_points(points, form)]) for form in (high, low))
+            i, j = (int(hull[np.argmax(form @ self._on_hull)]) for form in (high, low))
             value = float(high @ counts[:, i] + low @ counts[:, j])
-            if i > j:
-                i, j, value = best_in_order(counts, high, low, a, b, c, e)
-        else:
-            i, j, value = best_in_order(counts, high, low, a, b, c, e)
+        if i > j:
+            i, j, value = best_in_order(counts, high, low)
         return self.number(i, j), float(value + const)
 
     def terms(self, slopes: Floats) -> tuple[float, Floats, Floats]:
@@ -151,9 +113,9 @@ class PairSegment:
         return np.ascontiguousarray(self.curve.counts[:, self.curve.hull])
 
     def corners(self) -> list[int]:
-        """Reject all, accept all, defer all; or what is nearest to that in the window."""
-        a, b, c, e = self.window
-        return [self.number(a, c), self.number(b, e), self.number(a, e)]
+        """Reject all, accept all, defer all."""
+        last = self.curve.n_cutoffs - 1
+        return [self.number(0, 0), self.number(last, last), self.number(0, last)]
 
     def moves(self, number: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Pairs to go over to and the cut-off that moves: both where nobody is deferred, or one."""
@@ -167,21 +129,19 @@ class PairSegment:
     def along(self, number: int, *, high: bool) -> Segment:
         """The pairs that share one cut-off with a pair, as cut-offs of their own.
 
-        The other cut-off goes through the window: the `high` one counts from the first of the
-        window, the low one from where the two are equal.
+        The `high` one counts from the first cut-off, the low one from where the two are equal.
         """
         i, j = self.pair(number)
-        a, b, c, e = self.window
         counts, rejected = self.curve.counts, self._weights[_REJECTED]
         deferred, accepted = self._weights[_DEFERRED], self._weights[_ACCEPTED]
         kinds, totals = self.curve.kinds, self.totals
         if high:
             rest = (rejected - deferred) @ (totals - counts[:, j])
             rates = AcceptedRates(self.table, kinds, totals, rest, (_DEFERRED, _ACCEPTED))
-            return Segment(self.curve.piece(a, min(b, j)), rates, self.plain)
+            return Segment(self.curve.piece(0, j), rates, self.plain)
         rest = (accepted - deferred) @ counts[:, i]
         rates = AcceptedRates(self.table, kinds, totals, rest, (_REJECTED, _DEFERRED))
-        return Segment(self.curve.piece(max(c, i), e), rates, self.plain)
+        return Segment(self.curve.piece(i, self.curve.n_cutoffs - 1), rates, self.plain)
 
 
 class CutoffPairs(AchievableSet):
@@ -219,16 +179,6 @@ class CutoffPairs(AchievableSet):
         out = 1
         for segment in self.segments:
             out *= segment.n_pairs
-        return out
-
-    def windowed(self, windows: Sequence[Window], limits: Limits) -> CutoffPairs:
-        """Some pairs of each segment, with their own numbers."""
-        out = self.within(limits)
-        out._store = ColumnStore(self.d)
-        out.segments = tuple(
-            _with_window(s, w.in_order) for s, w in zip(self.segments, windows, strict=True)
-        )
-        out._whole = False
         return out
 
     def initial_columns(self, block: int) -> Sequence[int]:
@@ -294,13 +244,6 @@ class CutoffPairs(AchievableSet):
         if not self.evidence.decide_on:
             return rules[0]
         return PerSegment(tuple(rules), self.evidence.segments)
-
-
-def _with_window(segment: PairSegment, window: Window) -> PairSegment:
-    """The segment in another window; what is known of its rows is shared."""
-    out = PairSegment(segment.curve, segment.table, window, segment.plain)
-    vars(out).update({k: vars(segment)[k] for k in ("_weights", "base") if k in vars(segment)})
-    return out
 
 
 def _pairs_of(

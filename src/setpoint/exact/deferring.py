@@ -18,7 +18,6 @@ from setpoint.exact.concluding import (
     settled,
 )
 from setpoint.exact.cutoff_pairs import CutoffPairs
-from setpoint.exact.deferral_warning import warn_deferral
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program
 from setpoint.search.limits import Limits
@@ -73,7 +72,6 @@ def solve_deferring(
         lambda: find_bands(pairs, program, randomized, tol, limits),
         searched=lambda p, asked: find_bands(p, asked, randomized, 0.0),
         nearest=lambda: _nearest(pairs, program, randomized),
-        warn=warn_deferral,
         randomized=randomized,
         on_infeasible=on_infeasible,
         tol=tol,

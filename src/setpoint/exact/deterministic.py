@@ -32,6 +32,7 @@ __all__ = [
     "enumerate_cutoffs",
     "from_nearest",
     "iter_combinations",
+    "least_of_all",
     "n_combinations",
     "nearest_cutoffs",
     "nothing",
@@ -234,6 +235,20 @@ def _best_met(program: Program, v: Floats, beaten: float | None) -> tuple[int, f
         left = left[own < least]
         size *= 4
     return -1, -INF
+
+
+def least_of_all(
+    cuts: CutoffSet | CutoffPairs, program: Program, lists: Sequence[NDArray[np.int64]]
+) -> MixtureWeights:
+    """Of all combinations of some cut-offs the first with the least violation."""
+    least: tuple[float, int, Callable[[int], MixtureWeights]] | None = None
+    for v, choice_of in iter_combinations(cuts, lists):
+        worst = program.violation(v)
+        k = int(np.argmin(worst))
+        if least is None or worst[k] < least[0]:
+            least = float(worst[k]), k, choice_of
+    assert least is not None
+    return least[2](least[1])
 
 
 def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:

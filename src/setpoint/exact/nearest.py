@@ -9,13 +9,12 @@ from setpoint.exact.deterministic import (
     MOST_COMBINATIONS,
     common_cutoffs,
     coordinate_descent,
-    iter_combinations,
+    least_of_all,
     n_combinations,
 )
 from setpoint.exact.sweep import least_violation
 from setpoint.goals.errors import ShapeError
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import MixtureWeights
 from setpoint.search.nearest import least_violating, nearest_mixture
 from setpoint.search.optimum import Optimum, measure
 
@@ -28,7 +27,8 @@ def nearest_thresholds(cuts: CutoffSet, program: Program) -> Optimum:
         cutoff, _ = least_violation(program, cuts.segments[0])
         return measure(cuts, program, [{cutoff: 1.0}], "nearest")
     if n_combinations(cuts) <= MOST_COMBINATIONS:
-        return _all(cuts, program)
+        every = [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
+        return measure(cuts, program, least_of_all(cuts, program, every), "nearest")
     starts = [
         least_violating(cuts, program, [*cuts.constants(), *common_cutoffs(cuts, program)])[0]
     ]
@@ -39,16 +39,3 @@ def nearest_thresholds(cuts: CutoffSet, program: Program) -> Optimum:
         pass
     choice, _ = min((coordinate_descent(cuts, program, s) for s in starts), key=lambda r: r[1])
     return measure(cuts, program, choice, "feasible")
-
-
-def _all(cuts: CutoffSet, program: Program) -> Optimum:
-    """Of all combinations of cut-offs."""
-    best: dict[float, MixtureWeights] = {}
-    for v, choice_of in iter_combinations(
-        cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
-    ):
-        worst = program.violation(v)
-        k = int(np.argmin(worst))
-        best.setdefault(float(worst[k]), choice_of(k))
-    least = min(best)
-    return measure(cuts, program, best[least], "nearest")

@@ -8,19 +8,11 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 
-__all__ = ["best_in_order", "best_of_points", "in_deficit"]
+__all__ = ["best_in_order", "in_deficit"]
 
 
 @kernel(plain=True)
-def best_in_order(
-    counts: Floats,
-    high: Floats,
-    low: Floats,
-    first_high: int,
-    last_high: int,
-    first_low: int,
-    last_low: int,
-) -> tuple[int, int, float]:
+def best_in_order(counts: Floats, high: Floats, low: Floats) -> tuple[int, int, float]:
     """The pair (i, j), i <= j, with the largest ``high @ counts[:, i] + low @ counts[:, j]``.
 
     The largest first term up to j is kept while j moves on, so that one pass is enough. Among
@@ -30,39 +22,26 @@ def best_in_order(
     ----------
     counts : array of shape (K, m)
     high, low : array of shape (K,)
-    first_high, last_high, first_low, last_low : int
-        The ends of either cut-off, included; ``first_high <= first_low`` and
-        ``last_high <= last_low``.
 
     Examples
     --------
     >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
-    >>> best_in_order(counts, np.array([1.0, -2.0]), np.array([-0.5, 2.0]), 0, 3, 0, 3)
+    >>> best_in_order(counts, np.array([1.0, -2.0]), np.array([-0.5, 2.0]))
     (1, 2, 2.5)
     """
     n_kinds = counts.shape[0]
     best, top = -np.inf, -np.inf
-    at, best_i, best_j = first_high, first_high, first_low
-    i = first_high
-    for j in range(first_low, last_low + 1):
-        while i <= min(j, last_high):
-            f = 0.0
-            for k in range(n_kinds):
-                f += high[k] * counts[k, i]
-            if f > top:
-                top, at = f, i
-            i += 1
-        g = 0.0
+    at, best_i, best_j = 0, 0, 0
+    for j in range(counts.shape[1]):
+        f, g = 0.0, 0.0
         for k in range(n_kinds):
+            f += high[k] * counts[k, j]
             g += low[k] * counts[k, j]
+        if f > top:
+            top, at = f, j
         if top + g > best:
             best, best_i, best_j = top + g, at, j
     return best_i, best_j, best
-
-
-def best_of_points(counts: Floats, slopes: Floats) -> int:
-    """The first column of `counts` (K, m) with the largest ``slopes @ column``."""
-    return int(np.argmax(slopes @ counts))
 
 
 @kernel(plain=True)

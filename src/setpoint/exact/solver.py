@@ -42,7 +42,6 @@ from setpoint.search.outcome import (
     NoRuleError,
     Outcome,
     Randomized,
-    warn_constant,
 )
 from setpoint.search.region import Region
 
@@ -131,7 +130,6 @@ def concluded_by_cutoffs(
         find,
         searched=lambda p, asked: find_rule(p, asked, randomized, 0.0),
         nearest=lambda: _nearest(cuts, program, randomized),
-        warn=warn_constant,
         randomized=randomized,
         on_infeasible=on_infeasible,
         tol=tol,

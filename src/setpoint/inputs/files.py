@@ -75,17 +75,13 @@ def check_writable(path: Path) -> None:
         ) from None
 
 
-def check_settings(
-    path: Path, run: str, found: Mapping[str, Any], wanted: Mapping[str, Any]
-) -> None:
-    """Refuse the checkpoint of another run.
+def check_settings(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse the checkpoint of another training.
 
     Parameters
     ----------
-    run : str
-        What it is of, such as "training".
     found, wanted : mapping
-        What has to be the same for a run to go on, in the file and now.
+        What has to be the same for a training to go on, in the file and now.
 
     Raises
     ------
@@ -94,7 +90,7 @@ def check_settings(
 
     Examples
     --------
-    >>> check_settings(Path("a.ckpt"), "training", {"seed": 0}, {"seed": 1})
+    >>> check_settings(Path("a.ckpt"), {"seed": 0}, {"seed": 1})
     Traceback (most recent call last):
     ...
     setpoint.inputs.files.CheckpointError: a.ckpt is of another training: `seed` was 0 and is
@@ -104,7 +100,7 @@ def check_settings(
         was, now = found.get(name, "not set"), wanted.get(name, "not set")
         if was != now:
             raise CheckpointError(
-                f"{path} is of another {run}: {_WORDS.get(name, f'`{name}`')} was {was} and is "
+                f"{path} is of another training: {_WORDS.get(name, f'`{name}`')} was {was} and is "
                 f"{now} now; give another `checkpoint`, or remove the file to start anew",
                 path=path,
                 setting=name,

@@ -144,7 +144,7 @@ class Checkpoint:
             ) from why
 
     def _check_settings(self, found: dict[str, Any]) -> None:
-        check_settings(self.path, "training", found, self.settings)
+        check_settings(self.path, found, self.settings)
 
 
 # ---------------------------------------------------------------------- pools

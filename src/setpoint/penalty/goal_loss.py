@@ -26,7 +26,6 @@ from setpoint.penalty.cuts import Cut, best_cut
 from setpoint.penalty.goal_loss_inputs import check_number, check_whole, checked, floats
 from setpoint.penalty.losses import CrossEntropy, Loss, RefreshBatch
 from setpoint.penalty.problem import Tradeoff
-from setpoint.penalty.ring import latest
 from setpoint.penalty.solvers.stages import stages_of
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
@@ -34,7 +33,7 @@ from setpoint.solvers import Sigmoid, Solver, solver_of
 __all__ = ["GoalLoss"]
 
 _SOLVERS = ("profiled", "lagrangian", "sigmoid", "ero", "cross-entropy")
-_MEMORY = 65_536
+_MEMORY, _ENOUGH = 65_536, 300
 _EVERY = 10
 """Steps between two refreshes: one costs a few steps of a small network."""
 _HALF_WAY = 100
@@ -312,7 +311,7 @@ class GoalLoss(torch.nn.Module):
         if not weight.all():
             present = weight > 0
             z, positive, weight = z[present], positive[present], weight[present]
-        # A ring: what is remembered does not depend on how rows are cut into batches.
+        # What is remembered does not depend on how rows are cut into batches.
         size, n = len(self._scores), len(z)
         kept = min(n, size)
         first = self.rows_seen + n - kept
@@ -327,9 +326,16 @@ class GoalLoss(torch.nn.Module):
         self._last = n
 
     def _latest(self) -> RefreshBatch:
-        """What a refresh looks at."""
-        ring = self._scores, self._positive, self._weight
-        return latest(ring, self.rows_seen, self._last if self.memory == "auto" else None)
+        """What a refresh looks at, the newest first."""
+        end, size = self.rows_seen, len(self._scores)
+        y, n = np.roll(self._positive.cpu().numpy(), -(end % size))[::-1], min(end, size)
+        if self.memory == "auto":
+            met = [np.flatnonzero(y[:n] == k)[_ENOUGH - 1 : _ENOUGH] for k in (False, True)]
+            if all(map(len, met)):
+                n = min(n, max(self._last, *(int(x[0]) + 1 for x in met)))
+        at = torch.arange(end - 1, end - 1 - n, -1, device=self._scores.device) % size
+        z, w = floats(self._scores[at]), floats(self._weight[at])
+        return RefreshBatch(z, y[:n], None if (w == 1.0).all() else w)
 
     # ------------------------------------------------------------------ the state
     def get_extra_state(self) -> dict[str, Any]:

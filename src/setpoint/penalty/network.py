@@ -26,13 +26,11 @@ from setpoint.estimators.modules import (
 )
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.distributed import Team
 from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.order import Order
 from setpoint.penalty.plan import DivergedError, Plan
 from setpoint.penalty.solvers.ero_adam import JointPenalty
 from setpoint.penalty.solvers.stages import Stage
-from setpoint.search.limits import StoppedError
 
 if TYPE_CHECKING:
     import torch
@@ -57,12 +55,6 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
         Gone on from if it is there, written in between, removed at the end. A training on
         the CPU that was killed and goes on ends with the same bits.
 
-    Notes
-    -----
-    Where ``torch.distributed`` is initialised, all its processes call this with the same
-    plan, and a step is that of a single process with the whole batch. The first process
-    writes checkpoints; all read them.
-
     Raises
     ------
     CheckpointError
@@ -73,9 +65,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
     plan = replace(plan, device=device_for(plan.device))
     made = build(module, plan.train.X.shape[1], plan.seed)
     saved = None if checkpoint is None else checkpoint.read()
-    team = Team.here()
     made.to(plan.device)
-    team.share(made.state_dict().values())
     kind, choose = dtype_of(made), plan.choose
     train = replace(plan.train, X=resident(plan.train.X, kind, plan.device))
     if choose is not None:
@@ -86,13 +76,13 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
         restore_pool(plan, saved["pool"])
         first, fresh = saved["stage"], saved["fresh"]
     for i in range(first, len(plan.stages)):
-        descent = _Descent(plan, i, made, fresh, team, checkpoint)
+        descent = _Descent(plan, i, made, fresh, checkpoint)
         try:
             descent.run(None if saved is None else saved["descent"])
         except DivergedError as error:
             plan.notes.append(str(error))
         saved = None
-    if checkpoint is not None and team.rank == 0:
+    if checkpoint is not None:
         checkpoint.remove()
 
 
@@ -105,12 +95,11 @@ class _Descent:
         index: int,
         module: torch.nn.Module,
         fresh: bytes,
-        team: Team,
         checkpoint: Checkpoint | None,
     ) -> None:
         import torch
 
-        self.plan, self.index, self.team, self.checkpoint = plan, index, team, checkpoint
+        self.plan, self.index, self.checkpoint = plan, index, checkpoint
         self.fresh, self.device = fresh, torch.device(plan.device)
         self.stage: Stage = plan.stages[index]
         self.loss = self.stage.loss(plan.goal, plan.least, len(plan.train))
@@ -146,12 +135,11 @@ class _Descent:
         else:
             rng = self.resume(saved)
         while self.epoch < schedule.max_epochs and not self.is_stale:
-            with seeded(self.plan.seed, self.index, self.epoch, self.team.rank):
-                if rng is not None and self.team.rank == 0:
+            with seeded(self.plan.seed, self.index, self.epoch):
+                if rng is not None:
                     _set_rng(rng, self.device)
                 rng = None
                 self.run_epoch()
-            self.team.share(self.module.buffers())
             self.stale = 0 if self.judge() else self.stale + 1
             self.epoch, self.step = self.epoch + 1, 0
 
@@ -199,52 +187,35 @@ class _Descent:
             self.step += 1
 
     def descend(self, rows: Rows) -> None:
-        """One step on a batch, of which this process takes its part."""
+        """One step on a batch."""
         import torch
 
-        stop = self.stop_request()
+        self.plan.tick()
         at = torch.from_numpy(rows).to(self.device)
-        own = self.team.part(len(rows))
         share: torch.Tensor | float = 1.0 / len(rows)
         if self.weight is not None:
             w = self.weight[at]
-            share = w[own] / w.sum()
-        z = self.last.new_empty(0)
+            share = w / w.sum()
         self.optimizer.zero_grad(set_to_none=True)
-        if len(rows[own]):
-            x = as_batch(self.plan.train.X, rows[own], self.dtype).to(self.device)
-            with torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda"):
-                z = logits(self.module, x)
-            z = z.to(self.exact) - self.offset
-            slope = self.loss.slope(z.detach(), self.positive[at[own]], at[own])
-            # Not z.backward(gradient): where the first thing to be done there is a product, a
-            # thread without a CUDA context of its own does it, and torch warns.
-            (z * (slope * share).to(self.exact)).sum().backward()
-        z, stopped = self.team.step(self.parameters, z.detach(), len(rows), stop is not None)
-        if stopped:
-            raise stop or StoppedError("another process of this training was stopped")
+        x = as_batch(self.plan.train.X, rows, self.dtype).to(self.device)
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda"):
+            z = logits(self.module, x)
+        z = z.to(self.exact) - self.offset
+        slope = self.loss.slope(z.detach(), self.positive[at], at)
+        # Not z.backward(gradient): where the first thing to be done there is a product, a
+        # thread without a CUDA context of its own does it, and torch warns.
+        (z * (slope * share).to(self.exact)).sum().backward()
+        z = z.detach()
         if not torch.isfinite(z).all():
             raise DivergedError(self.stage.name)
         self.last[at] = z
         self.optimizer.step()
         self.loss.advance(z, self.positive[at], at)
 
-    def stop_request(self) -> BaseException | None:
-        """What ends the training, kept until the other processes know."""
-        try:
-            self.plan.tick()
-        except BaseException as error:
-            if self.team.size == 1:
-                raise
-            return error
-        return None
-
     def judge(self) -> bool:
         """Offer the module as it is; whether it is the best of its stage."""
         pool, name, X = self.plan.pool, self.stage.name, self.plan.chooser.X
-        n = X.shape[0]
-        z = scores(self.module, X, self.plan.device, rows=self.team.part(n))
-        z = self.team.gathered(z, n, self.plan.device)
+        z = scores(self.module, X, self.plan.device)
         before = pool.best.get(name)
         if pool.offer(name, z, lambda: to_bytes(self.module)) is None:
             raise DivergedError(self.stage.name)
@@ -253,16 +224,16 @@ class _Descent:
     # ------------------------------------------------------------------ rows
     @cached_property
     def n_steps(self) -> int:
-        """Batches of an epoch, without a last one that a process could not normalise."""
+        """Batches of an epoch, without a last one that cannot be normalised."""
         from torch.nn.modules.batchnorm import _BatchNorm
 
         n, size = len(self.plan.train), self.plan.schedule.batch_size
         normalises = any(isinstance(m, _BatchNorm) for m in self.module.modules())
-        if not normalises or self.team.least_part(n % size or size) > 1:
+        if not normalises or (n % size or size) > 1:
             return -(-n // size)
-        if n < size or self.team.least_part(size) == 1:
+        if n < size or size == 1:
             raise InputError(
-                "module normalises batches, which takes two rows of a batch in each process: "
+                "module normalises batches, which takes two rows: "
                 f"`batch_size={size}` of {n} rows leaves fewer"
             )
         return n // size
@@ -289,7 +260,7 @@ class _Descent:
     # ------------------------------------------------------------------ checkpoints
     def save(self) -> None:
         """Write where this stands, before a refresh: what it sets need not be kept."""
-        if self.checkpoint is None or self.team.rank != 0 or not self.checkpoint.due:
+        if self.checkpoint is None or not self.checkpoint.due:
             return
         state = self.optimizer.state_dict()["state"]
         tensors = {f"{i}.{k}": t for i, kept in state.items() for k, t in kept.items()}

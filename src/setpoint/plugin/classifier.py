@@ -121,7 +121,7 @@ class PlugInClassifier(FitsTables):
         1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
         cut-offs on a curve.
     n_jobs : int, default=None
-        Folds fitted at a time, and processes in which a BlackBox is called.
+        Folds fitted at a time.
     random_state : int, generator or None, default=None
         For the folds that `cv` draws, the models of "auto", and the key of draws; None is a
         fixed seed.

@@ -167,7 +167,6 @@ class Task:
             blocks=self._blocks(inputs, fitted.index),
             metric=metric,
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
-            n_jobs=self.n_jobs,
             sees=inputs.sees,
         )
         return Fitted(fitted.model, None, decision, response.posterior)

@@ -53,7 +53,6 @@ def solve_evidence(
     notes: tuple[str, ...] = (),
     metric: RowMetric | None = None,
     neutral: float = 0.0,
-    n_jobs: int | None = None,
     confidence: Confidence | None = None,
     certify: Certify | None = None,
     blocks: Codes | None = None,
@@ -61,7 +60,7 @@ def solve_evidence(
 ) -> Decision:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
 
-    `metric`, `neutral` and `n_jobs` are for post-shift, see :func:`shift_rule`. With a
+    `metric` and `neutral` are for post-shift, see :func:`shift_rule`. With a
     `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
     rows of its own. `sees` names columns by which rows count, and which a rule may look at.
     """
@@ -76,7 +75,7 @@ def solve_evidence(
     if options.solver == "post-shift":
 
         def find(inwards: Floats | None = None) -> Found:
-            outcome, value = shift_rule(goal, evidence, options, metric, neutral, n_jobs)
+            outcome, value = shift_rule(goal, evidence, options, metric, neutral)
             entry = None if metric is None else measured_entry(goal, metric, value)
             return Found(outcome, evidence, entry)
     else:

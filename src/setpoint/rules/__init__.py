@@ -23,8 +23,6 @@ from setpoint.rules.mixture import Mixture, mixture
 from setpoint.rules.per_segment import PerSegment, per_segment
 from setpoint.rules.segments import segment_codes
 from setpoint.rules.threshold import Threshold
-from setpoint.rules.turning import drawn_between, turning_points
-from setpoint.rules.turning_points import TurningPoints
 from setpoint.rules.value_aware import ValueAware
 from setpoint.rules.words import ClassNames
 
@@ -38,11 +36,8 @@ __all__ = [
     "Rule",
     "RuleFormatError",
     "Threshold",
-    "TurningPoints",
     "ValueAware",
-    "drawn_between",
     "mixture",
     "per_segment",
     "segment_codes",
-    "turning_points",
 ]

@@ -24,7 +24,7 @@ from setpoint.rules.export.questions import (
 )
 from setpoint.rules.words import ClassNames
 
-__all__ = ["Argmax", "weighted_sums"]
+__all__ = ["Argmax"]
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""

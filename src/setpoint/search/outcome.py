@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -188,19 +188,8 @@ def _described(
     }
 
 
-def warn_constant(
-    space: AchievableSet,
-    program: Program,
-    outcome: Outcome,
-    when: Callable[[bool], str] = lambda everybody: "",
-) -> None:
-    """Warn where one answer for everyone is as good as the rule found, or where nobody is deferred.
-
-    Parameters
-    ----------
-    when : callable
-        From whether everybody is deferred, or nobody, to when that changes.
-    """
+def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> None:
+    """Warn where one answer for everyone is as good as the rule found, or nobody is deferred."""
     best, v = program.score_at(outcome.v), space.features_of_constants()
     defers, n_plain = program.codebook.defers, program.codebook.n_plain
     deferred = outcome.confusion.counts[:n_plain, :, -1].sum() if defers else 1.0
@@ -211,7 +200,7 @@ def warn_constant(
             "that meets the constraints"
         )
     elif defers and attains[-1]:
-        said = f"deferring everybody attains the optimum of '{program.goal}'{when(True)}"
+        said = f"deferring everybody attains the optimum of '{program.goal}'"
     elif attains.any():
         label = space.evidence.classes[int(np.argmax(attains))]
         said = (
@@ -220,7 +209,7 @@ def warn_constant(
             "classes"
         )
     elif deferred <= _NOBODY * outcome.confusion.counts[:n_plain].sum():
-        said = f"the optimum of '{program.goal}' defers nobody{when(False)}"
+        said = f"the optimum of '{program.goal}' defers nobody"
     else:
         return
     warn_caller(said, ConstantGoalWarning)

@@ -93,9 +93,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         How rows are held out for the metric where ``fit`` is given no validation sample.
         None: 5 stratified folds, drawn at random; a float: that share, drawn once. All folds'
         models move in step, and so does a model of all rows, which is kept.
-    checkpoint : str, default=None
-        A file to which each evaluation is added. The same fit taken up again goes the same
-        way without making them again.
     preprocessor : "standardize", None or transformer, default="standardize"
     pos_label : label, default=None
         The positive class; None: the one that the goal names by ``label=``, if it names no
@@ -105,8 +102,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         Columns of X that goal, metric or groups refer to. Pass values to ``fit`` otherwise.
     baseline : str or classifier, default=None
         The deployed model, where the goal refers to it or the report shall compare.
-    n_jobs : int, default=None
-        Processes in which a black box is evaluated.
     random_state : int, generator or None, default=None
         None is a fixed seed.
     verbose : int, default=0
@@ -173,12 +168,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         training: FirstModel | None = None,
         penalty: float = 10.0,
         cv: Any = None,
-        checkpoint: str | None = None,
         preprocessor: Any = "standardize",
         pos_label: Any = None,
         sensitive_features: Any = None,
         baseline: Any = None,
-        n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -192,12 +185,10 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         self.training = training
         self.penalty = penalty
         self.cv = cv
-        self.checkpoint = checkpoint
         self.preprocessor = preprocessor
         self.pos_label = pos_label
         self.sensitive_features = sensitive_features
         self.baseline = baseline
-        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -303,9 +294,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         plan = Plan.of(solver, data.limits, n_surrogates)
         prepared = self._prepare(data, held, groups, kinds, metric, on_scores)
         with Progress(bool(self.verbose), plan.budget) as limits.report:
-            metered = BudgetedMetric(
-                prepared.metric, plan.budget, self.n_jobs, self.checkpoint, limits
-            )
+            metered = BudgetedMetric(prepared.metric, plan.budget, limits)
             rng = np.random.default_rng(data.key)
             most = 0 if data.certifying is None else most_models(prepared.metric.n_rows)
             search = Search(prepared.sample, metered, plan, prepared.first, rng, most)

@@ -76,7 +76,7 @@ class SurrogatePathDisplay:
     >>> first = AdaptiveStep("zero", 40, 0.40, (0.5, 0.5))
     >>> second = AdaptiveStep("zero", 80, 0.43, (0.7, 0.3))
     >>> summary = AdaptiveSummary(
-    ...     "logistic regression with a cut-off", 0.41, 0.43, True, "", 0.008, 200, 480, 0, 2000,
+    ...     "logistic regression with a cut-off", 0.41, 0.43, True, "", 0.008, 200, 480, 2000,
     ...     "gradient", "interpolation", "zero", ("sigmoid of positives", "sigmoid of negatives"),
     ...     (first, second),
     ... )

@@ -112,7 +112,6 @@ def summarize(
         error=found.error,
         n_bootstrap=len(found.draws),
         evaluations=metered.used,
-        resumed=metered.resumed,
         budget=plan.budget,
         search="weights" if plan.over_weights else "gradient",
         gradient=solver.gradient if isinstance(solver, AdaptiveSurrogates) else _PROBE,

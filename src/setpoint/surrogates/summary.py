@@ -78,8 +78,6 @@ class AdaptiveSummary:
         Draws behind it.
     evaluations : int
         Evaluations of the metric, the bootstrap's among them.
-    resumed : int
-        How many of them an earlier run had made. Not compared.
     budget : int or None
         The most evaluations that were allowed.
     search : {"gradient", "weights"}
@@ -120,7 +118,6 @@ class AdaptiveSummary:
     error: float | None
     n_bootstrap: int
     evaluations: int
-    resumed: int = field(compare=False)
     budget: int | None
     search: str
     gradient: str
@@ -189,7 +186,7 @@ class AdaptiveSummary:
         --------
         >>> summary = AdaptiveSummary(
         ...     "logistic regression with a cut-off", 0.41, 0.43, True, "the gain is clear",
-        ...     0.008, 200, 1612, 0, 2000, "gradient", "interpolation", "logistic",
+        ...     0.008, 200, 1612, 2000, "gradient", "interpolation", "logistic",
         ...     ("sigmoid of positives", "sigmoid of negatives"),
         ... )
         >>> for line in summary.lines():
@@ -233,8 +230,6 @@ class AdaptiveSummary:
         out = f"{self.evaluations:,} time{'' if self.evaluations == 1 else 's'}"
         if self.budget is not None:
             out += f" of {self.budget:,} allowed"
-        if self.resumed:
-            out += f", {self.resumed:,} of them by an earlier run"
         return out
 
     def _way(self) -> str:

@@ -76,8 +76,7 @@ def explain_table(
     >>> fitted = fit_table(tumours(), "f1", target="diagnosis", pos_label="malignant")
     >>> found = explain_table(fitted.model, tumours(), rows=[19]).explanation
     >>> print(found[0])
-    Row 19: predicted malignant. Its score ... is at least ..., the cut-off; it would turn to \
-benign below ..., ... less.
+    Row 19: predicted malignant. Its score ... is at least ..., the cut-off, by ....
     """
     journal = Journal() if journal is None else journal
     found = open_model(model, trust, journal)

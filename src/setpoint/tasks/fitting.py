@@ -72,7 +72,7 @@ def fit_table(
         package.module.Class.
     parameters : mapping, optional
         Further parameters of the classifier of the solver's family, such as `module`,
-        `min_positives`, `C` or `n_jobs`; `max_seconds` and `evaluations` for its limits.
+        `min_positives` or `C`; `max_seconds` and `evaluations` for its limits.
     datasets : mapping of str to table, optional
         The further data sets that the goal refers to.
     reading : Reading, optional

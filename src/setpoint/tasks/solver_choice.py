@@ -35,7 +35,7 @@ SURROGATES = ("hinge", "logistic", "prbep", "quantile", "sigmoid")
 _MEASURING = tuple(name for name in MEASURING if name != "auto")
 _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "module": ("penalty", "surrogates"),
-    "checkpoint": ("penalty", "surrogates"),
+    "checkpoint": ("penalty",),
     "min_positives": ("penalty", "ramp"),
     "validation_fraction": ("penalty",),
     "C": ("ramp",),
@@ -43,7 +43,6 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
     "evaluations": _MEASURING,
     "surrogates": ("surrogates",),
     "surrogate_groups": ("surrogates",),
-    "n_jobs": _MEASURING,
     "validation": ("surrogates",),
 }
 """Families, or single solvers, that a setting is for."""
@@ -87,11 +86,6 @@ class SolverChoice:
     def module(self) -> str | None:
         """The model that is trained for the goal."""
         return self.parameters.get("module", "linear") if self.trains else None
-
-    @property
-    def n_jobs(self) -> int | None:
-        """Processes in which a metric is evaluated."""
-        return self.parameters.get("n_jobs")
 
     @property
     def model(self) -> str:
@@ -199,7 +193,7 @@ def choose_solver(
             )
         if given.get("module") == "mlp":
             require_packages("`module=mlp`", "torch", "torch", "safetensors")
-        if family == "penalty" and "checkpoint" in given:
+        if "checkpoint" in given:
             require_packages("`checkpoint`", "torch", "safetensors")
     elif "evaluations" in given and not own_metric:
         raise InputError(

@@ -19,7 +19,6 @@ from setpoint.tasks.labels import check_folds, check_positive, classes_in, label
 from setpoint.tasks.roles import ColumnRoles
 from setpoint.tasks.rows import TableRows, check_threshold, rows_of
 from setpoint.tasks.settings import FitSettings
-from setpoint.tasks.workers import worker_pool
 
 if TYPE_CHECKING:
     from setpoint.report import GoalReport
@@ -122,10 +121,9 @@ class TableFit:
             redirect_stdout(sys.stderr),
         ):
             datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
-            with worker_pool(choice.n_jobs):
-                fit_classifier(
-                    classifier, choice.family, split.first.fitted, datasets, measured, split.testing
-                )
+            fit_classifier(
+                classifier, choice.family, split.first.fitted, datasets, measured, split.testing
+            )
             if choice.family == "surrogates" and journal.keep_best():
                 journal.note(
                     f"the search was stopped after {classifier.n_evaluations_:,} evaluations of "

@@ -32,7 +32,6 @@ def shift_rule(
     options: Options,
     metric: RowMetric | None = None,
     neutral: float = 0.0,
-    n_jobs: int | None = None,
 ) -> tuple[Outcome, float]:
     """The rule that smoothed post-shift finds, and what was measured of it.
 
@@ -47,8 +46,6 @@ def shift_rule(
         A black box on the rows of the evidence; None: `goal` is counted.
     neutral : float
         The cut-off that is kept where none is better than another.
-    n_jobs : int, optional
-        Processes that call a black box.
 
     Returns
     -------
@@ -87,7 +84,7 @@ def shift_rule(
             curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
         limits = Limits(max_seconds=options.limits.seconds)
-        metered = BudgetedMetric(metric, budget, n_jobs, limits=limits)
+        metered = BudgetedMetric(metric, budget, limits)
         rows = metered, evidence.scores, evidence.rows.weight, segments
         few = most
         if metric.takes == "scores":  # a metric of the ranking shows itself at once

@@ -10,7 +10,7 @@ from setpoint.report.facts import Facts
 from setpoint.rules import Rule
 from setpoint.search.frontier import Frontier
 
-__all__ = ["FittedClassifier", "class_or_object", "fitted", "has_method"]
+__all__ = ["FittedClassifier", "fitted"]
 
 
 class FittedClassifier(Protocol):
