@@ -5,7 +5,6 @@ from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.explanation import ExplainedRow, Explanation
 from setpoint.estimators.model_archive import ModelFileError
-from setpoint.estimators.model_facts import ModelFileFacts, describe_model
 from setpoint.estimators.monitor import Alarm, Monitor
 from setpoint.estimators.monitor_display import MonitorDisplay
 from setpoint.estimators.path import BoundPath
@@ -24,7 +23,6 @@ __all__ = [
     "ExplainedRow",
     "Explanation",
     "ModelFileError",
-    "ModelFileFacts",
     "Monitor",
     "MonitorDisplay",
     "Needed",
@@ -32,7 +30,6 @@ __all__ = [
     "RowsNeededDisplay",
     "UnknownGroupWarning",
     "bound_path",
-    "describe_model",
     "evaluate",
     "goal_scorer",
     "load_model",

@@ -30,7 +30,6 @@ from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
-from setpoint.search.limits import now
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 
@@ -289,7 +288,6 @@ class PlugInClassifier(FitsTables):
         }
         self.__dict__.pop("side_columns_", None)  # of an earlier fit
         digests: Mapping[str, str] = {}
-        started = now()
         if is_elsewhere(X, y):
             self._fit_table(X, y, params=params, **rows)
         else:
@@ -309,7 +307,7 @@ class PlugInClassifier(FitsTables):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._bind()
-        self._sign(digests, started)
+        self._sign(digests)
         return self
 
     def adapt(
@@ -341,7 +339,6 @@ class PlugInClassifier(FitsTables):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        started = now()
         goal, options = self._goal(), self._options(self._chosen()[0])
         found = adapted(self, goal, options, X, sensitive_features, baseline)
         if found.decision.rule.randomized:
@@ -350,7 +347,7 @@ class PlugInClassifier(FitsTables):
         self._keep(found.decision)
         self.largest_segment_ = int(np.argmax(found.evidence.rows.segment_weights))
         given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
-        self._sign(digests_of({"": given}), started)
+        self._sign(digests_of({"": given}))
         return self
 
     def _frontier_on(

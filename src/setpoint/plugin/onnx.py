@@ -121,7 +121,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of the model and of its rule; called by skl2onnx."""
     types = _package("skl2onnx.common.data_types")
     model: PlugInClassifier = operator.raw_operator
-    rule, order, add = model.rule_, model._classes.order, _Nodes(scope, container)
+    rule: Any = model.rule_
+    order, add = model._classes.order, _Nodes(scope, container)
     method, inputs = _method(model), list(operator.inputs)
     single = all(isinstance(i.type, types.FloatTensorType) for i in inputs)
     out = _inner_scores(add, model.estimator_, inputs, method, single)
