@@ -48,10 +48,12 @@ class PlugInClassifier(FitsTables):
 
     Parameters
     ----------
-    estimator : classifier, "auto" or AutoModel
-        With ``predict_proba`` or ``decision_function``. "auto": several models are tried, and
-        the simplest is kept that does as well under the goal as the best; ``estimator_`` is that
-        one and ``choice_`` says why. See :class:`setpoint.solvers.AutoModel`.
+    estimator : classifier, "auto", or dict of str to classifier
+        With ``predict_proba`` or ``decision_function``. Several models by their names, the
+        simplest first, each with ``predict_proba``: each is fitted once a fold and compared by
+        what the best rule over its out-of-fold scores reaches, as is the mean of the best two.
+        The best is kept, of equal ones the simplest; ``estimator_`` is that one and ``choice_``
+        says why. "auto": a logistic regression, and boosting with few rounds and with many.
     goal : Goal, str, metric or BlackBox
     solver : str or Solver, default="auto"
         "auto": "exact" for two classes, "column-generation" for more. Or "frank-wolfe",
