@@ -150,7 +150,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Nodes:
-    """Adds nodes under names of their own; inputs that are no names are constants."""
+    """Adds nodes under names of their own; inputs other than names are constants."""
 
     scope: Any
     container: Any

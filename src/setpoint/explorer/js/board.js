@@ -243,19 +243,6 @@ export class Board {
     return { ...state, cut: where, groups: this.check.groups(where) };
   }
 
-  /** The cut-off held that decides most nearly as a threshold does. */
-  nearestCut(threshold) {
-    let [low, high] = [0, this.n - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.thresholds[middle] >= threshold) low = middle;
-      else high = middle - 1;
-    }
-    const next = Math.min(low + 1, this.n - 1);
-    const far = (j) => Math.abs(this.thresholds[j] - threshold);
-    return far(next) < far(low) ? next : low;
-  }
-
   /** The cut-off whose share of rows accepted is nearest to one. */
   cutAtShare(share) {
     const { share: along } = this.curve;

@@ -122,7 +122,7 @@ def candidates_of(
     Raises
     ------
     InputError
-        If a candidate is no classifier with predict_proba, or a column of X holds what the
+        If a candidate is not a classifier with predict_proba, or a column of X holds what the
         models of the table do not take.
 
     Examples
