@@ -36,7 +36,6 @@ from sklearn.pipeline import make_pipeline
 from setpoint import PlugInClassifier, evaluate, solve
 from setpoint.plugin.auto.candidates import candidates_of
 from setpoint.plugin.auto.encoders import encoder_for
-from setpoint.solvers import AutoModel
 
 F1 = "maximize f1"
 EQUAL = f"{F1} subject to predicted_rate.difference(sex) <= 0.05"
@@ -172,7 +171,7 @@ def one_split(one: Set, rows: Rows, seed: int, args: argparse.Namespace) -> dict
         return HistGradientBoostingClassifier(categorical_features=codes).fit(X, train.y)
 
     found["plain fit"] = timed(plain)[0], {}
-    for candidate in candidates_of(AutoModel(), train.X, 0)[0]:
+    for candidate in candidates_of("auto", train.X, 0)[0]:
         found[candidate.name] = timed(lambda c=candidate: of_model(c.model, goals, train, test))
     if find_spec("lightgbm"):
         found["by hand: LightGBM"] = timed(lambda: by_hand(goals, train, test))

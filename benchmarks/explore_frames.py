@@ -79,7 +79,6 @@ def made(path: Path) -> None:
         scores,
         y,
         sensitive_features={"region": region},
-        decide_on=None,
         baseline=(scores > 0.6).astype(int),
         check=0.3,
     )

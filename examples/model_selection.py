@@ -1,9 +1,10 @@
 """Choosing a model by the goal, not by accuracy.
 
-The order of models by accuracy need not be their order by the goal. `AutoModel` judges each model
-with the best rule over its scores, on rows that neither the model nor the rule has seen, all folds
-together. What is printed has the limits of each difference from the best, by the pairs of rows:
-models whose limits enclose zero cannot be distinguished, and the simplest of them will do.
+The order of models by accuracy need not be their order by the goal. `PlugInClassifier` judges each
+of several models with the best rule over its scores, on rows that neither the model nor the rule
+has seen, all folds together. What is printed has the limits of each difference from the best, by
+the pairs of rows: models whose limits enclose zero cannot be distinguished, and the simplest of
+them will do.
 """
 
 from sklearn.datasets import make_classification
@@ -14,7 +15,6 @@ from sklearn.naive_bayes import GaussianNB
 
 from setpoint import PlugInClassifier
 from setpoint.report import OperatingPointDisplay
-from setpoint.solvers import AutoModel
 
 
 def main():
@@ -34,7 +34,7 @@ def main():
         "larger forest": RandomForestClassifier(40, min_samples_leaf=5, random_state=1),
     }
     goal = "maximize specificity subject to recall >= 0.85"
-    clf = PlugInClassifier(AutoModel(models), goal, cv=3).fit(X, y)
+    clf = PlugInClassifier(models, goal, cv=3).fit(X, y)
     print("\n".join(clf.choice_.lines()))
     print("\nAccuracy by itself:")
     for name, model in models.items():

@@ -57,8 +57,6 @@ def run(code, prints, names, where):
     assert not output, "".join(output)
 
 
-# Pages whose code needs a package of an extra that tests do without.
-NEEDS = {"tasks/mlflow.md": "mlflow"}
 # Pages whose models train for longer than seconds.
 LONG = {"families/penalty.md"}
 CODE = [
@@ -70,9 +68,6 @@ CODE = [
 
 @pytest.mark.parametrize("page", CODE, ids=name_of)
 def test_code_runs(page):
-    if name_of(page) in NEEDS:
-        package = NEEDS[name_of(page)]
-        pytest.importorskip(package, reason=f"{package} is not installed")
     names = {"__name__": "__main__"}
     text = text_of(page)
     for block in BLOCK.finditer(text):

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.naive_bayes import GaussianNB
 
-from setpoint import ModelFileError, describe_model, load_model, save_model
+from setpoint import ModelFileError, load_model, save_model
 from setpoint.errors import InputError
 from setpoint.estimators.model_archive import FACTS, SCHEMA
 from setpoint.estimators.skops_io import skops_io
@@ -99,8 +99,6 @@ def test_a_member_that_is_missing(path, members):
 
 def test_facts_of_many_bytes(path, members):
     refused(path, archive_of([*members, (FACTS, 64)]), "setpoint.json takes 64 MiB, 1.0 MiB")
-    with pytest.raises(ModelFileError, match="takes 64 MiB"):
-        describe_model(path)
 
 
 def test_a_schema_of_many_bytes(path):
@@ -179,8 +177,6 @@ def test_two_members_of_one_name(path, members):
     with pytest.warns(UserWarning, match="Duplicate name"):
         data = archive_of([*members, members[0]])
     refused(path, data, f"holds 2 members '{members[0][0]}'")
-    with pytest.raises(ModelFileError, match="holds 2 members"):
-        describe_model(path)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -8,7 +8,6 @@ from sklearn.model_selection import GroupKFold, KFold, RepeatedStratifiedKFold, 
 
 from setpoint import InfeasibleError, PlugInClassifier, RampClassifier
 from setpoint.estimators.row_order import order_in_words
-from setpoint.solvers import AutoModel
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 
@@ -92,7 +91,7 @@ def test_a_goal_that_cannot_be_met_says_so():
 
 def test_models_that_are_chosen_and_families_that_train():
     X, y = drifting(1500)
-    auto = AutoModel({"line": LogisticRegression()}, averaged=False)
+    auto = {"line": LogisticRegression()}
     (text,) = notes(plug(FLOOR, estimator=auto), X, y)
     assert "TimeSeriesSplit" in text
     (text,) = notes(RampClassifier(FLOOR, random_state=0), X, y)

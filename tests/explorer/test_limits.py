@@ -86,7 +86,7 @@ def test_limits_hold_the_values_on_random_goals():
     for number in range(1, 21):
         goal, given, _ = case(number)
         try:
-            page = explore(goal, **given, decide_on=None)
+            page = explore(goal, **given)
         except GoalError:
             continue
         program = page.payload["programs"][0]

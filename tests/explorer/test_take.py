@@ -44,7 +44,7 @@ def ran(text, **names):
 
 
 @pytest.mark.parametrize(
-    ("labels", "more", "by_group"),
+    ("labels", "more", "fair"),
     [
         ("numbers", {"check": 0.3}, True),
         ("text", {"weights": True}, True),
@@ -52,7 +52,7 @@ def ran(text, **names):
         ("bool", {}, False),
     ],
 )
-def test_python_decides_as_the_page(labels, more, by_group):
+def test_python_decides_as_the_page(labels, more, fair):
     scores, code, sex, weight = rows()
     names, positive = LABELS[labels]
     y = np.array(names)[code]
@@ -61,20 +61,16 @@ def test_python_decides_as_the_page(labels, more, by_group):
     side = {"the 'sex'": sex}
     given = {"check": more.get("check"), "sample_weight": weight if "weights" in more else None}
     page = explore(
-        FAIR if by_group else PLAIN, scores, y, pos_label=positive,
+        FAIR if fair else PLAIN, scores, y, pos_label=positive,
         sensitive_features=side, **given,
     ).payload  # fmt: skip
     start = page["programs"][0]["start"]
     levels = [c["level"] for c in page["programs"][0]["constraints"]]
     places = [start["cut"], 0, 37, page["curve"]["m"]]
-    if by_group:
-        assert start["cuts"] is not None
-        places = [start["cuts"], [5, 0], [40, 77]]
     found = called(page, *(["take", levels, w] for w in places), *(["at", w] for w in places))
     for taken, shown in zip(found[: len(places)], found[len(places) :], strict=True):
-        left = ran(taken["python"], scores=scores, columns=side)
-        cuts = np.array(shown["thresholds"], float)
-        expected = scores >= (cuts[(sex != "F").astype(int)] if by_group else cuts[0])
+        left = ran(taken["python"], scores=scores)
+        expected = scores >= float(shown["threshold"])
         np.testing.assert_array_equal(left["decided"], expected)
         assert left["rule"] == Rule.from_json(taken["json"])
 
@@ -105,24 +101,18 @@ def test_the_command_chooses_anew_by_the_goal(labels, goal, tmp_path, monkeypatc
     ).payload  # fmt: skip
     start = page["programs"][0]["start"]
     levels = [0.72, *(c["level"] for c in page["programs"][0]["constraints"][1:])]
-    places = [start["cut"]] + ([] if start["cuts"] is None else [start["cuts"]])
-    for place, taken in zip(
-        places, called(page, *(["take", levels, w] for w in places)), strict=True
-    ):
-        words = shlex.split(taken["shell"], comments=True)
-        assert words[:3] == ["setpoint", "solve", "SCORES.csv"]
-        done = CliRunner().invoke(app, [*words[1:], "--exact", "--rule", "rule.json"])
-        assert done.exit_code in (0, 3, 4), done.output
-        found = Rule.from_json((tmp_path / "rule.json").read_text())
-        side = None if isinstance(place, int) else {"the 'sex'": sex}
-        best = solve(
-            taken["goal"], scores, y, pos_label=positive, sample_weight=weight,
-            sensitive_features={"the 'sex'": sex}, decide_on=None if side is None else "auto",
-        )  # fmt: skip
-        assert type(found) is type(best.rule)
-        codes = None if side is None else found.segment_codes(side)
-        again = None if side is None else best.rule.segment_codes(side)
-        np.testing.assert_array_equal(found.decide(scores, codes), best.rule.decide(scores, again))
+    (taken,) = called(page, ["take", levels, start["cut"]])
+    words = shlex.split(taken["shell"], comments=True)
+    assert words[:3] == ["setpoint", "solve", "SCORES.csv"]
+    done = CliRunner().invoke(app, [*words[1:], "--exact", "--rule", "rule.json"])
+    assert done.exit_code in (0, 3, 4), done.output
+    found = Rule.from_json((tmp_path / "rule.json").read_text())
+    best = solve(
+        taken["goal"], scores, y, pos_label=positive, sample_weight=weight,
+        sensitive_features={"the 'sex'": sex}, decide_on=None,
+    )  # fmt: skip
+    assert type(found) is type(best.rule)
+    np.testing.assert_array_equal(found.decide(scores), best.rule.decide(scores))
 
 
 def test_of_a_classifier():

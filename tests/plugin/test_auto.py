@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import setpoint
-from setpoint import PlugInClassifier, describe_model, load_model, save_model, solve
+from setpoint import PlugInClassifier, load_model, save_model, solve
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals.errors import GoalError
 from setpoint.plugin.auto.candidates import BOOSTING, LIGHTGBM, candidates_of
@@ -27,7 +27,7 @@ from setpoint.plugin.auto.choice import ModelChoice
 from setpoint.report import GoalReport
 from setpoint.search import limits
 from setpoint.search.limits import StoppedWarning
-from setpoint.solvers import AutoModel, ColumnGeneration, HoldOut, ModelResponse
+from setpoint.solvers import ColumnGeneration, HoldOut, ModelResponse, SearchLimits
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 GOAL = "maximize recall subject to precision >= 0.6"
@@ -73,36 +73,30 @@ def rows():
     return rng.normal(size=(600, 4)) + 0.9 * y[:, None], y
 
 
-def quick(**more):
+def quick():
     """Candidates that are fitted in milliseconds."""
-    return AutoModel(
-        {
-            "bayes": GaussianNB(),
-            "logistic": LogisticRegression(),
-            "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
-        },
-        **more,
-    )
+    return {
+        "bayes": GaussianNB(),
+        "logistic": LogisticRegression(),
+        "tree": DecisionTreeClassifier(max_depth=4, random_state=0),
+    }
 
 
 @pytest.fixture
 def counted():
     FITS.clear()
-    return AutoModel(
-        {
-            "bayes": Counted(GaussianNB(), "bayes"),
-            "noise": Noise(),
-            "logistic": Counted(LogisticRegression(), "logistic"),
-        }
-    )
+    return {
+        "bayes": Counted(GaussianNB(), "bayes"),
+        "noise": Noise(),
+        "logistic": Counted(LogisticRegression(), "logistic"),
+    }
 
 
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=0)
 
 
 def test_a_fit_a_fold_and_one_more(rows, counted):
-    without = AutoModel(counted.candidates, averaged=False)
-    clf = PlugInClassifier(without, GOAL).fit(*rows)
+    clf = PlugInClassifier(counted, GOAL).fit(*rows)
     fits = [name for name, _, _ in FITS]
     assert sorted(map(fits.count, ("bayes", "noise", "logistic"))) == [5, 5, 6]
     assert fits.count(clf.choice_.chosen) == 6
@@ -113,7 +107,7 @@ def test_each_is_judged_by_the_rule_of_its_own_scores(rows):
     clf = PlugInClassifier(quick(), GOAL, cv=FOLDS).fit(X, y)
     scores = {
         name: cross_val_predict(model, X, y, cv=FOLDS, method="predict_proba")[:, 1]
-        for name, model in clf.estimator.candidates.items()
+        for name, model in clf.estimator.items()
     }
     *singles, mean = clf.choice_.tried
     _, _, first, _, second = mean.name.split()
@@ -132,7 +126,7 @@ def halves():
         make_pipeline(ColumnTransformer([("own", "passthrough", k)]), LogisticRegression())
         for k in ([0, 1], [2, 3])
     )
-    return AutoModel({"left": left, "right": right})
+    return {"left": left, "right": right}
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -143,20 +137,19 @@ def test_a_mean_that_is_chosen(rows, tmp_path, named):
     clf = PlugInClassifier(halves(), "maximize f1", pos_label="bad").fit(X, y)
     assert clf.choice_.chosen == "mean of left and right"
     assert clf.choice_.lines()[0].startswith("Chosen: mean of left and right. Of 3 models it does")
-    parts = [clone(m).fit(X, y).predict_proba(X) for m in halves().candidates.values()]
+    parts = [clone(m).fit(X, y).predict_proba(X) for m in halves().values()]
     np.testing.assert_allclose(clf.predict_proba(X), sum(parts) / 2, rtol=1e-12)
     plain = np.array(["bad", "good"])[sum(parts).argmax(axis=1)]
     np.testing.assert_array_equal(clf.estimator_.predict(X), plain)
     save_model(clf, tmp_path / "m.skops")
-    assert describe_model(tmp_path / "m.skops").chosen == "mean of left and right"
     for copy in (load_model(tmp_path / "m.skops"), pickle.loads(pickle.dumps(clf))):
         np.testing.assert_array_equal(copy.predict(X), clf.predict(X))
     assert list(getattr(clf, "feature_names_in_", [])) == (list("abcd") if named else [])
 
 
 def test_the_rule_is_that_of_the_model_alone(rows):
-    auto = PlugInClassifier(quick(averaged=False), GOAL).fit(*rows)
-    alone = PlugInClassifier(auto.estimator.candidates[auto.choice_.chosen], GOAL).fit(*rows)
+    auto = PlugInClassifier(quick(), GOAL).fit(*rows)
+    alone = PlugInClassifier(auto.estimator[auto.choice_.chosen], GOAL).fit(*rows)
     assert auto.rule_ == alone.rule_
     assert auto.goal_report_.entries == alone.goal_report_.entries
     np.testing.assert_array_equal(auto.predict_proba(rows[0]), alone.predict_proba(rows[0]))
@@ -221,11 +214,11 @@ def test_frames_with_text_categories_and_gaps(rows, package):
 
 def test_each_model_of_the_table_takes_such_frames(rows):
     frame, y = frame_of(rows, 200)
-    for one in candidates_of(AutoModel(), frame, 0)[0]:
+    for one in candidates_of("auto", frame, 0)[0]:
         P = clone(one.model).fit(frame, y).predict_proba(frame)
         assert np.isfinite(P).all(), one.name
     gaps = np.where(rows[0] > 2, np.nan, rows[0])
-    for one in candidates_of(AutoModel(), gaps, 0)[0]:
+    for one in candidates_of("auto", gaps, 0)[0]:
         assert np.isfinite(clone(one.model).fit(gaps, rows[1]).predict_proba(gaps)).all()
 
 
@@ -236,9 +229,9 @@ def test_few_rounds_are_the_first_of_many(rows, kinds, monkeypatch):
     monkeypatch.setattr("setpoint.plugin.auto.candidates.LIGHTGBM", kinds)
     monkeypatch.setattr("setpoint.plugin.auto.candidates.find_spec", lambda _: True)
     frame, y = frame_of(rows)
-    clf = PlugInClassifier(AutoModel(averaged=False), "maximize f1", cv=FOLDS, random_state=0)
+    clf = PlugInClassifier("auto", "maximize f1", cv=FOLDS, random_state=0)
     found = {one.name: one.value for one in clf.fit(frame, y).choice_.tried}
-    for one in candidates_of(AutoModel(), frame, 0)[0]:
+    for one in candidates_of("auto", frame, 0)[0]:
         P = cross_val_predict(one.model, frame, y, cv=FOLDS, method="predict_proba")
         assert found[one.name] == solve("maximize f1", P[:, 1], y).report.objective.value
 
@@ -260,10 +253,10 @@ def test_weights_reach_every_model(rows, counted):
     plain = PlugInClassifier(quick(), GOAL).fit(X, y)
     ones = PlugInClassifier(quick(), GOAL).fit(X, y, sample_weight=np.ones(len(y)))
     assert plain.choice_ == ones.choice_
-    deaf = AutoModel({"deaf": make_pipeline(StandardScaler(), KNeighborsClassifier())})
+    deaf = {"deaf": make_pipeline(StandardScaler(), KNeighborsClassifier())}
     with pytest.raises(InputError, match="candidate 'deaf' takes none, and weights are never"):
         PlugInClassifier(deaf, GOAL).fit(X, y, sample_weight=weight)
-    in_pipeline = AutoModel({"p": make_pipeline(StandardScaler(), Counted(GaussianNB(), "in"))})
+    in_pipeline = {"p": make_pipeline(StandardScaler(), Counted(GaussianNB(), "in"))}
     PlugInClassifier(in_pipeline, GOAL).fit(X, y, sample_weight=weight)
     assert FITS[-1] == ("in", 600, 600)
     assert clf.goal_report_.counts.n_rows == 450
@@ -287,23 +280,18 @@ def test_one_split_whose_model_stays(rows, counted):
 
 
 def test_time_that_is_too_short(rows, clock):
-    slow = AutoModel(
-        {
-            "slow": Counted(GaussianNB(), "slow", 0.02),
-            "next": Counted(LogisticRegression(), "next"),
-        },
-        seconds=0.01,
-    )
+    slow = {
+        "slow": Counted(GaussianNB(), "slow", 0.02),
+        "next": Counted(LogisticRegression(), "next"),
+    }
     with pytest.warns(StoppedWarning, match="simplest model alone was judged of 2 within 0.01"):
-        clf = PlugInClassifier(slow, GOAL).fit(*rows)
+        clf = PlugInClassifier(slow, GOAL, limits=SearchLimits(seconds=0.01)).fit(*rows)
     assert clf.choice_.chosen.startswith("slow")
     assert "within 0.01 seconds" in clf.goal_report_.search.why
     assert "within 0.01 seconds" in str(clf.goal_report_)
-    slow = AutoModel(
-        {"a": GaussianNB(), "b": Counted(GaussianNB(), "b", 0.2)}, seconds=0.3, averaged=False
-    )
+    slow = {"a": GaussianNB(), "b": Counted(GaussianNB(), "b", 0.2)}
     with pytest.warns(StoppedWarning, match="judged of 2 within 0.3 seconds"):
-        clf = PlugInClassifier(slow, GOAL).fit(*rows)
+        clf = PlugInClassifier(slow, GOAL, limits=SearchLimits(seconds=0.3)).fit(*rows)
     assert next((one.name, one.folds) for one in clf.choice_.tried) == ("a", 5)
     assert clf.choice_.tried[1].folds < 5
     assert "b: not judged: ended after" in "\n".join(clf.choice_.lines())
@@ -335,7 +323,6 @@ def test_files_and_copies(rows, tmp_path):
     path = tmp_path / "auto.skops"
     own = "lightgbm" not in clf.choice_.chosen
     save_model(clf, path)
-    assert describe_model(path).chosen == clf.choice_.chosen
     if own:
         loaded = load_model(path)
         assert loaded.choice_ == clf.choice_
@@ -343,9 +330,11 @@ def test_files_and_copies(rows, tmp_path):
     report = GoalReport.from_dict(clf.goal_report_.to_dict())
     assert report.section("models") == clf.choice_
     assert isinstance(report.section("models"), ModelChoice)
-    given = PlugInClassifier(AutoModel(seconds=5), GOAL).set_params(estimator__seconds=60)
-    assert given.estimator.seconds == 60
-    assert clone(given).get_params()["estimator__seconds"] == 60
+    models = quick()
+    given = PlugInClassifier(models, GOAL)
+    assert given.get_params()["estimator"] is given.estimator is models
+    copy = clone(given).set_params(estimator=halves())
+    assert list(clone(copy).estimator) == ["left", "right"]
     assert hasattr(given, "predict_proba")
     assert not hasattr(given, "decision_function")
 
@@ -353,7 +342,7 @@ def test_files_and_copies(rows, tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "options", "error", "message"),
     [
-        ("automatic", {}, InputError, "`estimator` is a classifier, 'auto' or AutoModel"),
+        ("automatic", {}, InputError, "`estimator` is a classifier, 'auto' or a dict"),
         ("auto", {"cv": "prefit"}, InputError, "`cv='prefit'`: the model is fitted already"),
         (
             "auto",
@@ -374,7 +363,7 @@ def test_files_and_copies(rows, tmp_path):
             GoalError,
             "name a model",
         ),
-        (AutoModel({"svm": LinearSVC()}), {}, InputError, "'svm' has no predict_proba"),
+        ({"svm": LinearSVC()}, {}, InputError, "'svm' has no predict_proba"),
     ],
 )
 def test_what_does_not_go_together(rows, estimator, options, error, message):
@@ -396,8 +385,8 @@ def test_other_bad_input(rows):
         PlugInClassifier("auto", GOAL, cv=overlapping).fit(X, y)
     with pytest.raises(InputError, match="lies elsewhere: name a model"):
         PlugInClassifier("auto", GOAL).fit("rows.parquet", "y")
-    for bad in (AutoModel, LogisticRegression):
+    for bad in (7, LogisticRegression):
         with pytest.raises(InputTypeError, match="is not a classifier"):
-            AutoModel({"x": bad})
-    with pytest.raises(InputTypeError, match="mapping of names"):
-        AutoModel(["logistic"])
+            PlugInClassifier({"x": bad}, GOAL).fit(X, y)
+    with pytest.raises(InputError, match="holds at least one model"):
+        PlugInClassifier({}, GOAL).fit(X, y)

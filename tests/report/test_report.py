@@ -411,3 +411,20 @@ def test_to_frame_without_pandas(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         on("maximize recall").to_frame()
+
+
+def test_the_numbers_of_a_report():
+    y, decided = np.repeat([0, 1], [90, 10]), np.repeat([0, 1, 1], [88, 4, 8])
+    goal = "maximize recall subject to precision >= 0.6, 0.05 <= predicted_rate <= 0.2"
+    report = evaluate(goal, y, decided)
+    found = report.metrics()
+    assert found["objective/value"] == report.objective.value == 1.0
+    precision = report.constraints[0]
+    for part in ("value", "slack", "low", "high", "bound"):
+        assert found[f"precision at least 0.6/{part}"] == getattr(precision, part)
+    assert found["precision at least 0.6/satisfied"] == 1.0
+    assert found["predicted_rate at most 0.2/value"] == 0.12
+    assert [found[f"counts/{x}"] for x in ("tn", "fp", "fn", "tp")] == [88, 2, 0, 10]
+    assert found["rows"] == 100.0
+    assert found["satisfied"] == 1.0
+    assert "gap" not in found  # it was only measured

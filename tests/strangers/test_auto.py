@@ -7,7 +7,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 from setpoint import PlugInClassifier
-from setpoint.solvers import AutoModel
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 TWO = {
@@ -43,7 +42,7 @@ def test_the_simple_model_is_not_kept_where_boosting_is_better_on_a_small_table(
     reached = []
     for seed in range(5):
         X, y = both(500, seed)
-        ways = [AutoModel(TWO), *TWO.values()]
+        ways = [TWO, *TWO.values()]
         fitted = [PlugInClassifier(way, goal, random_state=0).fit(X, y) for way in ways]
         reached.append([f1_score(new[1], clf.predict(new[0])) for clf in fitted])
     auto, *alone = np.mean(reached, axis=0)
@@ -56,7 +55,7 @@ def test_nobody_is_dropped_with_few_positives_in_a_sorted_table():
     X, y = boxes(900, 0.07, 0)
     goal = "maximize recall subject to precision >= 0.5"
     models = {**TWO, "noise": LogisticRegression(C=1e-9)}
-    clf = PlugInClassifier(AutoModel(models), goal, random_state=0, on_infeasible="nearest")
+    clf = PlugInClassifier(models, goal, random_state=0, on_infeasible="nearest")
     choice = clf.fit(X, y).choice_
     assert [one.folds for one in choice.tried] == [5] * 4
     assert all(one.value is not None for one in choice.tried)

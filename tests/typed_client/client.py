@@ -15,12 +15,10 @@ from setpoint import (
     InfeasibleError,
     ModelComparison,
     ModelFileError,
-    ModelFileFacts,
     PlugInClassifier,
     SearchLimits,
     Solution,
     compare,
-    describe_model,
     evaluate,
     frontier,
     load_model,
@@ -79,15 +77,13 @@ def trained(X: pd.DataFrame, y: "pd.Series[str]") -> PlugInClassifier:
 
 
 def stored(clf: PlugInClassifier, path: Path) -> str | None:
-    """A model file, what it says of itself, and one that is none."""
+    """A model file, and one that is none."""
     save_model(clf, path)
-    facts = describe_model(path)
-    assert_type(facts, ModelFileFacts)
     try:
         load_model(path, max_bytes=1 << 20)
     except ModelFileError as error:
-        return f"{facts.goal}: {error}"
-    return facts.goal
+        return str(error)
+    return None
 
 
 def judged(y: list[int], decided: list[int]) -> float | None:

@@ -29,6 +29,7 @@ def card(model: str, output: str | None, name: str | None, trust: tuple[str, ...
 
     Where rows were held out in the fit and nothing is certified, it judges by these.
     """
+    from setpoint.report.card import card_text
     from setpoint.tasks import show_model
 
     path = f"{Path(model).stem}.md" if output is None else output
@@ -41,5 +42,7 @@ def card(model: str, output: str | None, name: str | None, trust: tuple[str, ...
     session = current()
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
-        found.classifier.model_card(path, name=name or Path(model).stem, held_out=found.held_out)
+        fitted = found.classifier.goal_report_
+        text = card_text(fitted, name=name or Path(model).stem, held_out=found.held_out)
+        Path(path).write_text(text, encoding="utf-8")
     click.echo(f"Wrote the card to {path}.")

@@ -20,6 +20,7 @@ from setpoint.cli.options import (
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.settings import GIVEN, READING, reading_of, settings_option
+from setpoint.errors import InputError
 from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
@@ -131,9 +132,7 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
     session = current()
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
-        explorer.for_shell(
-            [f"{take} --line=", Place.THRESHOLD, new], [f"{take} --rule ", Place.RULE, new]
-        ).to_html(path)
+        explorer.for_shell([f"{take} --line=", Place.THRESHOLD, new]).to_html(path)
 
 
 def _reads_alike() -> list[str]:
@@ -173,8 +172,12 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
         return
     from setpoint.estimators.exploring import explorer_on
 
-    with session.warnings_as_notes(), session.step("counting what every cut-off does"):
-        explorer = explorer_on(goal, error.evidence)
+    try:
+        with session.warnings_as_notes(), session.step("counting what every cut-off does"):
+            explorer = explorer_on(goal, error.evidence)
+    except InputError as why:
+        session.note(f"{path} was not written: {why}")
+        return
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):
         explorer.for_shell(_fit_anew(page.command)).to_html(path)

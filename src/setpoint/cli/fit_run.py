@@ -14,6 +14,7 @@ from setpoint.cli.session import current
 from setpoint.cli.settings import SETTINGS, reading_of
 from setpoint.cli.verdicts import code_of
 from setpoint.cli.writing import Page, command_text, end_infeasible, write_fit
+from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
 from setpoint.packages import require_packages
 from setpoint.tasks.fitted import FittedTable
@@ -228,7 +229,10 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
         )
     write_fit(fitted, page)
     if explore is not None:
-        write_explorer(explore_fit(fitted, current()), explore, model, data)
+        try:
+            write_explorer(explore_fit(fitted, current()), explore, model, data)
+        except InputError as why:
+            current().note(f"{explore} was not written: {why}")
     if asked["as_json"]:
         out, run = fit_json(command, goal, fitted)
         print_json(out, {**paths, **run})

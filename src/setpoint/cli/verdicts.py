@@ -83,9 +83,6 @@ def report_json(report: GoalReport | None) -> tuple[Any, Any]:
         return None, None
     out = report.to_dict()
     run = out.pop("run")
-    if run.get("audit"):
-        # At a shell the family says it, which stands with the search.
-        run["audit"] = {k: v for k, v in run["audit"].items() if k != "model"}
     return out, run
 
 

@@ -4,7 +4,6 @@ from setpoint.estimators.by_rule import UnknownGroupWarning
 from setpoint.estimators.evaluation import evaluate
 from setpoint.estimators.explanation import ExplainedRow, Explanation
 from setpoint.estimators.model_archive import ModelFileError
-from setpoint.estimators.model_facts import ModelFileFacts, describe_model
 from setpoint.estimators.monitor import Alarm, Monitor
 from setpoint.estimators.monitor_display import MonitorDisplay
 from setpoint.estimators.persistence import TRUSTED_TYPES, load_model, save_model
@@ -19,14 +18,12 @@ __all__ = [
     "ExplainedRow",
     "Explanation",
     "ModelFileError",
-    "ModelFileFacts",
     "Monitor",
     "MonitorDisplay",
     "Needed",
     "RowsNeeded",
     "RowsNeededDisplay",
     "UnknownGroupWarning",
-    "describe_model",
     "evaluate",
     "goal_scorer",
     "load_model",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
@@ -18,11 +20,9 @@ from setpoint.caller import warn_caller
 from setpoint.deciding.decide import Decision
 from setpoint.deciding.opening import FitData, given_rows
 from setpoint.errors import InputError
-from setpoint.estimators.audit import audit_of, learner_versions
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.estimators.explorable import Explorable
 from setpoint.estimators.fingerprint import fingerprint
-from setpoint.estimators.model_card import WritesCard
 from setpoint.estimators.rows_of_fit import require_rows
 from setpoint.evidence import Evidence
 from setpoint.exact.frontier import frontier_exact
@@ -30,7 +30,7 @@ from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, refuse_masked
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.content import digests_of
+from setpoint.inputs.content import digests_of, text_digest
 from setpoint.inputs.dataset import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
 from setpoint.inputs.digest import RowDigest
@@ -45,7 +45,7 @@ from setpoint.report.section import Section
 from setpoint.report.sections import DeferralSection, OperatingSection
 from setpoint.report.worked import with_worked
 from setpoint.search.frontier import Frontier, Vary, vary_of
-from setpoint.search.limits import TracePoint, now
+from setpoint.search.limits import TracePoint
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
@@ -58,6 +58,8 @@ _BESIDE_THE_MODEL = frozenset(
 )
 """Attributes that say what a fit found, and not how rows are scored."""
 
+
+_OWN_PACKAGES = ("setpoint", "sklearn", "numpy", "scipy", "builtins", "__main__")
 
 P = ParamSpec("P")
 E = TypeVar("E", bound=BaseEstimator)
@@ -79,7 +81,7 @@ def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P
     return cast(Callable[Concatenate[E, P], E], fitted)
 
 
-class GoalClassifier(Explorable, WritesCard, DecidesByRule):
+class GoalClassifier(Explorable, DecidesByRule):
     """What the classifiers of all families do beside predicting: fit, evaluate, report.
 
     A family gives scores in ``_scores``; in ``fit`` it opens with
@@ -196,7 +198,6 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
     ) -> GoalReport:
         """`evaluate`, with what `_scores` gave for some of the rows."""
         check_is_fitted(self)
-        started = now()
         own = self._goal()
         goal = own if goal is None else as_goal(goal)
         self._check_deferring(goal)
@@ -240,7 +241,7 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
         )
         against = against_deployed(goal, labels, table, decided[None])
         named = {"" if name is None else f"{name}: ": part for name, part in rows.items()}
-        return self._signed(with_deployed(report, against), digests_of(named), started)
+        return self._signed(with_deployed(report, against), digests_of(named))
 
     @property
     def _learnt(self) -> dict[str, Any]:
@@ -260,23 +261,26 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
             bound = replace(report.guarantee, binding=self._fingerprint)
             self.goal_report_ = replace(report, guarantee=bound)
 
-    def _sign(self, given: Mapping[str, str], started: float) -> None:
+    def _sign(self, given: Mapping[str, str]) -> None:
         """Write into the report what it was made from, once all of it is there.
 
         Parameters
         ----------
         given : mapping of str to str
             The digests of the rows.
-        started : float
-            On the clock of :func:`~setpoint.search.limits.now`.
         """
-        self.goal_report_ = self._signed(self.goal_report_, given, started)
+        self.goal_report_ = self._signed(self.goal_report_, given)
 
-    def _signed(self, report: GoalReport, given: Mapping[str, str], started: float) -> GoalReport:
+    def _signed(self, report: GoalReport, given: Mapping[str, str]) -> GoalReport:
         """A report of this model and rule with what it was made from."""
-        versions = {**report.run.versions, **learner_versions(self)}
-        audit = audit_of(self, report.goal, self._learnt, given, started)
-        return replace(report, run=replace(report.run, versions=versions, audit=audit))
+        versions = {**report.run.versions, **_learner_versions(self)}
+        digests = {
+            **given,
+            "goal": text_digest(report.goal),
+            "rule": text_digest(self.rule_.to_json()),
+            "model": f"blake2b:{fingerprint(self._learnt)}",
+        }
+        return replace(report, run=replace(report.run, versions=versions, digests=digests))
 
     def _unbound(self) -> tuple[str, ...]:
         """A sentence where what was promised was promised of another model or rule."""
@@ -434,3 +438,25 @@ class GoalClassifier(Explorable, WritesCard, DecidesByRule):
                 "`baseline` in the constructor is a column of X or a classifier, got a "
                 f"{type(deployed.source).__name__}; pass predictions to fit"
             )
+
+
+def _learner_versions(estimator: Any) -> dict[str, str]:
+    """The versions of the packages that the models inside come from, as far as they say so."""
+    out: dict[str, str] = {}
+    for value in [estimator, *estimator.get_params(deep=True).values()]:
+        for kind in type(value).__mro__ if hasattr(value, "__dict__") else ():
+            name = kind.__module__.partition(".")[0]
+            if name in _OWN_PACKAGES or name in out or name in sys.stdlib_module_names:
+                continue
+            found = _version(name)
+            if found is not None:
+                out[name] = found
+    return dict(sorted(out.items()))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        found = getattr(sys.modules.get(name), "__version__", None)
+        return found if isinstance(found, str) else None

@@ -14,10 +14,10 @@ from setpoint.estimators.rows_of_fit import require_rows
 from setpoint.evidence import Evidence
 from setpoint.evidence.columns import Column
 from setpoint.evidence.rows import counted_rows
-from setpoint.explorer.fallback import fallback_payload, known_frontiers, why_no_curve
 from setpoint.explorer.gathering import (
     by_columns,
     cautions,
+    check_curve,
     group_columns,
     joined,
     names_of,
@@ -32,7 +32,6 @@ from setpoint.goals.errors import EmptyPopulationError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.report.numbers import percent
-from setpoint.rules.words import ClassNames
 
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier
@@ -71,13 +70,9 @@ def explored(
             "leave it out"
         )
     rule, n = classifier.rule_, len(classifier.classes_)
-    why = why_no_curve(both, n, rule.value_columns)
-    if not why and (rule.score_columns is not None or _is_other(evidence)):
-        why = _SEVERAL
-    if why:
-        if second is not None:
-            raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
-        return _without_curve(classifier, first, why, evidence, X, y, given)
+    check_curve(both, n, rule.value_columns)
+    if rule.score_columns is not None or _is_other(evidence):
+        raise InputError(_SEVERAL)
     held = None if X is None else _Given(classifier, both, names, X, y, given)
     warnings = cautions(both) + ([] if held is None else held.warnings(evidence is not None))
     checked: ScoredRows | None
@@ -119,11 +114,9 @@ def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
     evidence : Evidence
         As of :class:`~setpoint.InfeasibleError`.
     """
-    why = why_no_curve(goal, evidence.n_classes, evidence.sees)
-    if not why and _is_other(evidence):
-        why = _SEVERAL
-    if why:
-        return Explorer(fallback_payload(goal, why, evidence.n_rows, _OF_FIT))
+    check_curve(goal, evidence.n_classes, evidence.sees)
+    if _is_other(evidence):
+        raise InputError(_SEVERAL)
     rows = ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, _old(evidence))
     return Explorer(payload_of([goal], rows, markers=markers_of(rows, evidence.classes)))
 
@@ -231,38 +224,3 @@ def _old(evidence: Evidence) -> Codes | None:
     if any(code is None for code in known):
         return None
     return np.array(known)[evidence.rows.stratum]
-
-
-def _without_curve(
-    classifier: GoalClassifier,
-    goal: Goal,
-    why: str,
-    evidence: Evidence | None,
-    X: Any,
-    y: Any,
-    given: Mapping[str, Any],
-) -> Explorer:
-    """The page with the frontier of each bound and a table of the classes."""
-    where = _OF_FIT if X is None else _GIVEN
-    shown = evidence if X is None else classifier._evidence(X, y, **given, goal=goal)
-    assert shown is not None
-    frontiers, notes = known_frontiers(
-        goal, lambda i: classifier._frontier(goal, vary=i, X=X, y=y, **given)
-    )
-    rule = classifier.rule_
-    if rule.value_columns and not shown.sees:
-        shown = shown.with_values(rule.value_columns)
-    labels = classifier._classes.labels
-    answers = (*labels, "defer") if classifier._defers else labels
-    return Explorer(
-        fallback_payload(
-            goal,
-            why,
-            shown.n_rows,
-            where,
-            frontiers=frontiers,
-            confusion=shown.confusion(rule),
-            rule=rule.explain(ClassNames(answers)),
-            notes=notes,
-        )
-    )

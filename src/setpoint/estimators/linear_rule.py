@@ -150,7 +150,7 @@ class TrainedClassifier(GoalClassifier):
         if order:
             report = self.goal_report_
             self.goal_report_ = replace(report, warnings=(*report.warnings, order))
-        self._sign(data.digests, data.started)
+        self._sign(data.digests)
         return self
 
     def _train(self, data: FitData) -> Decision:

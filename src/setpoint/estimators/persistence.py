@@ -72,7 +72,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     _check_findable(model)
     data = io.BytesIO(skops_io().dumps(model))
     with zipfile.ZipFile(data, "a") as archive:
-        archive.writestr(FACTS, facts_of(model))
+        archive.writestr(FACTS, facts_of())
     atomic_write(path, data.getvalue())
 
 

@@ -117,22 +117,14 @@ class Bins:
         """The bin of each score: the first one whose cut-off accepts it."""
         return np.searchsorted(-self.thresholds[1:], -scores, side="left").astype(np.int64)
 
-    def counted(self, rows: ScoredRows, among: NDArray[Any] | None = None) -> Floats:
-        """The weight (K, m) of each kind in each bin, of these or other rows.
-
-        Parameters
-        ----------
-        rows : ScoredRows
-        among : bool array of shape (N,), optional
-            Which of the rows.
-        """
+    def counted(self, rows: ScoredRows) -> Floats:
+        """The weight (K, m) of each kind in each bin, of these or other rows."""
         own = rows.evidence.rows
-        index = slice(None) if among is None else np.flatnonzero(among)
-        bin_of = self.of(rows.evidence.scores[index])
+        bin_of = self.of(rows.evidence.scores)
         n, plain = own.codebook.n_classes + 1, own.codebook.n_plain
         out = np.zeros((len(self.kinds), self.m))
         tables = (rows.weight, *own.by_measure)
-        kind_of = own.kind[index].astype(np.int64)
+        kind_of = own.kind.astype(np.int64)
         for copy, weight in enumerate(tables):
             code = np.full(plain * n, -1)
             for k, (c, t) in enumerate(self.kinds):
@@ -142,23 +134,21 @@ class Bins:
             inside = held >= 0
             sums = np.bincount(
                 held[inside] * self.m + bin_of[inside],
-                weight[index][inside],
+                weight[inside],
                 len(self.kinds) * self.m,
             )
             out += sums.reshape(out.shape)
         return out
 
-    def columns(self, rows: ScoredRows, among: NDArray[Any] | None = None) -> list[Floats]:
+    def columns(self, rows: ScoredRows) -> list[Floats]:
         """For each column of groups the weight (values * 3, m) by value, true class and bin."""
-        index = slice(None) if among is None else np.flatnonzero(among)
-        bin_of = self.of(rows.evidence.scores[index])
-        true = rows.evidence.rows.true[index].astype(np.int64)
-        weight = rows.weight[index]
+        bin_of = self.of(rows.evidence.scores)
+        true = rows.evidence.rows.true.astype(np.int64)
         out: list[Floats] = []
         for group in rows.groups:
-            code = (group.codes[index] * 3 + true) * self.m + bin_of
+            code = (group.codes * 3 + true) * self.m + bin_of
             size = 3 * len(group.values)
-            sums: Floats = np.bincount(code, weight, size * self.m).astype(np.float64)
+            sums: Floats = np.bincount(code, rows.weight, size * self.m).astype(np.float64)
             out.append(sums.reshape(size, self.m))
         return out
 

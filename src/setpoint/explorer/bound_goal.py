@@ -95,7 +95,7 @@ class BoundGoal:
         }
 
     def payload(self, bins: Bins, positive: Label) -> dict[str, Any]:
-        """What the page reads of the goal, but for its limits and the rules by group."""
+        """What the page reads of the goal, but for its limits."""
         out = self.formulas()
         sides = self.sides_at(bins.counts)
         for c, own, side in zip(self.program.constraints, out["constraints"], sides, strict=True):
@@ -106,7 +106,7 @@ class BoundGoal:
             "sense": int(self.program.sense),
             **out,
             "template": _template(self.goal),
-            "start": {"cut": bins.place(self.start), "feasible": self.is_feasible, "cuts": None},
+            "start": {"cut": bins.place(self.start), "feasible": self.is_feasible},
         }
 
     @staticmethod

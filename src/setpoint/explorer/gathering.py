@@ -23,6 +23,7 @@ from setpoint.report.numbers import percent
 __all__ = [
     "by_columns",
     "cautions",
+    "check_curve",
     "group_columns",
     "joined",
     "names_of",
@@ -63,6 +64,39 @@ def names_of(by: Any) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or not all(isinstance(x, str) for x in names):
         raise InputTypeError(f"`by` is a name of a column, or a list of names, found {by!r}")
     return tuple(dict.fromkeys(names))
+
+
+def check_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> None:
+    """Refuse a goal that has no curve of one threshold, such as one over three classes.
+
+    Parameters
+    ----------
+    goal : Goal
+    n_classes : int
+    values : sequence of str
+        Columns of numbers that the rule looks at.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to drag along; the message says why.
+    """
+    why = ""
+    if goal.is_blackbox:
+        why = "The metric has no formula, so a page cannot compute it."
+    elif goal.defers:
+        why = "Rules may defer, so that they have two thresholds: there is no one curve."
+    elif n_classes > 2:
+        why = (
+            f"There are {n_classes} classes, so no one threshold says what a rule does: there is "
+            "nothing to drag along."
+        )
+    elif values:
+        why = f"The rule looks at {', '.join(values)} beside the score: there is no one curve."
+    elif goal.needs.datasets:
+        why = "The goal refers to further data sets, and the page holds the rows of one."
+    if why:
+        raise InputError(why)
 
 
 def share_of(check: Any) -> float | None:

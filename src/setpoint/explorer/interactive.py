@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from setpoint.errors import InputTypeError
-from setpoint.explorer.fallback import fallback_page
 from setpoint.explorer.page import page_of
 from setpoint.explorer.take import Command, command_template
 from setpoint.inputs.files import atomic_write
@@ -27,8 +26,7 @@ class Explorer:
     ----------
     payload : dict
         What the page computes from, as plain data: the tally of counts along the curve, the
-        formulas of the goal, limits, and rules by group. Of a goal without a curve it holds
-        "why", and what each bound costs.
+        formulas of the goal, and limits.
 
     Examples
     --------
@@ -47,31 +45,23 @@ class Explorer:
         return f"Explorer({self.payload['programs'][0]['goal']!r}, {rows:,} rows)"
 
     @property
-    def has_curve(self) -> bool:
-        """Whether there is a curve to drag along; else the page is without a script."""
-        return "why" not in self.payload
-
-    @property
     def html(self) -> str:
         """The page as text: one file, which asks for nothing from outside.
 
         Raises
         ------
         ImportError
-            If jinja2 is not installed; for a page without a curve matplotlib too.
+            If jinja2 is not installed.
         """
-        return page_of(self.payload) if self.has_curve else fallback_page(self.payload)
+        return page_of(self.payload)
 
-    def for_shell(self, command: Command, by_group: Command | None = None) -> Explorer:
+    def for_shell(self, command: Command) -> Explorer:
         """The same page, on which "take this" shows another command.
 
         Parameters
         ----------
         command : sequence of str and Place
             Pieces of text, and between them what the page puts there.
-        by_group : sequence of str and Place, optional
-            The command for rules with several thresholds, without ``Place.THRESHOLD``; None:
-            the same.
 
         Examples
         --------
@@ -79,16 +69,10 @@ class Explorer:
         >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4], [1, 0, 1])
         >>> from setpoint.explorer.take import Place
         >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", Place.THRESHOLD])
-        >>> own.payload["take"]["one"]["shell"]
+        >>> own.payload["take"]["shell"]
         ['setpoint take m.skops new.csv --line=', ['threshold']]
         """
-        if not self.has_curve:
-            return self
-        take = dict(self.payload["take"])
-        take["one"] = take["one"] | {"shell": command_template(command)}
-        if take["segments"] is not None:
-            own = command_template(command if by_group is None else by_group)
-            take["segments"] = take["segments"] | {"shell": own}
+        take = self.payload["take"] | {"shell": command_template(command)}
         return Explorer(self.payload | {"take": take})
 
     def summary(self) -> dict[str, Any]:
@@ -97,11 +81,8 @@ class Explorer:
         out = {
             "goal": self.payload["programs"][0]["goal"],
             "rows": rows["n"],
-            "curve": self.has_curve,
             "check_rows": None if check is None else check["n"],
         }
-        if not self.has_curve:
-            return out | {"why": self.payload["why"]}
         start = self.payload["programs"][0]["start"]
         return out | {
             "distinct": rows["distinct"],
@@ -113,9 +94,6 @@ class Explorer:
         """What the page holds, in sentences."""
         rows, check = self.payload["rows"], self.payload.get("check")
         lines = [f"{rows['n']:,} rows. {rows['where']}"]
-        if not self.has_curve:
-            lines.append(f"{self.payload['why']} The page shows what each bound costs.")
-            return "\n".join(lines)
         lines.append(f"{rows['distinct']:,} distinct scores, each with its threshold.")
         if rows["open"]:
             lines[-1] = (

@@ -8,7 +8,6 @@ and without the labels; any choice among them is covered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ __all__ = [
     "LEVEL",
     "LEVELS",
     "limits_at",
-    "limits_by_group",
     "places_of",
     "sure_limits",
     "sure_places",
@@ -111,31 +109,6 @@ def sure_limits(bound: BoundGoal, bins: Bins, places: Codes) -> dict[str, Any]:
             of_level.append(packed(np.array([x.ends(i, tail)[end] for x in found])))
         of_levels.append(of_level)
     return {"levels": list(LEVELS), "places": packed(places), "limits": of_levels, "why": None}
-
-
-def limits_by_group(
-    bound: BoundGoal, thresholds: Sequence[Sequence[float] | None]
-) -> list[dict[str, Any] | None]:
-    """The same limits for rules with a threshold for each segment; None where there is no rule.
-
-    Parameters
-    ----------
-    bound : BoundGoal
-    thresholds : sequence
-        Of each rule those of the segments, in the order of their codes.
-    """
-    rows = bound.rows.evidence.rows
-    out: list[dict[str, Any] | None] = []
-    for one in thresholds:
-        if one is None:
-            out.append(None)
-            continue
-        decided = (bound.rows.evidence.scores >= np.array(one)[rows.segment]).astype(np.int64)
-        found = _Counted(bound, rows.confusion(decided))
-        sides = range(len(bound.program.constraints) + 1)
-        ends = [list(found.ends(i, 1.0 - LEVEL)) for i in sides]
-        out.append({"objective": ends[0], "constraints": ends[1:]})
-    return out
 
 
 class _Counted:

@@ -14,21 +14,18 @@ from setpoint.evidence.curve import Curve
 from setpoint.explorer.arrays import packed, plain
 from setpoint.explorer.bins import Bins, chosen_cuts
 from setpoint.explorer.bound_goal import BoundGoal
-from setpoint.explorer.lattice import SECONDS, Solved, solved_lattice
-from setpoint.explorer.limits import limits_at, limits_by_group, places_of, sure_limits, sure_places
+from setpoint.explorer.limits import limits_at, places_of, sure_limits, sure_places
 from setpoint.explorer.markers import Marker
 from setpoint.explorer.scored import ScoredRows
 from setpoint.explorer.take import take_templates
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.rules import Threshold
-from setpoint.rules.segments import segment_in_words
 from setpoint.rules.words import ClassNames
 
 __all__ = ["payload_of"]
 
 MOST_BINS = 2**16
-SEGMENT_BINS = 2**11
 MOST_CHARACTERS = 1_400_000
 """Of the curve: with it the page stays below 2 MB."""
 _OF_TWO = 0.65
@@ -46,8 +43,6 @@ def payload_of(
     markers: Sequence[Marker] = (),
     check: ScoredRows | None = None,
     warnings: Sequence[str] = (),
-    by_group: bool = True,
-    seconds: float = SECONDS,
 ) -> dict[str, Any]:
     """Everything that the page of one goal, or of two, computes from.
 
@@ -61,10 +56,6 @@ def payload_of(
     check : ScoredRows, optional
         Rows held out, with the same codebook.
     warnings : sequence of str
-    by_group : bool
-        Whether rules by group are solved, where the rule may look at columns.
-    seconds : float
-        At most about so long for all rules by group.
     """
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
@@ -74,7 +65,7 @@ def payload_of(
     own = {g.start for g in bound} | {m for m in map(_cut_of(curve), markers) if m is not None}
     room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO
     bins, written = _thinned(rows, {*own, *sure_at.tolist()}, MOST_BINS, room)
-    programs, solved = [], []
+    programs = []
     for goal in bound:
         part = goal.payload(bins, classes[1])
         places = places_of(bins, rows, bins.place(goal.start))
@@ -84,24 +75,14 @@ def payload_of(
         if goal.program.constraints:
             at = np.unique([bins.place(c) for c in sure_at.tolist()])
             part["sure"] = sure_limits(goal, bins, at)
-        part["solved"] = None
         programs.append(part)
-        several = by_group and len(evidence.segments) > 1
-        sides = goal.sides_at(bins.counts)
-        solved.append(
-            solved_lattice(goal, sides, seconds=seconds / len(goals)) if several else None
-        )
-    segments = _segments(rows, [s for s in solved if s is not None], programs)
-    for goal, part in zip(bound, programs, strict=True):
-        for point, known in zip(*_of_points(goal, part, [b for _, b in segments]), strict=True):
-            point["limits"] = known
     whole = rows.weight.sum()
     n = evidence.n_rows
     labelled = int((evidence.rows.true < evidence.n_classes).sum())
     out = {
         "format": 1,
         "version": version("setpoint"),
-        "digest": _digest([bins, *(b for _, b in segments)], check),
+        "digest": _digest(bins, check),
         "classes": [str(c) for c in classes],
         "positive": str(classes[1]),
         "positiveWords": ClassNames(tuple(classes)).label(1),
@@ -121,27 +102,18 @@ def payload_of(
             {
                 "key": {c: str(v) for c, v in s.key},
                 "plain": s.measure is None and s.dataset is None,
-                "segment": int(evidence.codebook.stratum_segment[i]),
             }
-            for i, s in enumerate(evidence.strata)
+            for s in evidence.strata
         ],
         "curve": written,
-        "segments": [part for part, _ in segments],
         "groups": [
             {"column": g.name, "values": list(g.values), "named": g.named} for g in rows.groups
         ],
         "programs": [_packed_places(p) for p in programs],
         "markers": [_marker(m, rows, bins, curve) for m in markers],
         "prices": _prices(programs[0]),
-        "check": None
-        if check is None
-        else _checked(check, goals, bins, programs, [b for _, b in segments]),
-        "take": take_templates(
-            classes,
-            evidence.segments if segments else [()],
-            goals,
-            weighted=bool((rows.weight != 1.0).any()),
-        ),
+        "check": None if check is None else _checked(check, goals, bins, programs),
+        "take": take_templates(classes, goals, weighted=bool((rows.weight != 1.0).any())),
     }
     return dict(plain(out))
 
@@ -186,59 +158,9 @@ def _cut_of(curve: Curve) -> Any:
     return cut
 
 
-def _segments(
-    rows: ScoredRows, solved: Sequence[Solved], programs: Sequence[dict[str, Any]]
-) -> list[tuple[dict[str, Any], Bins]]:
-    """The curve of each segment, with the cut-offs of the solved rules among its own."""
-    if not any(s.points for s in solved):
-        for part, s in zip(programs, solved, strict=False):
-            part["solved"] = {"points": [], "note": s.note}
-        return []
-    out = []
-    evidence = rows.evidence
-    for k, key in enumerate(evidence.segments):
-        curve = evidence.curve(k)
-        always = sorted({c for s in solved for c in s.cuts(k)})
-        most = min(SEGMENT_BINS, _most_bins(rows) // len(evidence.segments))
-        cuts = chosen_cuts(len(curve.values), max(most, _FEWEST_BINS), always)
-        bins = Bins(curve, cuts, rows.kinds)
-        among = evidence.rows.segment == k
-        payload = bins.payload(bins.columns(rows, among))
-        name = segment_in_words(key)
-        values = {c: str(v) for c, v in key}
-        out.append(({"name": name, "key": values, "curve": payload}, bins))
-    places = [b for _, b in out]
-    for part, s in zip(programs, solved, strict=True):
-        points = []
-        for p in s.points:
-            held = p["cuts"]
-            if held is not None:
-                held = [b.place(c) for b, c in zip(places, held, strict=True)]
-            points.append(p | {"cuts": held})
-        part["solved"] = {"points": points, "note": s.note}
-        part["start"]["cuts"] = points[0]["cuts"] if points else None
-    return out
-
-
-def _of_points(
-    goal: BoundGoal, part: dict[str, Any], segments: Sequence[Bins]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any] | None]]:
-    """The solved rules by group of a goal, and their limits on its rows."""
-    points = part["solved"]["points"] if part["solved"] else []
-    thresholds: list[list[float] | None] = []
-    for p in points:
-        held = p["cuts"]
-        if held is not None:
-            held = [float(b.thresholds[c]) for b, c in zip(segments, held, strict=True)]
-        thresholds.append(held)
-    return points, limits_by_group(goal, thresholds)
-
-
-def _digest(bins: Sequence[Bins], check: ScoredRows | None) -> str:
+def _digest(bins: Bins, check: ScoredRows | None) -> str:
     """What tells a page of these rows from one of others: a link of the other is not read."""
-    out = sha256()
-    for one in bins:
-        out.update(one.thresholds.tobytes() + one.counts.tobytes())
+    out = sha256(bins.thresholds.tobytes() + bins.counts.tobytes())
     if check is not None:
         out.update(check.curve.values.tobytes() + check.curve.counts.tobytes())
     return out.hexdigest()[:16]
@@ -274,7 +196,6 @@ def _checked(
     goals: Sequence[Goal],
     bins: Bins,
     programs: Sequence[dict[str, Any]],
-    segments: Sequence[Bins],
 ) -> dict[str, Any]:
     """The rows held out at the same cut-offs."""
     held = Bins(check.curve, np.array([0, len(check.curve.values)]), check.kinds)
@@ -290,15 +211,7 @@ def _checked(
             continue
         formulas = own.formulas()
         formulas["limits"] = limits_at(own, held, known["places"])
-        formulas["solved"] = _of_points(own, known, segments)[1]
         parts.append(formulas | {"why": None})
-    curves = []
-    for k, own_bins in enumerate(segments):
-        among = check.evidence.rows.segment == k
-        part = Bins(check.curve, np.array([0, len(check.curve.values)]), check.kinds)
-        part.thresholds, part.cuts = own_bins.thresholds, own_bins.cuts
-        counts = part.counted(check, among)
-        curves.append(part.tally(counts, part.columns(check, among)))
     evidence = check.evidence
     return {
         "where": check.where,
@@ -307,6 +220,5 @@ def _checked(
         "weight": float(check.weight.sum()),
         "kinds": [list(k) for k in held.kinds],
         "curve": held.tally(per_bin, held.columns(check)),
-        "segments": curves,
         "programs": parts,
     }

@@ -9,12 +9,10 @@ from typing import Any, TypeAlias
 
 from setpoint.errors import SetpointError
 from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Key, Label, literal
-from setpoint.rules import PerSegment, Rule, Threshold
+from setpoint.goals.populations import Label, literal
+from setpoint.rules import Threshold
 
 __all__ = ["Command", "Place", "command_template", "take_templates"]
-
-_SCORE = "score"
 
 
 class Place(Enum):
@@ -50,21 +48,19 @@ def command_template(command: Command) -> list[str | list[str]]:
 
 def take_templates(
     classes: Sequence[Label],
-    segments: Sequence[Key],
     goals: Sequence[Goal] = (),
     *,
     weighted: bool = False,
 ) -> dict[str, Any]:
-    """Templates for one threshold, and for one for each segment where there are several.
+    """Templates for one threshold.
 
-    Of JSON and SQL every second piece is the number of a threshold. Of Python and of the command,
+    Of JSON and SQL every second piece stands for the threshold. Of Python and of the command,
     which chooses anew by the goal, a list is a place.
 
     Parameters
     ----------
     classes : sequence of labels
         The second is the positive one.
-    segments : sequence of Key
     goals : sequence of Goal
         Of the page.
     weighted : bool
@@ -72,45 +68,32 @@ def take_templates(
 
     Examples
     --------
-    >>> found = take_templates(("no", "yes"), [()])["one"]
+    >>> found = take_templates(("no", "yes"))
     >>> found["json"]
     ['{"format": 2, "rule": {"type": "threshold", "threshold": ', 0, ', "width": 0.0}}']
     >>> found["shell"][1:]
     [['goal']]
     """
-    columns = [name for name, _ in segments[0]]
     named = any(goal.needs.columns.get(None) for goal in goals)
     more = ["--weight", "WEIGHT"] if weighted else []
     if any(goal.needs.baseline for goal in goals):
         more += ["--baseline", "DEPLOYED"]
-    one = _of(lambda t: Threshold(t[0]), 1, classes)
-    one["python"] = _python(classes, ())
-    one["shell"] = _solve(classes, [*more, "--decide-on", "none"] if named else more)
-    out: dict[str, Any] = {"score": _SCORE, "one": one, "segments": None}
-    if len(segments) > 1:
-        own = _of(lambda t: PerSegment([Threshold(x) for x in t], segments), len(segments), classes)
-        own["python"] = _python(classes, columns)
-        looks = [word for name in columns for word in ("--decide-on", name)]
-        own["shell"] = _solve(classes, [*more, *looks])
-        out["segments"] = own
-    return out
+    return {
+        **_of(classes),
+        "python": _python(classes),
+        "shell": _solve(classes, [*more, "--decide-on", "none"] if named else more),
+    }
 
 
-def _python(classes: Sequence[Label], columns: Sequence[str]) -> list[str | list[str]]:
+def _python(classes: Sequence[Label]) -> list[str | list[str]]:
     """Lines that decide by the rule as it is shown."""
     no, yes = map(literal, classes)
-    scores = f"# scores: one for each row, higher for {yes}"
-    codes = f"# 1 is {yes}, 0 is {no}"
-    lines = [f"{scores}\ndecided = rule.decide(scores)  {codes}"]
-    if columns:
-        names = ", ".join(map(literal, columns))
-        lines = [
-            f"{scores}; columns: a dict or a frame with {names}",
-            "segments = rule.segment_codes(columns)  # places in rule.segment_keys; -1 is in none",
-            f"decided = rule.decide(scores, segments)  {codes}",
-        ]
+    lines = (
+        f"# scores: one for each row, higher for {yes}\n"
+        f"decided = rule.decide(scores)  # 1 is {yes}, 0 is {no}"
+    )
     before = "from setpoint.rules import Rule\n\nrule = Rule.from_json("
-    return [before, [Place.RULE.value], ")\n" + "\n".join(lines)]
+    return [before, [Place.RULE.value], f")\n{lines}"]
 
 
 def _solve(classes: Sequence[Label], more: Sequence[str]) -> list[str | list[str]]:
@@ -121,21 +104,16 @@ def _solve(classes: Sequence[Label], more: Sequence[str]) -> list[str | list[str
     return command_template([f"{says}{shlex.join(words)} ", Place.GOAL])
 
 
-def _of(make: Any, n: int, classes: Sequence[Label]) -> dict[str, Any]:
-    marks = [float(f"0.8271{i:04d}3917") for i in range(n)]
-    rule: Rule = make(marks)
+def _of(classes: Sequence[Label]) -> dict[str, Any]:
+    mark = 0.827100003917
+    rule = Threshold(mark)
     try:
-        sql = rule.to_sql(_SCORE, classes=classes)
+        sql = rule.to_sql("score", classes=classes)
     except SetpointError as error:  # such as a column of mixed values
         sql = f"-- not in SQL: {error}"
-    return {"json": _pieces(rule.to_json(), marks), "sql": _pieces(sql, marks)}
+    return {"json": _pieces(rule.to_json(), mark), "sql": _pieces(sql, mark)}
 
 
-def _pieces(text: str, marks: Sequence[float]) -> list[str | int]:
-    out: list[str | int] = []
-    for i, mark in enumerate(marks):
-        before, found, text = text.partition(repr(mark))
-        out.append(before)
-        if found:
-            out.append(i)
-    return [*out, text]
+def _pieces(text: str, mark: float) -> list[str | int]:
+    before, found, after = text.partition(repr(mark))
+    return [before, 0, after] if found else [before]

@@ -30,7 +30,6 @@ from setpoint.plugin.rule_frontier import frontier_of_evidence
 from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
-from setpoint.search.limits import now
 from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 
@@ -49,10 +48,12 @@ class PlugInClassifier(FitsTables):
 
     Parameters
     ----------
-    estimator : classifier, "auto" or AutoModel
-        With ``predict_proba`` or ``decision_function``. "auto": several models are tried, and
-        the simplest is kept that does as well under the goal as the best; ``estimator_`` is that
-        one and ``choice_`` says why. See :class:`setpoint.solvers.AutoModel`.
+    estimator : classifier, "auto", or dict of str to classifier
+        With ``predict_proba`` or ``decision_function``. Several models by their names, the
+        simplest first, each with ``predict_proba``: each is fitted once a fold and compared by
+        what the best rule over its out-of-fold scores reaches, as is the mean of the best two.
+        The best is kept, of equal ones the simplest; ``estimator_`` is that one and ``choice_``
+        says why. "auto": a logistic regression, and boosting with few rounds and with many.
     goal : Goal, str, metric or BlackBox
     solver : str or Solver, default="auto"
         "auto": "exact" for two classes, "column-generation" for more. Or "frank-wolfe",
@@ -289,7 +290,6 @@ class PlugInClassifier(FitsTables):
         }
         self.__dict__.pop("side_columns_", None)  # of an earlier fit
         digests: Mapping[str, str] = {}
-        started = now()
         if is_elsewhere(X, y):
             self._fit_table(X, y, params=params, **rows)
         else:
@@ -309,7 +309,7 @@ class PlugInClassifier(FitsTables):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._bind()
-        self._sign(digests, started)
+        self._sign(digests)
         return self
 
     def adapt(
@@ -341,7 +341,6 @@ class PlugInClassifier(FitsTables):
             If no rule meets the constraints on these rows; the fitted rule stays.
         """
         check_is_fitted(self)
-        started = now()
         goal, options = self._goal(), self._options(self._chosen()[0])
         found = adapted(self, goal, options, X, sensitive_features, baseline)
         if found.decision.rule.randomized:
@@ -350,7 +349,7 @@ class PlugInClassifier(FitsTables):
         self._keep(found.decision)
         self.largest_segment_ = int(np.argmax(found.evidence.rows.segment_weights))
         given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
-        self._sign(digests_of({"": given}), started)
+        self._sign(digests_of({"": given}))
         return self
 
     def _frontier_on(

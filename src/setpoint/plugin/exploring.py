@@ -11,10 +11,10 @@ import numpy as np
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence.columns import Column
-from setpoint.explorer.fallback import fallback_payload, known_frontiers, why_no_curve
 from setpoint.explorer.gathering import (
     by_columns,
     cautions,
+    check_curve,
     joined,
     names_of,
     scored_rows,
@@ -29,11 +29,8 @@ from setpoint.goals.errors import EmptyPopulationError, nearest
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.classes import ClassOrder, classes_of, one_score
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
-from setpoint.plugin.rule_frontier import frontier_of_evidence
-from setpoint.plugin.solving import scores_for, solve
+from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.rules import Rule
-from setpoint.rules.words import ClassNames, first_lines
 
 __all__ = ["explore"]
 
@@ -50,7 +47,6 @@ def explore(
     sensitive_features: Any = None,
     baseline: Any = None,
     pos_label: Any = None,
-    decide_on: DecideOn = "auto",
     by: str | Sequence[str] | None = None,
     check: float | Mapping[str, Any] | None = None,
     rule: Rule | None = None,
@@ -83,10 +79,6 @@ def explore(
         The deployed model's predictions: a point to compare with.
     pos_label : label, optional
         The positive class of two, as in :func:`setpoint.solve`.
-    decide_on : "auto", None, str or sequence of str
-        The columns that a rule may look at beside the score; "auto": those that a goal names.
-        With several groups exact rules by group are solved at up to 60 combinations of bounds,
-        within 10 seconds; None leaves that out.
     by : str or sequence of str, optional
         Further columns whose groups are shown side by side.
     check : float or dict, optional
@@ -101,16 +93,15 @@ def explore(
     Returns
     -------
     Explorer
-        Write it with :meth:`~setpoint.explorer.Explorer.to_html`. More than two classes, rules that
-        may defer and rules that look at columns of numbers have no curve: the page then shows what
-        each bound costs and a table of the classes, and says why.
+        Write it with :meth:`~setpoint.explorer.Explorer.to_html`.
 
     Raises
     ------
     GoalError
         A goal names what the data do not have.
     ValueError, TypeError
-        If an argument is wrong; the message names it.
+        If an argument is wrong; the message names it. More than two classes and rules that may
+        defer have no curve of thresholds, and no page.
 
     Examples
     --------
@@ -131,21 +122,12 @@ def explore(
         raise InputTypeError(f"`rule` is a Rule, such as clf.rule_, found {type(rule).__name__}")
     known = classes_of(y, None, pos_label, goal=goal if np.ndim(scores) > 1 else None)
     if len(known.labels) > 2 or both.defers:
-        _require_one(other)
-        return _without_curve(
-            goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on
-        )
+        check_curve(both, len(known.labels))
     values = one_score(scores, known)
     sides = sample_weight, sensitive_features, baseline
     given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
-    inputs = CheckedData.check(both, known, {None: given}, decide_on)
+    inputs = CheckedData.check(both, known, {None: given}, None)
     inputs.require_values()
-    why = why_no_curve(both, 2, inputs.sees)
-    if why:
-        _require_one(other)
-        return _without_curve(
-            goal, scores, y, known, sample_weight, sensitive_features, baseline, decide_on, why
-        )
     columns = by_columns(names, given.sensitive_features, len(values))
     held = None if not isinstance(check, Mapping) else _held(check, both, known, inputs, names)
     others = None if held is None else held[2]
@@ -166,12 +148,6 @@ def explore(
             warnings=cautions(both, [*both.needs.measures.get(None, {})]),
         )
     )
-
-
-def _require_one(other: Goal | None) -> None:
-    """Refuse a second goal where there is no curve."""
-    if other is not None:
-        raise InputError("`other_goal`: two goals stand beside each other on a curve alone")
 
 
 def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[Marker]:
@@ -239,11 +215,11 @@ def _held(
             len(values), check["y"], weight, side, check.get("baseline"),
             beside=(check["scores"], "scores"),
         )  # fmt: skip
-        held = CheckedData.check(goal, known, {None: given}, inputs.decide_on)
+        held = CheckedData.check(goal, known, {None: given}, None)
         columns = by_columns(by, given.sensitive_features, len(values))
     except InputError as error:
         raise InputError(f"`check`: {error}") from None
-    return replace(held, codebook=inputs.rows.codebook, sees=inputs.sees), values, columns
+    return replace(held, codebook=inputs.rows.codebook), values, columns
 
 
 def _checked(
@@ -264,51 +240,3 @@ def _aligned(held: ScoredRows, rows: ScoredRows) -> Any:
         place = np.array([other.values.index(v) for v in own.values], np.int64)
         out.append(replace(other, codes=place[own.codes]))
     return tuple(out)
-
-
-def _without_curve(
-    goal: Goal,
-    scores: Any,
-    y: Any,
-    known: ClassOrder,
-    sample_weight: Any,
-    sensitive_features: Any,
-    baseline: Any,
-    decide_on: DecideOn,
-    why: str = "",
-) -> Explorer:
-    """The page with the frontier of each bound and a table of the classes."""
-    found = solve(
-        goal,
-        scores,
-        y,
-        sample_weight=sample_weight,
-        sensitive_features=sensitive_features,
-        baseline=baseline,
-        pos_label=known.labels[1] if len(known.labels) == 2 else None,
-        decide_on=decide_on,
-        on_infeasible="nearest",
-    )
-    values, notes = scores_for(scores, known, len(known.labels) > 2)
-    sides = sample_weight, sensitive_features, baseline
-    given = GivenRows(len(values), y, *sides, beside=(scores, "scores"))
-    inputs = CheckedData.check(goal, known, {None: given}, decide_on)
-    evidence = inputs.evidence({None: values})
-    frontiers, unknown = known_frontiers(
-        goal, lambda i: frontier_of_evidence(goal, evidence, i, None, randomized="auto")
-    )
-    by_values = found.rule.value_columns
-    shown = evidence.with_values(by_values) if by_values else evidence
-    names = ClassNames(inputs.answers)
-    return Explorer(
-        fallback_payload(
-            goal,
-            why or why_no_curve(goal, len(known.labels), by_values),
-            evidence.n_rows,
-            _GIVEN,
-            frontiers=frontiers,
-            confusion=shown.confusion(found.rule),
-            rule=first_lines(found.rule.explain(names)),
-            notes=[*notes, *unknown],
-        )
-    )

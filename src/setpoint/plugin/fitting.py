@@ -37,7 +37,6 @@ from setpoint.plugin.solving_evidence import solve_evidence
 from setpoint.program.link import link
 from setpoint.report.outcome import in_words
 from setpoint.search.infeasibility import InfeasibleError
-from setpoint.solvers import AutoModel
 
 __all__ = ["Fitted", "Task"]
 
@@ -79,7 +78,7 @@ class Task:
         For ``fit`` of the model, and the splitter.
     notes : tuple of str
         For the report.
-    auto : AutoModel or None
+    auto : "auto", mapping of str to classifier, or None
         Where several models are tried; `model` is then not one.
     """
 
@@ -98,7 +97,7 @@ class Task:
     notes: tuple[str, ...]
     owner: Any = None
     draws: Callable[[Any], Floats | None] = lambda _: None
-    auto: AutoModel | None = None
+    auto: str | Mapping[str, Any] | None = None
 
     @property
     def goal(self) -> Goal:
@@ -124,7 +123,7 @@ class Task:
         return _because(self.by_scores(raced.fitted), raced)
 
     # ------------------------------------------------------------------ several models
-    def _raced(self, auto: AutoModel, joint: bool) -> Raced:
+    def _raced(self, auto: str | Mapping[str, Any], joint: bool) -> Raced:
         """The model that is chosen under the goal, and its scores."""
         X, y = self.data.X, self.data.y
         splits = splits_of(self.cv, X, y, self.refit, self.seed, self.split_params)
@@ -140,8 +139,8 @@ class Task:
             sets,
             self.options,
             weight=self.params.get("sample_weight"),
-            averaged=auto.averaged and not joint,
-            seconds=auto.seconds,
+            averaged=not joint,
+            seconds=self.options.limits.seconds,
             refit=self.refit,
         ).run()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from setpoint.errors import InputError
 from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.program.link import waits_for_class
-from setpoint.solvers import AutoModel, HoldOut, PostShift
+from setpoint.solvers import HoldOut, PostShift
 
 __all__ = ["InnerModel"]
 
@@ -79,15 +79,19 @@ class InnerModel(MetaEstimatorMixin):
         return np.asarray(self.estimator_.decision_function(X))
 
     @property
-    def _auto(self) -> AutoModel | None:
-        """The candidates, where the model is chosen under the goal."""
-        if isinstance(self.estimator, str):
-            return AutoModel() if self.estimator == "auto" else None
-        return self.estimator if isinstance(self.estimator, AutoModel) else None
+    def _auto(self) -> Any:
+        """The candidates by name, or "auto", where the model is chosen under the goal."""
+        named = isinstance(self.estimator, str) and self.estimator == "auto"
+        return self.estimator if named or isinstance(self.estimator, Mapping) else None
 
     def _check_auto(self) -> None:
         """Refuse what does not go with a model that is chosen under the goal."""
-        if AutoModel.named(self.estimator) is None:
+        if isinstance(self.estimator, str) and self.estimator != "auto":
+            raise InputError(
+                "`estimator` is a classifier, 'auto' or a dict of names to classifiers, got "
+                f"{self.estimator!r}"
+            )
+        if self._auto is None:
             return
         given = f"`estimator={self.estimator!r}`"
         if self._is_given_fitted:

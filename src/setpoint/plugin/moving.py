@@ -25,7 +25,6 @@ from setpoint.report import GoalReport
 from setpoint.report.outcome import cutoffs_of, rule_facts
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
-from setpoint.search.limits import now
 
 __all__ = ["with_goal", "with_rule"]
 
@@ -50,7 +49,6 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     GoalError
         If the rule is one that is found together with models, so that it cannot move alone.
     """
-    started = now()
     _check_movable(classifier)
     evidence, table = _scored(classifier, goal, rows)
     numbers = goal.needs.measures.get(None, {})
@@ -67,7 +65,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
         out.gap_ = decision.report.certificate.gap
     if hasattr(classifier, "goal"):
         out.goal = str(goal)
-    out._sign(_digests(rows), started)
+    out._sign(_digests(rows))
     return out
 
 
@@ -93,7 +91,6 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     InputError
         If the rule is of another kind, or does not know the group of some rows.
     """
-    started = now()
     _check_movable(classifier)
     _check_by_thresholds(rule)
     if goal.defers or classifier.rule_.value_columns:
@@ -123,7 +120,7 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     # Whoever gives a rule with rows has mostly chosen it on them, as on a page.
     entries = tuple(replace(e, seen=True) for e in found.constraints)
     out = _moved(moved, rule, replace(found, constraints=entries), rows)
-    out._sign(_digests(rows), started)
+    out._sign(_digests(rows))
     return out
 
 

@@ -2,7 +2,6 @@
 
 from setpoint.inference.intervals import Interval, interval
 from setpoint.inference.sign_test import FreshLabels, fresh_labels
-from setpoint.report.audit import Audit
 from setpoint.report.counts import Counts
 from setpoint.report.deferral import DeferralCurve, DeferralPoints, deferral_points
 from setpoint.report.deployed import Comparison, compared
@@ -31,7 +30,6 @@ from setpoint.report.sections import (
 )
 
 __all__ = [
-    "Audit",
     "Certificate",
     "Comparison",
     "ConvergenceDisplay",

@@ -10,7 +10,6 @@ from setpoint.errors import InputError
 from setpoint.goals.populations import Label
 from setpoint.guarantees.guarantee import Guarantee
 from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, Verdict
-from setpoint.report.audit import Audit
 from setpoint.report.codec import plain, read
 from setpoint.report.counts import Counts
 from setpoint.report.deployed import Comparison
@@ -133,14 +132,19 @@ class Run:
         The search took.
     versions : dict of str to str
         Of the packages that the numbers may hang on, those of the models inside too.
-    audit : Audit or None
-        What the report was made from and by; None where no classifier made it.
+    digests : dict of str to str
+        Of each part of the rows, by the name of its argument, such as "X", "y" and
+        "sample_weight"; of the "goal" as text; of the "rule" as JSON; and of the "model", what it
+        has learnt. Each begins with the name of the hash. Rows in another order have another
+        digest; whether an array or a frame held them makes no difference.
     """
 
     when: str = ""
     seconds: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    audit: Audit | None = field(default=None, repr=False, metadata={"optional": True})
+    digests: Mapping[str, str] = field(
+        default_factory=dict, repr=False, metadata={"optional": True}
+    )
 
 
 @dataclass(frozen=True)
@@ -220,11 +224,6 @@ class Facts:
         or only approximately so (``guarantee.state``).
         """
         return None if self.guarantee is None else self.guarantee.state == "certified"
-
-    @property
-    def audit(self) -> Audit | None:
-        """What the report was made from and by; None where no classifier made it."""
-        return self.run.audit
 
     @property
     def verdict(self) -> Verdict | None:

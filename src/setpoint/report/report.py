@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -79,17 +80,10 @@ class GoalReport(Facts):
     def metrics(self) -> dict[str, float]:
         """The numbers of the report by name, for a tracker of experiments such as MLflow.
 
-        Returns
-        -------
-        dict of str to float
-            ``objective/value``, ``/low`` and ``/high``; of each constraint, under its text with
-            "at least" for ``>=`` and "at most" for ``<=``, the value, the bound, the slack, the
-            limits on new rows and whether it is satisfied (0 or 1); ``satisfied`` and
-            ``certified`` of the goal as a whole; ``gap`` and ``bound on the objective``;
-            ``cut-off/...``; ``rows``, ``counts/...`` and ``groups/...``; and the seconds.
-
-            What is not there, and what is infinite, is left out. Names are as MLflow takes them:
-            letters, digits, ``_ - . /`` and blanks, at most 250 of them, each once.
+        ``objective/value``, ``/low`` and ``/high``; of each constraint, under its text with "at
+        least" for ``>=`` and "at most" for ``<=``, also the bound, the slack and whether it is
+        satisfied (0 or 1); what holds for the goal as a whole; ``counts/...`` of two classes.
+        What is not there, and what is infinite, is left out.
 
         Examples
         --------
@@ -97,9 +91,31 @@ class GoalReport(Facts):
         >>> found["objective/value"], found["objective/low"]
         (0.8, 0.7)
         """
-        from setpoint.report.logged import metrics_of
-
-        return metrics_of(self)
+        found: dict[str, float | None] = {
+            "satisfied": self.satisfied,
+            "certified": self.is_certified,
+            "gap": self.certificate.gap,
+            "bound on the objective": self.certificate.bound,
+            "drawn": self.rule.drawn,
+            "search seconds": self.run.seconds,
+            "rows": self.counts.n_rows,
+        }
+        for part in ("value", "low", "high"):
+            found[f"objective/{part}"] = getattr(self.objective, part)
+        for entry in self.constraints:
+            name = entry.text.replace(">=", "at least").replace("<=", "at most")
+            for part in ("value", "bound", "slack", "low", "high", "satisfied"):
+                found[f"{name}/{part}"] = getattr(entry, part)
+        for columns, cut in self.rule.cutoffs:
+            where = ", ".join(f"{name} {value}" for name, value in columns)
+            found[f"cut-off/{where or 'all rows'}"] = cut
+        for row in self.groups:
+            found[f"groups/{row.metric} in {row.name}"] = row.value
+        if len(self.counts.classes) == 2 and self.counts.confusion:
+            (tn, fp), (fn, tp) = self.counts.confusion[:2]
+            found |= {"counts/tn": tn, "counts/fp": fp, "counts/fn": fn, "counts/tp": tp}
+        known = {name: float(x) for name, x in found.items() if x is not None}
+        return {name: x for name, x in known.items() if math.isfinite(x)}
 
     def to_html(
         self,

@@ -1,6 +1,5 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
-from setpoint.solvers.auto_model import AutoModel
 from setpoint.solvers.base import Solver
 from setpoint.solvers.catalogue import (
     FAMILIES,
@@ -52,7 +51,6 @@ __all__ = [
     "Argmax",
     "AugmentedLagrangian",
     "Auto",
-    "AutoModel",
     "Balanced",
     "Bisection",
     "ColumnGeneration",

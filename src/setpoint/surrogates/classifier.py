@@ -272,7 +272,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         columns = data.own(aligned(columns, X, "sensitive_features"))
         groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
         self._close(data, self._train(data, held is not None, groups))
-        self._sign(data.digests, data.started)
+        self._sign(data.digests)
         return self
 
     def _train(  # type: ignore[override]

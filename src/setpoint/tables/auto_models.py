@@ -11,14 +11,12 @@ from setpoint.tables.schema import Column
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.solvers import AutoModel
-
 __all__ = ["auto_model_for"]
 
 
 def auto_model_for(
-    frame: pd.DataFrame, columns: Sequence[Column], *, seed: int = 0, seconds: float | None = None
-) -> AutoModel:
+    frame: pd.DataFrame, columns: Sequence[Column], *, seed: int = 0
+) -> dict[str, Any]:
     """Candidates of scikit-learn for a frame of mixed columns with missing values.
 
     Models of other packages are left out: whoever reads a model file would have to trust them.
@@ -27,20 +25,17 @@ def auto_model_for(
     ----------
     frame, columns, seed
         As of :func:`setpoint.tables.model_for`.
-    seconds : float, optional
-        For trying them.
 
     Examples
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> list(auto_model_for(X, [Column("age", "number")]).candidates)
+    >>> list(auto_model_for(X, [Column("age", "number")]))
     ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
     """
     from sklearn.pipeline import Pipeline
 
     from setpoint.plugin.auto.candidates import BOOSTING, LOGISTIC
-    from setpoint.solvers import AutoModel
 
     n_codes = sum(column.kind == "category" for column in columns)
     made: dict[str, Any] = {}
@@ -50,4 +45,4 @@ def auto_model_for(
         )
         model = kind.make(seed, 0 if kind.linear else n_codes)
         made[kind.name] = Pipeline([("columns", encoder), ("model", model)])
-    return AutoModel(made, seconds=seconds)
+    return made

@@ -34,10 +34,9 @@ def classifier_for(
         from setpoint.plugin import PlugInClassifier
         from setpoint.tables import auto_model_for, model_for
 
-        seed, limits = settings.random_state, choice.parameters.get("limits")
+        seed = settings.random_state
         if choice.model == AUTO:
-            seconds = None if limits is None else limits.seconds
-            model = auto_model_for(X, roles.features, seed=seed, seconds=seconds)
+            model: Any = auto_model_for(X, roles.features, seed=seed)
         else:
             model = model_for(X, roles.features, choice.model, seed=seed)
         decide = [c.name for c in roles.decides_on] or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from setpoint.goals.goal import Goal
@@ -207,16 +208,14 @@ def written_by(source: Any, model: TableModel) -> dict[str, str]:
     fitted = {"when": run.when, **run.versions}
     if source is model:
         return fitted
-    from setpoint.estimators import describe_model
+    from setpoint.estimators.model_archive import open_archive
+    from setpoint.estimators.model_facts import facts_in
 
-    facts = describe_model(source)
-    found = {
-        "when": facts.written,
-        "setpoint": facts.setpoint,
-        "scikit-learn": facts.scikit_learn,
-        "numpy": facts.numpy,
-    }
-    said = {name: text for name, text in found.items() if text is not None}
+    with Path(source).open("rb") as file, open_archive(file, source) as archive:
+        facts = facts_in(archive, source)
+    names = {"when": "written", "setpoint": "setpoint"}
+    names |= {"scikit-learn": "scikit_learn", "numpy": "numpy"}
+    said = {k: facts[name] for k, name in names.items() if isinstance(facts.get(name), str)}
     return said if "when" in said else fitted  # skops itself writes no facts
 
 

@@ -2,7 +2,6 @@
 
 import { unpacked } from "./arrays.js";
 import { rangeOverBoxes } from "./boxes.js";
-import { RulesByGroup } from "./bygroup.js";
 import {
   allowedCuts,
   bestAllowed,
@@ -20,10 +19,10 @@ import { Tally } from "./tally.js";
 /** All that a page shows, from its payload. */
 export async function load(payload) {
   const data = await unpacked(payload);
-  const shared = new Tally(data, data.kinds, data.curve, data.segments);
+  const shared = new Tally(data, data.kinds, data.curve);
   shared.payload = data;
   const check = data.check
-    ? new Tally(data, data.check.kinds, data.check.curve, data.check.segments, true)
+    ? new Tally(data, data.check.kinds, data.check.curve)
     : null;
   const programs = data.programs.map((p, i) => new Board(data, p, shared, check, i));
   // What is asked at every drag is computed before the first one.
@@ -42,8 +41,6 @@ export async function load(payload) {
     groups: data.groups,
     rows: data.rows,
     check: data.check && { where: data.check.where, n: data.check.n, labelled: data.check.labelled },
-    hasSegments: data.segments.length > 0 && programs.some((p) => p.lattice.length > 0),
-    segments: data.segments.map((s) => s.name),
   };
 }
 
@@ -64,8 +61,6 @@ export class Board {
     this.start = program.start;
     this.n = tally.m + 1;
     this.per = data.per;
-    this.lattice = program.solved ? program.solved.points : [];
-    this.latticeNote = program.solved ? program.solved.note : "";
     this.sureLevels = program.sure ? program.sure.levels : [];
     this.thresholds = tally.whole.thresholds;
     const rates = ratesAt(program, tally.whole.S, tally.totals, this.n);
@@ -74,7 +69,6 @@ export class Board {
     this.scores = this.values.map((x) => (Number.isNaN(x) ? -Infinity : this.sense * x));
     this.curve = this.shape();
     this.inside = null;
-    this.rulesByGroup = null;
   }
 
   /** Share accepted, recall and precision along the curve; and what breaks ties, Youden's index. */
@@ -127,9 +121,8 @@ export class Board {
     return out;
   }
 
-  /** The best cut-off under bounds, or the nearest to them; `byGroup`: the best rule by group known. */
-  choose(levels, sure = null, byGroup = false) {
-    if (byGroup) return this.byGroup.choose(levels);
+  /** The best cut-off under bounds, or the nearest to them. */
+  choose(levels, sure = null) {
     const cut = bestAllowed(this.scores, this.allowed(levels, sure), this.tiebreak);
     if (cut < 0) {
       const [near, violation] = nearestCuts(this.sides, this.constraints, levels, this.n);
@@ -141,22 +134,6 @@ export class Board {
     const gap = sure === null ? Math.max(0, most - this.scores[cut]) || 0 : null;
     const bound = sure === null ? this.sense * most : null;
     return { cut, feasible: true, value, violation: 0, gap, bound, sure };
-  }
-
-  /** Rules by group are set up when they are first asked for. */
-  get byGroup() {
-    this.rulesByGroup ??= new RulesByGroup(this);
-    return this.rulesByGroup;
-  }
-
-  /** A rule by group that a longer search finds to be better; or the one that was chosen. */
-  improved(levels, choice) {
-    return choice.way ? this.byGroup.improved(levels, choice) : choice;
-  }
-
-  /** Which of the solved rules has these cut-offs; -1: none. */
-  pointAt(cuts) {
-    return this.lattice.findIndex((p) => p.cuts !== null && p.cuts.every((j, s) => j === cuts[s]));
   }
 
   /** Open bins with the best score and sides that a cut-off inside could have. */
@@ -177,8 +154,7 @@ export class Board {
   }
 
   /** The best that the left side of a constraint can be, the other bounds kept. */
-  most(i, levels, sure = null, byGroup = false) {
-    if (byGroup) return this.byGroup.most(i, levels);
+  most(i, levels, sure = null) {
     const sign = signOf(this.constraints[i]);
     let [value, cut] = [null, null];
     const consider = (x, at) => {
@@ -200,17 +176,11 @@ export class Board {
     return new Map(Array.from(places, (place, p) => [place, own[p]]));
   }
 
-  /** What a cut-off reaches; or one of each segment. */
+  /** What a cut-off reaches. */
   at(where) {
-    const by = Array.isArray(where);
-    const S = this.tally.S(where);
-    const state = this.ofAccepted(S, by ? null : where);
-    if (by) withLimits(state, this.lattice[this.pointAt(where)]?.limits);
-    const thresholds = by
-      ? where.map((j, s) => this.tally.parts[s].thresholds[j])
-      : [this.thresholds[where]];
-    const rule = ruleText(this.data, thresholds);
-    return { ...state, ...(by ? { cuts: where } : { cut: where }), thresholds, rule };
+    const state = this.ofAccepted(this.tally.S(where), where);
+    const threshold = this.thresholds[where];
+    return { ...state, cut: where, threshold, rule: ruleText(this.data, threshold) };
   }
 
   /** What a decision reaches that accepts this weight of each kind. */
@@ -265,27 +235,12 @@ export class Board {
     const levels = program.constraints.map((c) => c.level);
     const S = this.check.S(where);
     const state = stateOf(program, this.check, S, levels, this.per, (side, i) => {
-      if (Array.isArray(where) || !program.limits) return { low: null, high: null };
+      if (!program.limits) return { low: null, high: null };
       const ends = i < 0 ? program.limits.objective : program.limits.constraints[i];
       const along = i < 0 ? values : sides[i];
       return endsAt(this.program.places, ends, along, where, side.function);
     });
-    const by = Array.isArray(where);
-    if (by) withLimits(state, program.solved?.[this.pointAt(where)]);
-    return { ...state, ...(by ? { cuts: where } : { cut: where }), groups: this.check.groups(where) };
-  }
-
-  /** The cut-off held that decides most nearly as a threshold does. */
-  nearestCut(threshold) {
-    let [low, high] = [0, this.n - 1];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.thresholds[middle] >= threshold) low = middle;
-      else high = middle - 1;
-    }
-    const next = Math.min(low + 1, this.n - 1);
-    const far = (j) => Math.abs(this.thresholds[j] - threshold);
-    return far(next) < far(low) ? next : low;
+    return { ...state, cut: where, groups: this.check.groups(where) };
   }
 
   /** The cut-off whose share of rows accepted is nearest to one. */
@@ -300,16 +255,6 @@ export class Board {
     const before = Math.max(0, low - 1);
     return share - along[before] < along[low] - share ? before : low;
   }
-}
-
-/** Puts the limits of a solved rule beside its values. */
-function withLimits(state, limits) {
-  if (!limits) return;
-  [state.objective, ...state.constraints].forEach((side, i) => {
-    const [low, high] = i ? limits.constraints[i - 1] : limits.objective;
-    side.low = Math.min(low, side.value);
-    side.high = Math.max(high, side.value);
-  });
 }
 
 function stateOf(program, tally, S, levels, per, ends) {

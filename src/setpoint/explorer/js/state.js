@@ -35,9 +35,9 @@ export function decodeState(fragment, data) {
   }
   if (!isList(body, 4)) return null;
   const [first, second, kept, looks] = body;
-  if (!Array.isArray(kept) || kept.length > FIVE || !kept.every((x) => isList(x, 6) && isFlag(x[5]))) return null;
+  if (!Array.isArray(kept) || kept.length > FIVE || !kept.every((x) => isList(x, 5) && isFlag(x[4]))) return null;
   if (!Array.isArray(looks) || !looks.every((key) => isLook(key, data))) return null;
-  const points = kept.map((x) => sideIn(x.slice(0, 5), data));
+  const points = kept.map((x) => sideIn(x.slice(0, 4), data));
   const own = sideIn(first, data);
   const beside = second === null ? null : sideIn(second, data);
   if (own === null || (second !== null && beside === null)) return null;
@@ -45,7 +45,7 @@ export function decodeState(fragment, data) {
   return {
     ...own,
     second: beside,
-    kept: points.map((point, i) => ({ ...point, looked: kept[i][5] === 1 })),
+    kept: points.map((point, i) => ({ ...point, looked: kept[i][4] === 1 })),
     looks,
   };
 }
@@ -54,22 +54,19 @@ const isList = (x, length) => Array.isArray(x) && x.length === length;
 const isFlag = (x) => x === 0 || x === 1;
 
 /** What is asked of one goal, as a list. */
-const sideOut = ({ program = 0, levels, where = null, sure = null, byGroup = false }) => [
-  program, levels, where, sure, +byGroup,
-];
+const sideOut = ({ program = 0, levels, where = null, sure = null }) => [program, levels, where, sure];
 
 /** What a list asks of one goal; null where it cannot. */
 function sideIn(list, data) {
-  if (!isList(list, 5)) return null;
-  const [program, levels, where, sure, byGroup] = list;
+  if (!isList(list, 4)) return null;
+  const [program, levels, where, sure] = list;
   if (!Number.isInteger(program) || program < 0 || program >= data.programs.length) return null;
   const board = data.programs[program];
   const { constraints } = board;
   if (!isList(levels, constraints.length) || !levels.every((x, i) => isBound(x, constraints[i]))) return null;
   if (sure !== null && !board.sureLevels.includes(sure)) return null;
-  if (!isFlag(byGroup) || (byGroup === 1 && board.lattice.length === 0)) return null;
   if (where !== null && !isPlace(where, board)) return null;
-  return { program, levels, where, sure, byGroup: byGroup === 1 };
+  return { program, levels, where, sure };
 }
 
 /** A bound is the one that was written, or one on its slider; rounded it may lie a step beside. */
@@ -78,13 +75,7 @@ function isBound(x, { level, movable, range: [low, high], step }) {
   return movable && Number.isFinite(x) && x >= low - step && x <= high + step;
 }
 
-/** A cut-off for all, or one of each segment. */
-function isPlace(where, board) {
-  const cut = (j, n) => Number.isInteger(j) && j >= 0 && j < n;
-  if (cut(where, board.n)) return true;
-  const { parts } = board.tally;
-  return parts.length > 0 && isList(where, parts.length) && where.every((j, s) => cut(j, parts[s].m + 1));
-}
+const isPlace = (where, board) => Number.isInteger(where) && where >= 0 && where < board.n;
 
 /** A look is the place that was looked at, as text. */
 function isLook(key, data) {

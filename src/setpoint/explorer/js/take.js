@@ -31,35 +31,29 @@ export function goalText(board, levels) {
   return withBounds(board.program.template.goal, levels);
 }
 
-/** The rule of one threshold, or of one for each segment, in words. */
-export function ruleText(data, thresholds) {
-  const of = (t) => {
-    if (t === Infinity) return "for nobody";
-    if (t === -Infinity) return "for everyone";
-    return `when the score is at least ${numberText(t)}`;
-  };
-  const lines = thresholds.map((t) => `predict ${data.positiveWords} ${of(t)}`);
-  if (thresholds.length === 1) return lines[0];
-  return lines.map((line, s) => `${data.segments[s].name}: ${line}`).join("\n");
+/** The rule in words. */
+export function ruleText(data, t) {
+  let when = `when the score is at least ${numberText(t)}`;
+  if (t === Infinity) when = "for nobody";
+  if (t === -Infinity) when = "for everyone";
+  return `predict ${data.positiveWords} ${when}`;
 }
 
 /** Everything to take along from a place: texts. */
 export function take(board, { levels, where }) {
   const goal = goalText(board, levels);
   const state = board.at(where);
-  const { data } = board;
-  const several = Array.isArray(where);
-  const rule = several ? data.take.segments : data.take.one;
+  const rule = board.data.take;
+  const t = state.threshold;
   const filled = (pieces, end) =>
     pieces
       .map((piece) => {
         if (typeof piece !== "number") return piece;
-        const t = state.thresholds[piece];
         return Number.isFinite(t) ? numberText(t) : end(t);
       })
       .join("");
   const json = filled(rule.json, (t) => (t > 0 ? '"inf"' : '"-inf"'));
-  const threshold = finiteText(state.thresholds[0]);
+  const threshold = finiteText(t);
   return {
     goal,
     python: withPlaces(rule.python, { rule: pythonText(json) }),

@@ -2,15 +2,14 @@
 
 import { cumulated } from "./counts.js";
 
-/** Counts along the curve of one threshold for all, and along that of each segment. */
+/** Counts along the curve of one threshold for all. */
 export class Tally {
-  constructor(data, kinds, curve, segments) {
+  constructor(data, kinds, curve) {
     this.data = data;
     this.kinds = kinds;
     this.m = curve.m;
     this.plain = data.strata.map((s) => s.plain);
     this.whole = this.cumulated(curve);
-    this.parts = segments.map((s) => this.cumulated(s.curve ?? s));
     this.totals = this.whole.S.map((sums) => sums[curve.m]);
   }
 
@@ -25,24 +24,13 @@ export class Tally {
     };
   }
 
-  /** The accepted weight of each kind at a cut-off, or at one of each segment. */
-  accepted(where) {
-    const sums = (of) => {
-      const first = of(this.whole);
-      if (!Array.isArray(where)) return first.map((x) => x[where]);
-      const parts = this.parts.map(of);
-      return first.map((_, k) => parts.reduce((sum, p, s) => sum + p[k][where[s]], 0));
-    };
-    return sums;
-  }
-
+  /** The accepted weight of each kind at a cut-off. */
   S(where) {
-    return Float64Array.from(this.accepted(where)((t) => t.S));
+    return Float64Array.from(this.whole.S, (x) => x[where]);
   }
 
   groups(where) {
-    const at = this.accepted(where);
-    return this.groupsOf((g) => at((t) => t.columns[g]));
+    return this.groupsOf((g) => this.whole.columns[g].map((x) => x[where]));
   }
 
   groupsOf(accepted) {

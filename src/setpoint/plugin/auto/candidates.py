@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -10,9 +10,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from setpoint.errors import InputError
+from setpoint.errors import InputError, InputTypeError
 from setpoint.plugin.auto.encoders import encoder_for
-from setpoint.solvers import AutoModel
 
 __all__ = ["BOOSTING", "LOGISTIC", "Candidate", "ModelKind", "candidates_of"]
 
@@ -109,35 +108,45 @@ class Candidate(NamedTuple):
     rounds: int = 0
 
 
-def candidates_of(asked: AutoModel, X: Any, seed: int) -> tuple[list[Candidate], list[str]]:
+def candidates_of(
+    asked: str | Mapping[str, Any], X: Any, seed: int
+) -> tuple[list[Candidate], list[str]]:
     """The models to try on some rows, the simplest first, and why others are not tried.
 
     Parameters
     ----------
-    asked : AutoModel
+    asked : "auto" or mapping of str to classifier
     X : array-like, sparse matrix or frame of shape (N, p)
     seed : int
 
     Raises
     ------
     InputError
-        If a column of X holds what the models of the table do not take.
+        If a candidate is not a classifier with predict_proba, or a column of X holds what the
+        models of the table do not take.
 
     Examples
     --------
     >>> import numpy as np
-    >>> found, left_out = candidates_of(AutoModel(), sparse.csr_matrix(np.eye(4)), 0)
+    >>> found, left_out = candidates_of("auto", sparse.csr_matrix(np.eye(4)), 0)
     >>> found[0].name
     'logistic'
     """
-    if asked.candidates is not None:
-        for name, model in asked.candidates.items():
+    if not isinstance(asked, str):
+        if not asked:
+            raise InputError("`estimator` holds at least one model, got {}")
+        for name, model in asked.items():
+            if isinstance(model, type) or not hasattr(model, "fit"):
+                raise InputTypeError(
+                    f"`estimator`: {name!r} is not a classifier, which has fit and "
+                    f"predict_proba, got {model!r}"
+                )
             if not hasattr(model, "predict_proba"):
                 raise InputError(
-                    f"`candidates`: {name!r} has no predict_proba, and models are compared by "
+                    f"`estimator`: {name!r} has no predict_proba, and models are compared by "
                     f"rules over probabilities, got {model!r}"
                 )
-        return [Candidate(name, clone(m)) for name, m in asked.candidates.items()], []
+        return [Candidate(str(name), clone(m)) for name, m in asked.items()], []
     lightgbm = find_spec("lightgbm") is not None
     found, left_out = [], []
     for kind in (LOGISTIC, *(LIGHTGBM if lightgbm else BOOSTING)):

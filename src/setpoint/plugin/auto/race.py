@@ -139,7 +139,7 @@ class Race:
                 cut = [TriedModel(one.name, len(pieces))] if pieces else []
                 stopped = self._ended(len(done))
                 warn_caller(
-                    f"estimator='auto': {stopped}; more time (`seconds`) judges more",
+                    f"estimator='auto': {stopped}; more time (`limits`) judges more",
                     StoppedWarning,
                 )
                 break

@@ -247,7 +247,4 @@ def _run(facts: Facts) -> list[tuple[str, str]]:
     if facts.search.calls is not None:
         out.append(("passes over the data", f"{facts.search.calls:,}"))
     out += facts.run.versions.items()
-    if facts.audit is None:
-        return out
-    # The family is named above; its class in Python means nothing to the readers of a page.
-    return out + replace(facts.audit, model="").lines()
+    return out + [(f"{name}, digest", text) for name, text in facts.run.digests.items()]

@@ -100,11 +100,10 @@ class BoundControl {
 export class Bounds {
   /**
    * @param {object} board
-   * @param {{why: string|null, byGroup: boolean}} offer why "how sure" cannot be asked for, if
-   *     so; whether rules by group are offered
-   * @param {{level, sure, byGroup, reset}} changed what to call
+   * @param {string|null} why "how sure" cannot be asked for, if so
+   * @param {{level, sure, reset}} changed what to call
    */
-  constructor(board, offer, changed) {
+  constructor(board, why, changed) {
     this.board = board;
     this.controls = board.constraints.map((constraint, i) =>
       constraint.movable ? new BoundControl(constraint, (x) => changed.level(i, x)) : null,
@@ -119,10 +118,7 @@ export class Bounds {
       ),
     );
     this.sure.disabled = board.sureLevels.length === 0;
-    const because = this.sure.disabled ? offer.why ?? "" : "";
-    this.byGroup = element("input", {
-      type: "checkbox", onchange: () => changed.byGroup(this.byGroup.checked),
-    });
+    const because = this.sure.disabled ? why ?? "" : "";
     this.reset = element("button", { type: "button", onclick: changed.reset, hidden: !this.controls.some(Boolean) }, "Bounds as written");
     this.node = element(
       "div",
@@ -133,20 +129,16 @@ export class Bounds {
       ),
       board.constraints.length ? element("label", { class: "sure" }, element("span", {}, "How sure on new rows"), this.sure) : null,
       because ? element("p", { class: "hint" }, because) : null,
-      offer.byGroup
-        ? element("label", { class: "by-group" }, this.byGroup, " a cut-off for each group")
-        : null,
     );
   }
 
-  /** @param {{levels, sure, byGroup}} asked @param {object} point @param {object[]} most */
+  /** @param {{levels, sure}} asked @param {object} point @param {object[]} most */
   update(asked, point, most) {
     this.controls.forEach((control, i) => {
       if (control) control.update(asked.levels[i], point.constraints[i].value, most[i].value, asked.sure);
     });
     const sure = asked.sure === null ? "" : String(asked.sure);
     if (this.sure.value !== sure) this.sure.value = sure;
-    if (this.byGroup.checked !== asked.byGroup) this.byGroup.checked = asked.byGroup;
     this.reset.disabled = asked.levels.every((x, i) => x === this.board.levels[i]);
   }
 }

@@ -59,14 +59,13 @@ export class Curve {
     this.onLine = element("li", {}, legendSign("dot"), element("span", {}, "the chosen point"));
     this.second = element("li", { hidden: true }, legendSign("ring second"), "the other goal");
     this.bounded = this.board.constraints.length > 0;
-    this.shaded = element("span", {}, "allowed");
     const legend = element(
       "ul",
       { class: "legend" },
       this.onLine,
       ...this.page.markers.map((marker, i) => element("li", {}, legendMark(i), marker.name)),
       this.second,
-      this.bounded ? element("li", {}, element("i", { class: "swatch" }), this.shaded) : null,
+      this.bounded ? element("li", {}, element("i", { class: "swatch" }), element("span", {}, "allowed")) : null,
     );
     this.node = element(
       "section",
@@ -188,10 +187,9 @@ export class Curve {
    * @param {object} state the chosen point
    * @param {number[]} levels the bounds
    * @param {Uint8Array} allowed of each cut-off whether it is allowed
-   * @param {{byGroup: boolean, sure: number|null}} how whether the point is a cut-off for each
-   *     group, and how sure the bounds must be
+   * @param {number|null} sure how sure the bounds must be
    */
-  update(state, levels, allowed, { byGroup, sure }) {
+  update(state, levels, allowed, sure) {
     Object.assign(this, { state, levels });
     const accepted = Math.round(this.page.per * this.share());
     setOn(this.dot, "aria-valuenow", accepted);
@@ -200,7 +198,6 @@ export class Curve {
     const picture = this.pictures[this.shown];
     this.place(this.dot, picture.of(state));
     this.rings.forEach((ring, i) => this.place(ring, picture.of(this.page.markers[i].state)));
-    put(this.shaded, byGroup ? "allowed, with one cut-off for all" : "allowed");
     this.bound(this.limits[0], picture.bounds[0], 0);
     this.bound(this.limits[1], picture.bounds[1], 1);
     // Without bounds everything is allowed.

@@ -92,7 +92,6 @@ class Page {
   }
 
   rest() {
-    if (this.sides.filter((side) => side.improve()).length) this.draw();
     const two = this.sides.length === 2;
     this.sides.forEach((side, i) => side.rest(this.kept.length, this.kept.length >= FIVE, two, i === 1));
     this.shortlist.update(this.kept, this.looks.count);
@@ -130,8 +129,8 @@ class Page {
     this.frames.settle();
   }
 
-  goBack({ program, levels, where, sure, byGroup }) {
-    const asked = { program, levels, where, sure, byGroup };
+  goBack({ program, levels, where, sure }) {
+    const asked = { program, levels, where, sure };
     this.seat([asked, ...this.sides.slice(1).map((side) => side.asked)]);
     this.frames.ask();
     this.frames.settle();

@@ -13,8 +13,7 @@ import { askedFor, asSentence, boundInUnit, inUnit, limitsInWords } from "./figu
 export const standing = ({ sure }, met, certain, choice) => {
   if (met.length === 0) return ["plain", "No bounds are asked for"];
   if (choice !== null && !choice.feasible) {
-    if (choice.way && !choice.proven) return ["fails", "No rule by group was found that does that"];
-    return ["fails", sure === null || choice.way ? "No cut-off does that" : "No cut-off does that for sure"];
+    return ["fails", sure === null ? "No cut-off does that" : "No cut-off does that for sure"];
   }
   const missed = met.filter((x) => !x).length;
   if (missed > 0) return ["fails", missed === met.length ? "Not met" : `${missed} of ${met.length} bounds not met`];
@@ -35,8 +34,8 @@ export const reachedInWords = ({ words, unit }, found) => {
   return `${asSentence(words)} is ${inUnit(found.value, unit)}${known}`;
 };
 
-/** The rule as a sentence; of several lines each begins with the name of its group. */
-export const ruleInWords = (rule) => (rule.includes("\n") ? rule : `${asSentence(rule)}.`);
+/** The rule as a sentence. */
+export const ruleInWords = (rule) => `${asSentence(rule)}.`;
 
 /** The box. */
 export class Outcome {
@@ -137,22 +136,7 @@ const gapInWords = (choice, { objective: { unit }, constraints, sense }) => {
   const better = sense > 0 ? "higher" : "lower";
   const more = choice.gap > 1e-9;
   const gap = unit === "share" ? `${(100 * choice.gap).toPrecision(2)} points` : inUnit(choice.gap, unit);
-  if (choice.way) {
-    const known =
-      choice.gap === null
-        ? "How much better a rule by group could be is not known."
-        : more
-          ? `No rule by group gains more than ${gap}.`
-          : `Of all rules by group${constraints.length ? " that are allowed" : ""} none is ${better}.`;
-    return `${FOUND[choice.way]} ${known}`;
-  }
   if (choice.gap === null) return `Of all cut-offs that are shown to meet the bounds none here is ${better}.`;
   if (!more) return `Of all cut-offs${constraints.length ? " that are allowed" : ""} none is ${better}.`;
   return `Neighbouring scores were joined: a cut-off between two of those shown could gain ${gap} at most.`;
-};
-
-const FOUND = {
-  solved: "A rule by group that was solved when this page was made.",
-  searched: "A rule by group that this page found; where it is on new rows is known only for one cut-off for all and for solved rules.",
-  one: "One cut-off for all: no rule by group was found that is better.",
 };

@@ -18,14 +18,13 @@ export const askedAtFirst = (board, program) => ({
   levels: [...board.levels],
   where: null,
   sure: null,
-  byGroup: Boolean(board.start.cuts),
 });
 
 /** One side of the page. */
 export class Side {
   /**
    * @param {object} data
-   * @param {object} asked program, levels, where (null: as the goal chooses), sure, byGroup
+   * @param {object} asked program, levels, where (null: as the goal chooses), sure
    * @param {{changed, settle, keep, beside, program}} page what the page does
    */
   constructor(data, asked, page) {
@@ -42,11 +41,10 @@ export class Side {
     const markers = data.markers.map(({ name, words, on }) => ({ name, words, state: on[this.asked.program] }));
     this.bounds = new Bounds(
       board,
-      { why: program.sure?.why ?? null, byGroup: board.lattice.length > 0 },
+      program.sure?.why ?? null,
       {
         level: (i, x) => this.askLevel(i, x),
         sure: (sure) => this.ask({ sure, where: null }),
-        byGroup: (byGroup) => this.ask({ byGroup, where: null }),
         reset: () => this.ask({ levels: [...board.levels], where: null }),
       },
     );
@@ -56,7 +54,7 @@ export class Side {
     this.parts = new Parts(board, markers);
     this.curve = new Curve(board, {
       positive, per, markers,
-      moved: (cut) => this.ask({ levels: board.follow(cut), where: cut, byGroup: false }),
+      moved: (cut) => this.ask({ levels: board.follow(cut), where: cut }),
       again: () => this.redraw(),
     });
     this.against = new Against(board, markers, per);
@@ -105,32 +103,20 @@ export class Side {
     if (this.decided === asked) return;
     this.decided = asked;
     const { levels, sure } = asked;
-    this.seat(asked.where === null ? board.choose(levels, sure, asked.byGroup) : null);
+    this.seat(asked.where === null ? board.choose(levels, sure) : null);
   }
 
   /** The point that was chosen, or that is asked for. */
   seat(choice) {
     const { board, asked: { levels, where, sure } } = this;
     this.choice = choice;
-    this.where = where ?? choice.cuts ?? choice.cut;
+    this.where = where ?? choice.cut;
     // Where no rule is sure, these rows alone choose a cut-off for all.
     if (sure !== null && choice && !choice.feasible) this.where = board.choose(levels).cut;
     this.point = board.at(this.where);
   }
 
-  /** Searches longer for a better rule by group; whether there is one. */
-  improve() {
-    const { board, asked, choice } = this;
-    if (this.searched === asked || choice === null) return false;
-    this.searched = asked;
-    const found = board.improved(asked.levels, choice);
-    if (found === choice) return false;
-    this.seat(found);
-    this.drawn = null;
-    return true;
-  }
-
-  /** @param {number|number[]|null} other the point of the other side */
+  /** @param {number|null} other the point of the other side */
   draw(other) {
     const { board, asked, point } = this;
     const { levels, sure } = asked;
@@ -141,7 +127,7 @@ export class Side {
     // Of two sides only the one that is dragged is drawn anew.
     if (this.drawn === asked) return;
     this.drawn = asked;
-    const most = board.constraints.map((_, i) => board.most(i, levels, sure, asked.byGroup));
+    const most = board.constraints.map((_, i) => board.most(i, levels, sure));
     const met = board.met(point, levels);
     const allowed = board.allowed(levels, sure);
     const certain = sure !== null && Boolean(allowed[this.where]);
@@ -151,7 +137,7 @@ export class Side {
     this.pieces.update(point.per);
     put(this.money, this.moneyInWords());
     this.parts.update(point, levels, met, certain);
-    this.curve.update(point, levels, allowed, { byGroup: Array.isArray(this.where), sure });
+    this.curve.update(point, levels, allowed, sure);
     this.groups.update(board.groupsAt(this.where));
   }
 
