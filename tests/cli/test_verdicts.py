@@ -296,7 +296,6 @@ def test_the_class_and_the_rows_stand_above_the_numbers(fit, run, folder, tmp_pa
         (("frontier", "none.skops", "none.csv"), "none.skops"),
         (("fit", "none.csv", "--target", "y", "--goal", "f1", "--model", "m"), "none.csv"),
         (("fit", "none.csv", "--colour", "red"), "--colour"),
-        (("stream", "none.csv", "--target", "y"), "none.csv"),
         (("goal", "maximize recal"), "unknown word 'recal'"),
         (("metrics", "recal"), "there is no metric 'recal'"),
     ],

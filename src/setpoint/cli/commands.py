@@ -75,7 +75,6 @@ PLACES = {
     ),
     "monitor": Place("monitor", "monitor", "Watch a model file on new rows, in their order."),
     "plan": Place("plan", "plan", "Say how many rows it takes to certify a goal on new rows."),
-    "stream": Place("stream", "stream_command", "Learn a table row by row, in constant memory."),
     "export": Place(
         "export", "export", "Write the decision rule of a model, to decide where the rows are."
     ),

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from setpoint.tasks.reading import Reading
     from setpoint.tasks.settings import FitSettings
     from setpoint.tasks.shown import ShownModel, show_model
-    from setpoint.tasks.streaming import stream
 
 __all__ = [
     "ComparedTables",
@@ -45,7 +44,6 @@ __all__ = [
     "page_of_model",
     "predict_table",
     "show_model",
-    "stream",
 ]
 
 _HOME = {
@@ -72,7 +70,6 @@ _HOME = {
     "page_of_model": "model_page",
     "predict_table": "prediction",
     "show_model": "shown",
-    "stream": "streaming",
 }
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
