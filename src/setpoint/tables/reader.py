@@ -133,4 +133,4 @@ class Reader:
         self._blocks = chain([first], self._blocks)
         rows = self._rows_of(first)
         wanted = ((i, rows.columns[i]) for i, name in enumerate(self.names) if name in numbers)
-        return [i for i, column in wanted if holds_fractions(column[: _FIRST_ROWS])]
+        return [i for i, column in wanted if holds_fractions(column[:_FIRST_ROWS])]

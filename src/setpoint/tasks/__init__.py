@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
     from setpoint.tasks.journal import Journal
-    from setpoint.tasks.model_page import ModelPage, page_of_model
     from setpoint.tasks.moved_bound import TableFrontier, frontier_of_table
     from setpoint.tasks.moving import MovedRule, move_rule
     from setpoint.tasks.prediction import DecidedTable, predict_table
@@ -29,7 +28,6 @@ __all__ = [
     "FitSettings",
     "FittedTable",
     "Journal",
-    "ModelPage",
     "MovedRule",
     "Reading",
     "ShownModel",
@@ -41,7 +39,6 @@ __all__ = [
     "fit_table",
     "frontier_of_table",
     "move_rule",
-    "page_of_model",
     "predict_table",
     "show_model",
 ]
@@ -55,7 +52,6 @@ _HOME = {
     "FitSettings": "settings",
     "FittedTable": "fitted",
     "Journal": "journal",
-    "ModelPage": "model_page",
     "MovedRule": "moving",
     "Reading": "reading",
     "ShownModel": "shown",
@@ -67,7 +63,6 @@ _HOME = {
     "fit_table": "fitting",
     "frontier_of_table": "moved_bound",
     "move_rule": "moving",
-    "page_of_model": "model_page",
     "predict_table": "prediction",
     "show_model": "shown",
 }
