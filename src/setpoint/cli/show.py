@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.certifying import certified_before
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import as_json, trust_option
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
@@ -51,8 +51,7 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
     session = current()
     found = show_model(model, trust=trust, journal=session)
     if report is not None:
-        session.expect(report)
-        with session.step(f"writing {report}"), keep_old_on_error(report):
+        with writing(report):
             found.to_html(report, model)
     if card:
         text = card_text(found.chosen, name=Path(model).stem, held_out=found.model.held_out)
