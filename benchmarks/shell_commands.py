@@ -98,7 +98,6 @@ COMMANDS = {
     "frontier": ("frontier {model} {rows}", (("", BARE_EVALUATE),)),
     "solve": ("solve {rows} --target y --score score --goal {goal}", (("", READ),)),
     "monitor": ("monitor {model} {rows}", (("", BARE_EVALUATE),)),
-    "stream": ("stream {rows} --target y --goal f1 --state {stream}", (("", READ),)),
 }  # fmt: skip
 
 LARGE, MOST_CPU, MOST_MEMORY = 1_000_000, 1.3, 1.5
@@ -130,8 +129,6 @@ def compared(
     """Run a command and its scripts in turn, and print the figures; how many targets it missed."""
     found: dict[str, list[Cost]] = {what: [] for what in ("setpoint", *scripts)}
     for _ in range(repeats):
-        if ours[0] == "stream":
-            Path(ours[-1]).unlink(missing_ok=True)  # it would go on where it was
         found["setpoint"].append(cost_of(setpoint_command(*ours)))
         for what, script in scripts.items():
             found[what].append(cost_of(script))
@@ -168,7 +165,7 @@ def main() -> int:
                 what: f"{name}/{file}"
                 for what, file in {
                     "rows": "rows.csv", "model": "model.skops", "out": "out.csv",
-                    "page": "page.html", "stream": "stream.state",
+                    "page": "page.html",
                 }.items()
             }  # fmt: skip
             write_rows(Path(at["rows"]), n)

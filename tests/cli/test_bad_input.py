@@ -128,7 +128,7 @@ def test_goals_and_options(run, refused, tmp_path):
 
 
 def test_usage_errors_are_errors_like_others(run):
-    for args in (("nothing",), ("fit",), ("fit", "--bogus"), ("predict", "a"), ("goal",)):
+    for args in (("nothing",), ("fit",), ("fit", "--bogus"), ("predict", "a"), ("plan",)):
         done = run(*args)
         assert (done.exit_code, done.stdout) == (1, "")
         assert done.stderr.startswith("error: ")

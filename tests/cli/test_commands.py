@@ -43,10 +43,9 @@ def test_help_and_completion_import_no_command():
 @pytest.mark.parametrize(
     ("given", "begun", "found"),
     [
-        ([], "me", ["metrics"]),
+        ([], "mo", ["monitor"]),
         ([], "--ver", ["--version"]),
         (["predict"], "--over", ["--overwrite"]),
-        (["completion"], "f", ["fish"]),
     ],
 )
 def test_completion(given, begun, found):

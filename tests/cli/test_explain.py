@@ -1,4 +1,4 @@
-"""``setpoint explain`` and ``setpoint card``."""
+"""``setpoint explain``, and the card that ``setpoint show`` prints."""
 
 import json
 
@@ -40,15 +40,9 @@ def test_a_row_that_is_not_there(run, folder, model):
         explain_table(model, folder / "new.csv", rows=[0])
 
 
-def test_a_card(run, model, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = run("card", model, "-o", "card.md", "--name", "Loans")
-    assert (done.exit_code, done.stdout) == (0, "Wrote the card to card.md.\n")
-    text = (tmp_path / "card.md").read_text("utf-8")
-    assert "\n# Loans\n" in text
-    assert all(f"\n## {heading}\n" in text for heading in HEADINGS)
-    assert run("card", model).exit_code == 0
-    again = run("card", model)
-    assert again.exit_code == 1
-    assert "model.md is there already; name it to overwrite it" in again.stderr
-    assert "-o: the card is a file" in run("card", model, "-o", "-").stderr
+def test_a_card(run, model):
+    done = run("show", model, "--card")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "\n# model\n" in done.stdout
+    assert all(f"\n## {heading}\n" in done.stdout for heading in HEADINGS)
+    assert "--card is Markdown" in run("show", model, "--card", "--json").stderr

@@ -61,22 +61,6 @@ def test_a_goal_without_a_positive_class_does_not_ask(table, fit, goal):
     assert "note: the positive class" not in done.stderr
 
 
-def test_a_stream_asks_too(table, run):
-    data = table("legit", "fraud")
-    asks = ("stream", data, "--target", "y")
-    done = run(*asks)
-    assert done.exit_code == 1
-    assert done.stderr.splitlines()[-1] == (
-        "error: t.csv: the first 300 rows hold 'fraud' and 'legit' in column 'y': say which is the "
-        "positive class, --positive fraud or --positive legit"
-    )
-    for more in (("--positive", "fraud"), ("--classes", "legit,fraud")):
-        assert json.loads(run(*asks, *more, "--json").stdout)["positive"] == "fraud"
-    done = run("stream", table("no", "yes"), "--target", "y")
-    assert done.exit_code == 0
-    assert "note: the positive class is 'yes'; --positive names another" in done.stderr
-
-
 def test_a_number_as_target_is_said_to_be_one(tmp_path, fit):
     data = tmp_path / "ages.csv"
     rows = [f"{i % 7},{18 + i % 70 if i else 88}" for i in range(141)]

@@ -52,13 +52,13 @@ def test_a_full_stdout_and_no_colours_in_a_pipe(shell):
     if not sys.platform.startswith("linux"):
         pytest.skip("/dev/full is a device of Linux")
     with open("/dev/full", "wb") as full:
-        done = call(shell, "metrics", stdout=full)
+        done = call(shell, "goal", stdout=full)
     assert done.returncode == 1
     assert done.stderr == b"error: the output: No space left on device\n"
 
 
 def test_letters_that_a_terminal_lacks(shell):
-    done = call(shell, "metrics", "fp", env={"PYTHONIOENCODING": "latin-1"})
+    done = call(shell, "goal", "fp", env={"PYTHONIOENCODING": "latin-1"})
     assert done.returncode == 0
     assert rb"true \u2260 k and predicted = k" in done.stdout
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from setpoint import PlugInClassifier, save_model
 
 from .conftest import GOAL
@@ -56,3 +58,22 @@ def test_an_error_is_json_too(run, tmp_path):
     done = run("show", tmp_path / "none.skops", "--json")
     assert done.exit_code == 1
     assert json.loads(done.stdout)["status"] == "error"
+
+
+def test_the_page_of_the_fit(run, model, tmp_path):
+    page = tmp_path / "r.html"
+    done = run("show", model, "--report", page)
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, f"Wrote the page to {page}.")
+    assert "200 rows" in page.read_text("utf-8")
+    found = json.loads(run("show", model, "--report", page, "--json").stdout)
+    assert found["run"]["report"] == str(page)
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [("no/such/r.html", "there is no folder"), ("{model}", "would overwrite MODEL")],
+)
+def test_a_page_that_cannot_be_written(run, model, page, message):
+    done = run("show", model, "--report", page.format(model=model))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert message in done.stderr

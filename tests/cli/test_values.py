@@ -77,6 +77,6 @@ def test_what_a_goal_needs_and_the_words_for_it(run):
     assert "numbers in the column amount" in run("goal", PROFIT).stdout
     three = 'maximize value({("fraud", "refer"): "amount - 5", ("ok", "defer"): -1})'
     assert json.loads(run("goal", three, "--json").stdout)["solver"]["more classes"]
-    words = run("metrics").stdout
+    words = run("goal").stdout
     for word in ("deferral_rate", "profit(tp=", "recall.weighted(amount)", "accuracy.decided"):
         assert word in words

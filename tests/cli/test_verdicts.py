@@ -296,9 +296,8 @@ def test_the_class_and_the_rows_stand_above_the_numbers(fit, run, folder, tmp_pa
         (("frontier", "none.skops", "none.csv"), "none.skops"),
         (("fit", "none.csv", "--target", "y", "--goal", "f1", "--model", "m"), "none.csv"),
         (("fit", "none.csv", "--colour", "red"), "--colour"),
-        (("stream", "none.csv", "--target", "y"), "none.csv"),
         (("goal", "maximize recal"), "unknown word 'recal'"),
-        (("metrics", "recal"), "there is no metric 'recal'"),
+        (("goal", "recal"), "there is no metric 'recal'"),
     ],
 )
 def test_an_error_is_an_object_for_who_asked_for_json(run, args, words):

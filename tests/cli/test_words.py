@@ -1,4 +1,4 @@
-"""``setpoint goal``, ``metrics``, ``completion``, ``demo``, and the help."""
+"""``setpoint goal``, ``demo``, and the help."""
 
 import json
 import shlex
@@ -9,8 +9,7 @@ from setpoint.goals.table import TABLE
 from setpoint.program.describe import formula_of
 
 COMMANDS = [
-    "completion", "demo", "evaluate", "export", "fit", "frontier", "goal", "metrics", "plan",
-    "predict", "solve",
+    "demo", "evaluate", "export", "fit", "frontier", "goal", "plan", "predict", "solve",
 ]  # fmt: skip
 
 
@@ -41,7 +40,7 @@ def test_goal_as_json(run):
         run("goal", goal, "--json").stdout.split('"run"')[0]
         == json.dumps(out, sort_keys=True).split('"run"')[0]
     )
-    of_one = json.loads(run("goal", "recall", "--json").stdout)
+    of_one = json.loads(run("goal", "maximize recall", "--json").stdout)
     assert of_one["solver"]["more classes"] is None
 
 
@@ -65,25 +64,17 @@ def test_goal_that_is_invalid(run, goal, words):
 
 
 def test_metrics(run):
-    out = json.loads(run("metrics", "--json").stdout)["metrics"]
+    out = json.loads(run("goal", "--json").stdout)["metrics"]
     assert set(out) == set(TABLE)
     assert out["precision"]["formula"] == formula_of(TABLE["precision"])
     assert (out["win_loss_ratio"]["high"], out["mcc"]["low"]) == ("inf", -1.0)
-    listed = run("metrics").stdout
+    listed = run("goal").stdout
     assert [name for name in TABLE if f"  {name} " not in listed] == []
-    assert "range    from -1 to 1, higher is better" in run("metrics", "mcc").stdout
-    assert run("metrics", "TPR").stdout == run("metrics", "recall").stdout
-    wrong = run("metrics", "lift")
+    assert "range    from -1 to 1, higher is better" in run("goal", "mcc").stdout
+    assert run("goal", "TPR").stdout == run("goal", "recall").stdout
+    wrong = run("goal", "lift")
     assert wrong.stderr == "error: there is no metric 'lift': here: precision / prior\n"
-    assert "did you mean 'recall'" in run("metrics", "recal").stderr
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(run, shell):
-    done = run("completion", shell)
-    assert done.exit_code == 0
-    assert done.stdout.startswith("# To install: ")
-    assert f"_SETPOINT_COMPLETE={shell}_complete" in done.stdout
+    assert "did you mean 'recall'" in run("goal", "recal").stderr
 
 
 def test_help_of_every_command_has_an_example(run):

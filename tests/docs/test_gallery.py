@@ -22,7 +22,7 @@ NAMES = sorted({p.stem for p in EXAMPLES.glob("*.py")} - NOT_EXAMPLES)
 
 # A block of commands with what it prints right after it.
 COMMANDS = re.compile(
-    # Commands that print nothing here, such as those of a stream that never ends, are shown only.
+    # Commands that print nothing here are shown only.
     r"^```sh\n(?P<code>(?:(?!```).*\n)+)```\n\n```text\n(?P<prints>(?:(?!```).*\n)*)```$",
     re.MULTILINE,
 )

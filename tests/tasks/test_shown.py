@@ -5,7 +5,7 @@ import json
 import pytest
 
 from setpoint import save_model
-from setpoint.tasks import fit_table, move_rule, page_of_model, show_model
+from setpoint.tasks import fit_table, move_rule, show_model
 
 from .conftest import GOAL
 
@@ -80,21 +80,5 @@ def test_a_trained_model_has_a_name(fitted_on):
 
 
 def test_the_page_of_the_fit_is_that_which_the_fit_wrote(fitted, tmp_path):
-    page = page_of_model(fitted.model)
-    assert (page.report, page.held_out) == (fitted.classifier.goal_report_, fitted.held_out)
-    assert page.judged == fitted.held_out
-    page.write(tmp_path / "fit.html")
+    show_model(fitted.model).to_html(tmp_path / "fit.html")
     assert "the other 900" in (tmp_path / "fit.html").read_text("utf-8")
-
-
-def test_the_page_of_a_table_is_that_of_evaluate(fitted, fresh, tmp_path):
-    page = page_of_model(fitted.model, fresh)
-    assert page.judged.counts.n_rows == len(fresh)
-    assert page.held_out is None
-    page.write(tmp_path / "t.html")
-    assert "900" in (tmp_path / "t.html").read_text("utf-8")
-
-
-def test_what_is_asked_of_a_table_needs_one(fitted):
-    with pytest.raises(ValueError, match="`goal` is for a table"):
-        page_of_model(fitted.model, goal="f1")

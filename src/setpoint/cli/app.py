@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast
 import click
 from click.shell_completion import CompletionItem
 
-from setpoint.cli.commands import PLACES, LazyCommands
+from setpoint.cli.commands import GROUPS, PLACES, LazyCommands
 from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
 from setpoint.cli.session import Session, StoppedByUser
 from setpoint.errors import SetpointError
@@ -82,8 +82,10 @@ class App(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by what is known of them without an import."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, PLACES[name].short_help) for name in sorted(PLACES)])
+        wide = max(map(len, PLACES))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{wide}}", PLACES[name].short_help) for name in names])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command likewise, or an option of the program itself."""

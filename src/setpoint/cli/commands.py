@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-__all__ = ["PLACES", "LazyCommands", "Place"]
+__all__ = ["GROUPS", "PLACES", "LazyCommands", "Place"]
 
 
 class Place(NamedTuple):
@@ -28,41 +28,26 @@ class Place(NamedTuple):
 
 
 PLACES = {
+    "demo": Place("demo", "demo", "Run the main job on a table of 569 tumours."),
+    "goal": Place(
+        "goal", "goal", "Say what a goal means and how it would be solved, or list the metrics."
+    ),
     "fit": Place("fit", "fit", "Fit a model and find the rule for its scores that reaches a goal."),
     "train": Place("fit", "train", "Train a model for a goal, over the rows as a whole."),
-    "predict": Place(
-        "predict", "predict", "Decide the rows of a table, or of many, by a model file."
+    "solve": Place(
+        "solve", "solve", "Find the rule for the scores of a model, on tables of any size."
     ),
     "evaluate": Place(
         "evaluate",
         "evaluate",
         "Judge a model file by a table with labels, or decisions that are a column of tables.",
     ),
-    "explain": Place("explain", "explain", "Say why rows are decided as they are."),
-    "show": Place(
-        "show",
-        "show",
-        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
-    ),
-    "report": Place(
-        "report",
-        "report",
-        "Write the page of a model file: on a table with labels, or as it was judged in the fit.",
-    ),
-    "card": Place(
-        "card",
-        "card",
-        "Write the model card of a model file: what it is for, its rule, what was measured.",
-    ),
     "compare": Place(
         "compare",
         "compare",
         "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
     ),
-    "take": Place("take", "take", "Move the rule of MODEL to another bound, without a new fit."),
-    "solve": Place(
-        "solve", "solve", "Find the rule for the scores of a model, on tables of any size."
-    ),
+    "plan": Place("plan", "plan", "Say how many rows it takes to certify a goal on new rows."),
     "frontier": Place(
         "frontier", "frontier", "Show the best objective as the bound of one constraint moves."
     ),
@@ -71,22 +56,31 @@ PLACES = {
         "explore",
         "Write a page on which the bounds of MODEL's goal are moved by hand.",
     ),
+    "predict": Place(
+        "predict", "predict", "Decide the rows of a table, or of many, by a model file."
+    ),
+    "take": Place("take", "take", "Move the rule of MODEL to another bound, without a new fit."),
     "monitor": Place("monitor", "monitor", "Watch a model file on new rows, in their order."),
-    "plan": Place("plan", "plan", "Say how many rows it takes to certify a goal on new rows."),
-    "stream": Place("stream", "stream_command", "Learn a table row by row, in constant memory."),
+    "explain": Place("explain", "explain", "Say why rows are decided as they are."),
+    "show": Place(
+        "show",
+        "show",
+        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
+    ),
     "export": Place(
         "export", "export", "Write the decision rule of a model, to decide where the rows are."
     ),
-    "goal": Place(
-        "goal", "goal", "Say what a goal means, what it needs, and how it would be solved."
-    ),
-    "metrics": Place(
-        "metrics", "metrics", "Show the metrics that goals are made of, or one of them."
-    ),
-    "demo": Place("demo", "demo", "Run the main job on a table of 569 tumours."),
-    "completion": Place("completion", "completion", "Print the completion script of a shell."),
 }
 """The commands by their names."""
+
+GROUPS = {
+    "Begin": ("demo", "goal"),
+    "Make": ("fit", "train", "solve"),
+    "Judge": ("evaluate", "compare", "plan"),
+    "Choose": ("frontier", "explore"),
+    "Use": ("predict", "take", "monitor", "explain", "show", "export"),
+}
+"""What they are for, in the order of the help."""
 
 
 class LazyCommands(Mapping[str, click.Command]):
@@ -94,8 +88,8 @@ class LazyCommands(Mapping[str, click.Command]):
 
     Examples
     --------
-    >>> "fit" in list(LazyCommands()), LazyCommands()["metrics"].name
-    (True, 'metrics')
+    >>> "fit" in list(LazyCommands()), LazyCommands()["goal"].name
+    (True, 'goal')
     """
 
     def __getitem__(self, name: str) -> click.Command:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import FAILED, SHOWN, TOO_CLOSE, CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import (
     as_json,
     datasets_option,
@@ -88,9 +88,8 @@ def compare(
 
     files = named_files(datasets)
     inputs = {"MODEL_A": model_a, "MODEL_B": model_b, "DATA": data}
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
     outputs = {"--picture": picture, "--changed": changed, "--report": report}
-    check_outputs(outputs, inputs)
+    check_outputs(outputs, inputs, files)
     check_picture(picture)
     found = compare_tables(
         model_a, model_b, data, goal=goal_text, target=target, datasets=files,
@@ -127,24 +126,20 @@ def _write(
     found: ComparedTables, outputs: Mapping[str, str | None], data: str, about: Mapping[str, str]
 ) -> None:
     """The picture, the rows and the page, where they are wanted."""
-    session = current()
     picture, changed, page = (outputs[name] for name in ("--picture", "--changed", "--report"))
-    for path in (picture, changed, page):
-        if path is not None:
-            session.expect(path)
     if picture is not None:
         draw(picture, found.comparison.plot)
     if changed is not None:
         from setpoint.inputs.files import atomic_write
 
-        with session.step(f"writing {changed}"), keep_old_on_error(changed):
+        with writing(changed):
             text = found.changed_frame().to_csv(index=False, lineterminator="\n")
             atomic_write(changed, text.encode("utf-8"))
     if page is not None:
         from setpoint.report.page import Header
 
         models = ", ".join(f"{name}: {path}" for name, path in about.items())
-        with session.step(f"writing {page}"), keep_old_on_error(page), session.warnings_as_notes():
+        with writing(page):
             found.comparison.to_html(page, header=Header(data, models))
 
 

@@ -58,7 +58,7 @@ def demo(ctx: click.Context, folder: str) -> None:
         f"\nOpen {report} in a browser. Then try\n\n"
         f"  {name} predict {again} | head\n"
         f"  {name} frontier {again}\n"
-        f"  {name} metrics"
+        f"  {name} goal"
     )
 
 

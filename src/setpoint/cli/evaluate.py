@@ -11,7 +11,7 @@ import click
 
 from setpoint.cli.certifying import certified_before, certified_json
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import (
     as_json,
     datasets_option,
@@ -135,8 +135,8 @@ def _evaluate_model(
     report = asked["report"]
     lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
     named = NamedMetric(asked["metric"], lower, takes)
-    inputs = {"MODEL": model, "DATA": data} | _datasets(files)
-    check_outputs({"--report": report}, inputs | module_file(named))
+    inputs = {"MODEL": model, "DATA": data}
+    check_outputs({"--report": report}, inputs | module_file(named), files)
     judged = evaluate_table(
         model, data, goal=goal_text, metric=named, target=asked["target"],
         baseline=asked["baseline"], datasets=files, skip_unlabelled=asked["skip_unlabelled"],
@@ -169,8 +169,8 @@ def _evaluate_tables(
         missing = "--goal" if goal_text is None else "--target"
         raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
     goal = as_goal(goal_text)
-    inputs = {f"TABLES {i}": path for i, path in enumerate(paths, 1)} | _datasets(files)
-    check_outputs({"--report": report}, inputs)
+    inputs = {f"TABLES {i}": path for i, path in enumerate(paths, 1)}
+    check_outputs({"--report": report}, inputs, files)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     found, name = evaluate_tables(
@@ -186,9 +186,7 @@ def _evaluate_tables(
 
 
 def _write(found: GoalReport, path: str, about: Sequence[TextSection], header: Header) -> None:
-    session = current()
-    session.expect(path)
-    with session.step(f"writing {path}"), keep_old_on_error(path), session.warnings_as_notes():
+    with writing(path):
         found.to_html(path, about=about, header=header)
 
 
@@ -221,10 +219,6 @@ def _end(
         if paths["report"] is not None:
             click.echo(f"\nWrote the page to {paths['report']}.")
     raise click.exceptions.Exit(code_of(found, asked["accept"]))
-
-
-def _datasets(files: Mapping[str, str]) -> dict[str, str]:
-    return {f"--dataset {name}": path for name, path in files.items()}
 
 
 def _is_many(path: str) -> bool:

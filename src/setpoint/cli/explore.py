@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import (
     as_json,
     new_groups_option,
@@ -129,9 +129,7 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
     given = _reads_alike()
     take = shlex.join(["setpoint", "take", model, data, *given])
     new = " " + shlex.join(["--model", str(Path(model).with_name(_NEW))])
-    session = current()
-    session.expect(path)
-    with session.step(f"writing {path}"), keep_old_on_error(path):
+    with writing(path):
         explorer.for_shell([f"{take} --line=", Place.THRESHOLD, new]).to_html(path)
 
 
@@ -178,8 +176,7 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
     except InputError as why:
         session.note(f"{path} was not written: {why}")
         return
-    session.expect(path)
-    with session.step(f"writing {path}"), keep_old_on_error(path):
+    with writing(path):
         explorer.for_shell(_fit_anew(page.command)).to_html(path)
     session.note(f"bounds are moved by hand on {path}")
 

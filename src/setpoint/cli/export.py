@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import trust_option
 from setpoint.cli.rule_files import rule_in_file
 from setpoint.cli.session import current
@@ -179,6 +179,5 @@ def _write(text: str, output: str) -> None:
     if output == "-":
         click.echo(text)
         return
-    current().expect(output)
-    with current().step(f"writing {output}"), keep_old_on_error(output), whole_file(output) as file:
+    with writing(output), whole_file(output) as file:
         file.write((text + "\n").encode("utf-8"))

@@ -8,17 +8,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from setpoint.cli.errors import CommandError
+from setpoint.cli.session import current
 
-__all__ = ["check_outputs", "keep_old_on_error"]
+__all__ = ["check_outputs", "keep_old_on_error", "writing"]
 
 
-def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) -> None:
+def check_outputs(
+    outputs: Mapping[str, str | None],
+    inputs: Mapping[str, str],
+    datasets: Mapping[str, str] | None = None,
+) -> None:
     """Find out before the work what would fail after it.
 
     Parameters
     ----------
     outputs, inputs : mapping of str to path
         By what messages call them. None and "-" are not files.
+    datasets : mapping of str to path, optional
+        Further inputs, by the names of data sets.
 
     Raises
     ------
@@ -26,6 +33,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str]) 
         If a folder is missing or not writable, or a file would overwrite another one of
         the same command.
     """
+    inputs = {**inputs, **{f"--dataset {name}": path for name, path in (datasets or {}).items()}}
     taken = {_same(path): f"{what} {path}" for what, path in inputs.items() if path != "-"}
     for what, path in outputs.items():
         if path is None or path == "-":
@@ -70,3 +78,18 @@ def keep_old_on_error(path: str) -> Iterator[None]:
     except OSError as error:
         stays = f"; the old {path} stays" if there else ""
         raise CommandError(f"{path} cannot be written: {error.strerror or error}{stays}") from error
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """A step in which a file is written that the command may name in its last words.
+
+    Raises
+    ------
+    CommandError
+        As of :func:`keep_old_on_error`.
+    """
+    session = current()
+    session.expect(path)
+    with session.step(f"writing {path}"), keep_old_on_error(path):
+        yield

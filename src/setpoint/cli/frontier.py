@@ -79,9 +79,7 @@ def frontier(
     levels = _levels(values)
     vary = None if vary is None else _side(vary)
     files = named_files(datasets)
-    inputs = {"MODEL": model, "DATA": data}
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    check_outputs({"--picture": picture}, inputs)
+    check_outputs({"--picture": picture}, {"MODEL": model, "DATA": data}, files)
     check_picture(picture)
     from setpoint.search import InfeasibleError
     from setpoint.tasks import frontier_of_table
@@ -100,7 +98,6 @@ def frontier(
         end_infeasible(error, goal, "there is no frontier", command, paths, as_json=as_json)
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
-        current().expect(picture)
         draw(picture, lambda ax: _display(found).plot(ax))
     if as_json:
         what = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from setpoint.cli.errors import CommandError
 from setpoint.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -18,18 +19,34 @@ _NO_FORMULA = "no formula"
 
 
 @click.command(
-    epilog="\b\nFor example:\n  setpoint goal 'maximize recall subject to precision >= 0.9'"
+    epilog="\b\nFor example:\n"
+    "  setpoint goal 'maximize recall subject to precision >= 0.9'\n"
+    "  setpoint goal g_mean"
 )
-@click.argument("text")
+@click.argument("text", metavar="[TEXT|METRIC]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def goal(text: str, as_json: bool) -> None:
-    """Say what a goal means, what it needs, and how it would be solved.
+def goal(text: str | None, as_json: bool) -> None:
+    """Say what a goal means and how it would be solved, or list the metrics.
 
     TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
-    joined by 'and'. 'setpoint metrics' lists the words.
+    joined by 'and'. A METRIC is explained; without either all metrics are listed.
     """
     from setpoint.goals import as_goal
+    from setpoint.goals.synonyms import SYNONYMS, why_unknown
+    from setpoint.goals.table import TABLE, VOCABULARY
 
+    name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
+    if text is None or name in TABLE:
+        from setpoint.cli.metrics import all_in_words, as_dict, one_in_words
+
+        if as_json:
+            entries = [TABLE[name]] if name else list(TABLE.values())
+            print_json({"command": "goal", "metrics": {e.name: as_dict(e) for e in entries}})
+        else:
+            click.echo(one_in_words(TABLE[name]) if name else all_in_words())
+        return
+    if text.isidentifier() and name not in VOCABULARY:
+        raise CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
     found = _described(as_goal(text))
     if as_json:
         print_json({"command": "goal", **found})

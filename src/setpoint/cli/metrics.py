@@ -1,4 +1,4 @@
-"""``setpoint metrics``: the vocabulary of goals."""
+"""The vocabulary of goals, for ``setpoint goal``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import CommandError
-from setpoint.cli.output import print_json
-
 if TYPE_CHECKING:
     from setpoint.goals.table import Entry
 
-__all__ = ["metrics"]
+__all__ = ["all_in_words", "as_dict", "one_in_words"]
 
 _TITLES = {
     "rate": "Rates",
@@ -22,32 +19,8 @@ _TITLES = {
 }
 
 
-@click.command(epilog="\b\nFor example:\n  setpoint metrics g_mean")
-@click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def metrics(name: str | None, as_json: bool) -> None:
-    """Show the metrics that goals are made of, or one of them."""
-    from setpoint.goals.synonyms import SYNONYMS, why_unknown
-    from setpoint.goals.table import TABLE
-
-    if name is not None and name.lower() in (*TABLE, *SYNONYMS):
-        name = SYNONYMS.get(name.lower(), name.lower())
-    elif name is not None:
-        hint = why_unknown(name)
-        if ":" in name or name == "blackbox":
-            function = name if ":" in name else "shop:revenue"
-            hint = f"a function of your own is named by setpoint train --metric {function}"
-        raise CommandError(f"there is no metric {name!r}: {hint}")
-    entries = list(TABLE.values()) if name is None else [TABLE[name]]
-    if as_json:
-        print_json({"command": "metrics", "metrics": {e.name: _as_dict(e) for e in entries}})
-    elif name is not None:
-        click.echo(_one(entries[0]))
-    else:
-        click.echo(_all(entries))
-
-
-def _as_dict(entry: Entry) -> dict[str, Any]:
+def as_dict(entry: Entry) -> dict[str, Any]:
+    """A metric for JSON."""
     from setpoint.program.describe import example_of, formula_of, kind_of, shape_of
 
     return {
@@ -64,7 +37,8 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _one(entry: Entry) -> str:
+def one_in_words(entry: Entry) -> str:
+    """What a metric is."""
     from setpoint.program.describe import formula_of, range_in_words, shape_of
 
     lines = [
@@ -81,14 +55,16 @@ def _one(entry: Entry) -> str:
     return "\n".join(lines)
 
 
-def _all(entries: list[Entry]) -> str:
+def all_in_words() -> str:
+    """The list of metrics."""
+    from setpoint.goals.table import TABLE
     from setpoint.program.describe import formula_of, kind_of, range_in_words
 
     out = []
-    wide = max(len(e.name) for e in entries)
+    wide = max(map(len, TABLE))
     for kind, title in _TITLES.items():
         out.append(click.style(title, bold=True))
-        for entry in entries:
+        for entry in TABLE.values():
             if kind_of(entry) != kind:
                 continue
             arrow = {"higher": "↑", "lower": "↓", None: " "}[entry.better]
@@ -109,7 +85,7 @@ def _all(entries: list[Entry]) -> str:
         "group, .difference(sex); where a rule may defer, on the rows that it decides,",
         "accuracy.decided. Rows count by a column of numbers in recall.weighted(amount) and in",
         "profit(tp=amount - 5, fp=-5); at_most(200, per=10_000) is predicted_rate <= 0.02.",
-        "Other names, such as tpr, are understood: setpoint metrics tpr",
+        "Other names, such as tpr, are understood: setpoint goal tpr",
         "A metric of your own is a Python function: setpoint train --metric shop:revenue",
     ]
     return "\n".join(out)

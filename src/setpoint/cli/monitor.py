@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import FAILED, SHOWN, CommandError, in_shell_words
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import as_json, new_groups_option, trust_option
 from setpoint.cli.output import print_json
 from setpoint.cli.pictures import check_picture, draw, picture_option
@@ -120,13 +120,11 @@ def monitor(
     ):
         found.update(**rows, late=late_labels)
     if state is not None:
-        session.expect(state)
-        with session.step(f"writing {state}"), keep_old_on_error(state), whole_file(state) as file:
+        with writing(state), whole_file(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
         from setpoint.estimators.monitor_display import MonitorDisplay
 
-        session.expect(picture)
         draw(picture, MonitorDisplay(found).plot)
     if as_json:
         paths = {"model": model, "data": data, "state": state, "picture": picture}

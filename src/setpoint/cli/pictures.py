@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import keep_old_on_error
-from setpoint.cli.session import current
+from setpoint.cli.files import writing
 from setpoint.inputs.files import whole_file
 
 __all__ = ["check_picture", "draw", "picture_option"]
@@ -47,7 +46,7 @@ def draw(path: str, plot: Callable[[Any], object]) -> None:
     CommandError
         If matplotlib is missing, or the file cannot be written.
     """
-    with current().step(f"writing {path}"):
+    with writing(path):
         try:
             from matplotlib.figure import Figure
         except ImportError:
@@ -57,7 +56,7 @@ def draw(path: str, plot: Callable[[Any], object]) -> None:
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         plot(figure.subplots())
         kind = Path(path).suffix.lower().removeprefix(".")
-        with keep_old_on_error(path), whole_file(path) as file:
+        with whole_file(path) as file:
             # Without a date the same numbers give the same bytes.
             metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
             figure.savefig(file, format=kind, dpi=150, metadata=metadata)

@@ -98,8 +98,7 @@ def plan(
     files = named_files(datasets)
     inputs = {} if data is None else {"DATA": data}
     inputs |= {} if model is None else {"--model": model}
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    check_outputs({"--picture": picture}, inputs)
+    check_outputs({"--picture": picture}, inputs, files)
     check_picture(picture)
     _check(data, target, prediction, model, positive, rates)
     session, reading = current(), reading_of(settings)
@@ -130,7 +129,6 @@ def plan(
     with session.step("counting rows"), session.warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
-        current().expect(picture)
         draw(picture, RowsNeededDisplay(found).plot)
     _say(found, data, model, picture, files, as_json)
     raise click.exceptions.Exit(SHOWN if found.rows is not None else FAILED)

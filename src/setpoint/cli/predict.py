@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import new_groups_option, trust_option
 from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
 from setpoint.cli.session import current
@@ -125,8 +125,7 @@ def predict(
         sys.stdout.buffer.flush()
         session.streaming = False
         return
-    session.expect(output)
-    with session.step(f"writing {output}"), keep_old_on_error(output), whole_file(output) as file:
+    with writing(output), whole_file(output) as file:
         write_rows(decided.columns, file, kind, dialect)
     decisions = decided.columns["prediction"]
     click.echo(f"Wrote {counted(len(decisions))} to {output}: {_each(decisions)}.", err=True)

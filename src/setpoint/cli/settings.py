@@ -21,7 +21,6 @@ __all__ = [
     "Setting",
     "reading_of",
     "settings_option",
-    "with_reading",
 ]
 
 FLAG = click.BOOL
@@ -253,13 +252,3 @@ def _listed(settings: Mapping[str, Setting]) -> str:
 def reading_of(settings: dict[str, Any]) -> Reading:
     """How tables are to be read, taken out of the settings."""
     return Reading(**{name: settings.pop(name, None) for name in (*READING, "sheet")})
-
-
-def with_reading(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--set`` for reading alone: the argument `reading`."""
-
-    @wraps(command)
-    def given(settings: dict[str, Any], **more: Any) -> Any:
-        return command(reading=reading_of(settings), **more)
-
-    return _set(READING)(given)

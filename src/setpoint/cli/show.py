@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from setpoint.cli.certifying import certified_before
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import as_json, trust_option
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.verdicts import status_of
+from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
     from setpoint.tasks import ShownModel
@@ -21,25 +24,46 @@ __all__ = ["show"]
 _MOST_COLUMNS = 60
 
 
-@click.command(epilog="\b\nFor example:\n  setpoint show loans.skops")
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint show loans.skops --report loans.html\n"
+    "  setpoint show loans.skops --card > README.md"
+)
 @click.argument("model")
+@click.option("--report", metavar="FILE", help="The HTML page of the fit to write.")
+@click.option("--card", is_flag=True, help="The model card instead, as Markdown.")
 @as_json
 @trust_option
-def show(model: str, as_json: bool, trust: tuple[str, ...]) -> None:
+def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple[str, ...]) -> None:
     """Show what a model file holds: its goal, its rule, its columns, and what was reached then.
 
     No table is needed, and nothing in the file is run.
     """
+    from setpoint.report.card import card_text
     from setpoint.report.printable import printed
     from setpoint.tasks import show_model
 
-    found = show_model(model, trust=trust, journal=current())
-    if as_json:
+    if card and as_json:
+        raise click.UsageError("--card is Markdown: leave --json out")
+    check_outputs({"--report": report}, {"MODEL": model})
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    session = current()
+    found = show_model(model, trust=trust, journal=session)
+    if report is not None:
+        with writing(report):
+            found.to_html(report, model)
+    if card:
+        text = card_text(found.chosen, name=Path(model).stem, held_out=found.model.held_out)
+        click.echo(text, nl=False)
+    elif as_json:
         what = {"command": "show", "status": status_of(found.judged), **found.to_dict()}
-        what["notes"] = current().notes
-        print_json(what, {"model": model, "written": dict(found.written)})
-        return
-    click.echo(printed("\n".join(_text(found, model))))
+        what["notes"] = session.notes
+        print_json(what, {"model": model, "report": report, "written": dict(found.written)})
+    else:
+        click.echo(printed("\n".join(_text(found, model))))
+        if report is not None:
+            click.echo(f"\nWrote the page to {report}.")
 
 
 def _text(found: ShownModel, path: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from setpoint.cli.errors import STOPPED
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import (
     as_json,
     datasets_option,
@@ -121,14 +121,12 @@ def solve(
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
     files = named_files(datasets)
     inputs = {f"TABLES {i}": path for i, path in enumerate(tables, 1)}
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
     outputs = {"--rule": rule, "--report": report, "--checkpoint": checkpoint}
-    check_outputs(outputs, inputs)
+    check_outputs(outputs, inputs, files)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
-    for path in (checkpoint, rule, report):
-        if path is not None:
-            current().expect(path)
+    if checkpoint is not None:
+        current().expect(checkpoint)
     name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
     page = Page(report, name, "", command_text(goal="{goal}"), "", ())
     paths = {"tables": list(tables), "rule": rule, "report": report, "datasets": files}
@@ -182,18 +180,14 @@ def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
 
 def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:
     if rule is not None:
-        with current().step(f"writing {rule}"), keep_old_on_error(rule), whole_file(rule) as file:
+        with writing(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
     if page.path is None:
         return
     from setpoint.report import TextSection
 
     about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {name}",))]
-    with (
-        current().step(f"writing {page.path}"),
-        keep_old_on_error(page.path),
-        current().warnings_as_notes(),
-    ):
+    with writing(page.path):
         found.report.to_html(page.path, about=about, header=page.header())
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from setpoint.cli.files import check_outputs, keep_old_on_error
+from setpoint.cli.files import check_outputs, writing
 from setpoint.cli.options import (
     as_json,
     datasets_option,
@@ -114,8 +114,7 @@ def take(
     inputs = {"MODEL": model, "DATA": data}
     if rule is not None and rule.endswith(".json"):
         inputs["--rule"] = rule
-    inputs |= {f"--dataset {name}": path for name, path in files.items()}
-    check_outputs({"--model": new, "--report": report}, inputs)
+    check_outputs({"--model": new, "--report": report}, inputs, files)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     from setpoint.search import InfeasibleError
@@ -146,15 +145,12 @@ def _write(moved: MovedRule, new: str, report: str | None) -> None:
     from setpoint.estimators import save_model
     from setpoint.report.page import Header
 
-    session = current()
-    for path in (new, *([report] if report else [])):
-        session.expect(path)
-    with session.step(f"writing {new}"), keep_old_on_error(new):
+    with writing(new):
         save_model(moved.model, new)
     if report is None:
         return
     header = Header(moved.before.table.name, new)
-    with session.step(f"writing {report}"), keep_old_on_error(report), session.warnings_as_notes():
+    with writing(report):
         moved.report.to_html(report, about=moved.about(), header=header)
 
 

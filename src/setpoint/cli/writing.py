@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from setpoint.cli.errors import FAILED
-from setpoint.cli.files import keep_old_on_error
+from setpoint.cli.errors import FAILED, in_shell_words
+from setpoint.cli.files import writing
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
 from setpoint.cli.settings import GIVEN
@@ -103,15 +103,10 @@ def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
     """The page of a goal that no rule meets."""
     from setpoint.tasks.pages import write_infeasible_page
 
-    session, path = current(), page.path
+    path, words = page.path, in_shell_words(error.finding)
     assert path is not None
-    session.expect(path)
-    with (
-        session.step(f"writing {path}"),
-        keep_old_on_error(path),
-        session.warnings_as_notes(),
-    ):
-        write_infeasible_page(error, goal, path, page.header(), session.worded(error.finding))
+    with writing(path):
+        write_infeasible_page(error, goal, path, page.header(), words)
 
 
 def end_infeasible(
@@ -154,10 +149,8 @@ def write_fit(fitted: FittedTable, page: Page) -> None:
 
     session = current()
     model, report = page.model, page.path
-    for path in (model, *([report] if report else [])):
-        session.expect(path)
     costs = costs_of_constraints(fitted, session) if report else ()
-    with session.step(f"writing {model}"), keep_old_on_error(model):
+    with writing(model):
         save_model(fitted.model, model)
         _note_foreign(fitted.settings.choice.estimator, model, session)
     if report is None:
@@ -165,11 +158,7 @@ def write_fit(fitted: FittedTable, page: Page) -> None:
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
     plain = fitted.guarantee is not None or fitted.counted
     header = page.header("" if plain else fitted.judged.goal)
-    with (
-        session.step(f"writing {report}"),
-        keep_old_on_error(report),
-        session.warnings_as_notes(),
-    ):
+    with writing(report):
         write_page(fitted, report, header, costs)
 
 

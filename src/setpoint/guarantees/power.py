@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from setpoint.inference.profiles import CountedRates
 from setpoint.inference.proportions import quantile
 from setpoint.inference.tails import at_least, successes_needed
 
-__all__ = ["Binomial", "Chance", "Smooth", "fewest_trials", "least_rows", "trials_needed"]
+__all__ = ["Binomial", "Smooth", "fewest_trials", "least_rows", "trials_needed"]
 
 ALLOWANCE = 1.3
 """Rows for each that the normal approximation asks for: it takes errors and skewness of small
@@ -60,19 +59,6 @@ _MOST_ROWS = 10**15
 """More rows than this are none."""
 
 _NORMAL = NormalDist()
-
-
-class Chance(Protocol):
-    """The chance that a statement is shown."""
-
-    @property
-    def reaches(self) -> bool:
-        """Whether the statement is true if the truth is as assumed, with something to spare."""
-        ...
-
-    def at(self, n: int) -> float:
-        """The least chance with `n` rows or more."""
-        ...
 
 
 @dataclass(frozen=True)

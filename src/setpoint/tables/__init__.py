@@ -5,43 +5,31 @@ from setpoint.tables.errors import TableError
 from setpoint.tables.extras import needed
 from setpoint.tables.features import described, model_for, transformer_for, unusable
 from setpoint.tables.generators import tumours
-from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
-from setpoint.tables.labels import labels_as, labels_of, scores_of
+from setpoint.tables.labels import labels_of, scores_of
 from setpoint.tables.learners import LEARNERS, learner_for
 from setpoint.tables.model import AsInTable, TableModel
 from setpoint.tables.parquet import parquet_batches, parquet_sample
 from setpoint.tables.profile import odd_columns, profile_of
-from setpoint.tables.reader import Reader
 from setpoint.tables.reading import read_table
-from setpoint.tables.schema import Column, Schema, kinds_of
-from setpoint.tables.state import StreamState
+from setpoint.tables.schema import Column, kinds_of
 from setpoint.tables.suspects import suspects
 from setpoint.tables.table import Table, absent, conform
-from setpoint.tables.text import Interrupted
 from setpoint.tables.writing import FORMATS, Dialect, write_rows
 
 __all__ = [
     "FORMATS",
-    "KIND_MESSAGES",
     "LEARNERS",
     "AsInTable",
     "Column",
     "Dialect",
-    "Interrupted",
-    "Reader",
-    "Schema",
-    "StreamState",
     "Table",
     "TableError",
     "TableModel",
     "absent",
-    "as_kind",
     "auto_model_for",
     "conform",
     "described",
-    "first_misfit",
     "kinds_of",
-    "labels_as",
     "labels_of",
     "learner_for",
     "model_for",

@@ -153,18 +153,16 @@ def _mark_of(
     return "," if "," in settled else "."
 
 
-def notes_of(
-    guesses: Mapping[str, Guess], stored: Mapping[str, Any], lines: Codes
-) -> dict[str, str]:
-    """By column, why one that looks like numbers or dates was read as text."""
-    notes = {}
+def notes_of(guesses: Mapping[str, Guess], stored: Mapping[str, Any], lines: Codes) -> list[str]:
+    """Why columns that look like numbers or dates were read as text."""
+    notes = []
     for column, guess in guesses.items():
         if guess.why:
             first = ""
             if guess.row is not None:
                 value = stored[column][guess.row].as_py()
                 first = f" (first: {value!r} in line {int(lines[guess.row])})"
-            notes[column] = f"column {column!r} has {guess.why}{first}, so it was read as text"
+            notes.append(f"column {column!r} has {guess.why}{first}, so it was read as text")
     return notes
 
 

@@ -1,8 +1,7 @@
-"""Labels in the columns of tables: of known classes, or two that the first rows show."""
+"""Labels in the columns of tables: of known classes, or as they were read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.goals.errors import nearest
-from setpoint.inputs.positive import settled_positive
 from setpoint.tables.errors import TableError
 from setpoint.tables.kinds import KIND_MESSAGES, Kind
 from setpoint.tables.table import Table, absent, as_frame
@@ -18,22 +16,9 @@ from setpoint.tables.table import Table, absent, as_frame
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "MISSING_LABEL",
-    "UNKNOWN",
-    "Label",
-    "codes_of",
-    "labels_as",
-    "labels_of",
-    "scores_of",
-    "two_classes",
-]
+__all__ = ["labels_of", "scores_of"]
 
 Array = NDArray[Any]
-Label = bool | int | float | str
-
-MISSING_LABEL, UNKNOWN = -1, -2
-"""Codes of labels that are neither of the two classes."""
 
 
 def labels_of(
@@ -142,137 +127,3 @@ def scores_of(table: Table, name: str) -> Floats:
         "leave such rows out, or fill them in",
     )
     return scores
-
-
-def two_classes(
-    target: str,
-    kind: Kind,
-    found: Sequence[str],
-    *,
-    classes: Sequence[str] | None,
-    positive: str | None,
-    where: str,
-) -> tuple[Label, Label]:
-    """The negative and the positive class.
-
-    Parameters
-    ----------
-    kind : {"number", "boolean", "date", "category"}
-        What the column of labels holds.
-    found : sequence of str
-        Its different values in the first rows, as they are written.
-    where : str
-        What messages call the first rows.
-
-    Raises
-    ------
-    TableError
-        If they are not two; the message says how to name them.
-
-    Examples
-    --------
-    >>> two_classes("y", "number", ["0", "1"], classes=None, positive=None, where="a.csv")
-    (0, 1)
-    >>> two_classes("y", "category", ["no"], classes=None, positive="yes", where="a.csv")
-    ('no', 'yes')
-    """
-    named = [*(found if classes is None else classes), *([] if positive is None else [positive])]
-    if any(isinstance(_label(text, kind), str) for text in named):
-        kind = "category"  # all as they are written
-    wanted = None if positive is None else _label(positive, kind)
-    known: list[Any]
-    if classes is not None:
-        known = [_label(text, kind) for text in classes]
-        if len(known) != 2 or known[0] == known[1]:
-            raise TableError(
-                "`classes`: two different classes, the positive one last, separated by a comma"
-            )
-    else:
-        known = sorted({_label(text, kind) for text in found})
-        if len(known) == 1 and wanted is not None and wanted != known[0]:
-            known.append(wanted)  # it has not come yet
-        if len(known) < 2:
-            one = f"one class only, {known[0]!r}," if known else "no label"
-            raise TableError(
-                f"{where} hold {one} in column {target!r}; name both classes, the positive one "
-                "last: `classes=NO,YES`"
-            )
-        if len(known) > 2:
-            shown = ", ".join(repr(label) for label in known[:5])
-            more = ", ..." if len(known) > 5 else ""
-            raise TableError(
-                f"{where} hold {len(known)} classes in column {target!r} ({shown}{more}); a stream "
-                "learns two: make a column that holds two"
-            )
-    if wanted is None and classes is not None:
-        wanted = known[1]
-    elif wanted is None:
-        wanted = settled_positive(known)
-        if wanted is None:
-            one, other = known
-            raise TableError(
-                f"{where} hold {one!r} and {other!r} in column {target!r}: say which is the "
-                f"positive class, `positive={one!r}` or `positive={other!r}`"
-            )
-    if wanted not in known:
-        raise TableError(
-            f"`positive`: column {target!r} holds no class {wanted!r} ({nearest(wanted, known)})"
-        )
-    return (known[0] if wanted == known[1] else known[1]), wanted
-
-
-def _label(text: str, kind: Kind) -> Label:
-    """A label as the kind of its column has it."""
-    if kind == "boolean" and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if kind == "number":
-        try:
-            number = float(text)
-        except ValueError:
-            return text
-        return int(number) if number.is_integer() else number
-    return text
-
-
-def labels_as(texts: Sequence[str], classes: tuple[Label, Label]) -> tuple[Label, ...]:
-    """Labels as they are written, as those that are known.
-
-    Examples
-    --------
-    >>> labels_as(["1.0", "many"], (0, 1))
-    (1, 'many')
-    """
-    kind: Kind = "number"
-    if isinstance(classes[1], bool | str):
-        kind = "boolean" if isinstance(classes[1], bool) else "category"
-    return tuple(_label(text, kind) for text in texts)
-
-
-def codes_of(text: Any, classes: tuple[Label, Label]) -> NDArray[np.int64]:
-    """Labels as numbers.
-
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray
-        Null where missing.
-    classes : tuple of two labels
-        Of :func:`two_classes`.
-
-    Returns
-    -------
-    array of int64, shape (N,)
-        The index of the class, or MISSING_LABEL, or UNKNOWN.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> codes_of(pa.chunked_array([["1.0", "0", None, "2"]]), (0, 1)).tolist()
-    [1, 0, -1, -2]
-    """
-    coded = text.combine_chunks().dictionary_encode()
-    known: Mapping[Label, int] = {label: i for i, label in enumerate(classes)}
-    labels = labels_as(coded.dictionary.to_pylist(), classes)
-    of_value = [known.get(label, UNKNOWN) for label in labels]
-    index = coded.indices.fill_null(len(of_value)).to_numpy()
-    codes: NDArray[np.int64] = np.array([*of_value, MISSING_LABEL])[index]
-    return codes

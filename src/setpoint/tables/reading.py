@@ -20,8 +20,6 @@ from setpoint.tables.text import Source
 
 __all__ = ["read_table"]
 
-_BLOCK = 2**20  # bytes at once of a table that is read whole: they stay in the cache
-
 
 def read_table(
     source: str | os.PathLike[str],
@@ -86,7 +84,7 @@ def read_table(
         needed(package)
     if decimal not in (None, ".", ","):
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
-    opened = Source(source, stdin=stdin, least=_BLOCK)
+    opened = Source(source, stdin=stdin)
     if sheet is not None and not opened.is_excel:
         raise TableError(f"`sheet` is one of an Excel workbook, and {opened.name} is not one")
     if opened.is_parquet:
@@ -130,7 +128,7 @@ def _table_of(reader: Reader, decimal: str | None, columns: Sequence[Column]) ->
     )
     guesses |= {c.name: Guess(stored[c.name]) for c in known if c.name not in floats}
     notes = [*reader.notes, *(["decimal comma"] if mark != "." else [])]
-    notes += notes_of(guesses, stored, rows.lines).values()
+    notes += notes_of(guesses, stored, rows.lines)
     typed = {name: guess.column for name, guess in guesses.items()}
     bare = needed("pandas").DataFrame(index=range(len(rows.lines)))
     table = Table(reader.name, bare, tuple(notes), stored, rows.lines, mark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,9 +88,9 @@ class Block:
         """How many lines it has."""
         return self.text.count(b"\n")
 
-    def after(self, size: int, line: int, separator: str) -> Block:
-        """What follows so many bytes, in this line."""
-        rest = self.text[size:]
+    def after(self, size: int, separator: str) -> Block:
+        """What follows so many bytes."""
+        rest, line = self.text[size:], self.line + self.text.count(b"\n", 0, size)
         if self.records is None or quotes_in_order(rest, separator):
             return Block(rest, line)
         first = bisect_left(self.records[0], line)
@@ -141,12 +141,7 @@ def _lines(text: bytes) -> Iterator[str]:
     return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="\n")
 
 
-def blocks_of(
-    pieces: Iterator[bytes],
-    separator: str,
-    name: str,
-    is_complete: Callable[[bytes], bool] = bool,
-) -> Iterator[Block]:
+def blocks_of(pieces: Iterator[bytes], separator: str, name: str) -> Iterator[Block]:
     r"""Pieces of text cut between records.
 
     Parameters
@@ -155,8 +150,6 @@ def blocks_of(
         UTF-8, lines ending in a line feed.
     name : str
         What messages call the source.
-    is_complete : callable
-        Whether what is left in the end, without a line end, is a row.
 
     Raises
     ------
@@ -182,7 +175,7 @@ def blocks_of(
                 f"{name}, line {line}: a row of more than {_LONGEST // 2**20} MB begins here; is "
                 "this a table, and is every double quote closed?"
             )
-    if rest and is_complete(rest):
+    if rest:
         rest = rest if rest.endswith(b"\n") else rest + b"\n"
         in_order = quotes_in_order(rest, separator)
         yield Block(rest, line, None if in_order else _parsed(rest, separator, line, True)[1])

@@ -1,30 +1,22 @@
-"""The columns of a table, their kinds, and how a text that holds them is read."""
+"""The columns of a table and their kinds."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from setpoint.array_types import Codes
-from setpoint.goals.errors import nearest
 from setpoint.tables.errors import TableError
-from setpoint.tables.extras import needed
-from setpoint.tables.kinds import Kind, guesses_of, notes_of
-from setpoint.tables.labels import Label
-from setpoint.tables.numbers import Decimal, as_numbers
+from setpoint.tables.kinds import Kind
+from setpoint.tables.numbers import Decimal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Schema", "column_names", "columns_by", "kinds_of"]
+__all__ = ["Column", "column_names", "kinds_of"]
 
 ID_VALUES, ID_SHARE = 50, 0.9
 """Text with more different values than both may name its rows."""
-
-SEPARATE = "; name another separator with `separator`"
-"""The remedy where a table seems to have one column."""
 
 
 @dataclass(frozen=True)
@@ -46,67 +38,6 @@ class Column:
     name: str
     kind: Kind
     decimal: Decimal = "."
-
-
-@dataclass(frozen=True)
-class Schema:
-    """How a stream is read.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        Those that the classifier sees.
-    classes : tuple of two labels
-        The second is the positive one.
-    left_out : tuple of str
-        Columns that are not looked at.
-    encoding : str or None
-        None: UTF-8, or what a byte order mark says.
-    """
-
-    columns: tuple[Column, ...]
-    target: str
-    classes: tuple[Label, Label]
-    left_out: tuple[str, ...] = ()
-    separator: str = ","
-    encoding: str | None = None
-
-    def check(self, names: Sequence[str], dropped: Collection[str], name: str) -> None:
-        """Refuse a source with other columns.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Its columns, in any order.
-        dropped : collection of str
-            Those of them that are not to be looked at.
-        name : str
-            What messages call the source.
-
-        Raises
-        ------
-        TableError
-        """
-        wanted = [column.name for column in self.columns]
-        for column in (self.target, *wanted):
-            if column not in names:
-                remedy = "" if len(names) > 1 else SEPARATE
-                raise TableError(
-                    f"{name} has no column {column!r} ({nearest(column, names)}), which what was "
-                    f"learnt before was learnt from{remedy}"
-                )
-        known = {self.target, *wanted, *self.left_out, *dropped}
-        new = [column for column in names if column not in known]
-        if new:
-            raise TableError(
-                f"{name} has a column {new[0]!r}, which was not there when the stream began; leave "
-                f"it out with `drop={new[0]!r}`"
-            )
-        for column in dropped:
-            if column in (self.target, *wanted):
-                raise TableError(
-                    f"`drop`: column {column!r} was learnt from; begin a new state without it"
-                )
 
 
 def kinds_of(frame: pd.DataFrame) -> tuple[Column, ...]:
@@ -133,64 +64,6 @@ def kinds_of(frame: pd.DataFrame) -> tuple[Column, ...]:
         Column(str(name), kinds.get(getattr(dtype, "kind", "O"), "category"))
         for name, dtype in frame.dtypes.items()
     )
-
-
-def columns_by(
-    stored: Mapping[str, Any],
-    lines: Codes,
-    name: str,
-    *,
-    separator: str,
-    decimal: str | None,
-    text: Collection[str],
-) -> tuple[tuple[Column, ...], dict[str, str]]:
-    """Columns with the kinds that their first rows suggest.
-
-    The parameters are those of :func:`~setpoint.tables.kinds.guesses_of`.
-
-    Returns
-    -------
-    columns : tuple of Column
-    notes : dict of str to str
-        What there is to say of them.
-
-    Raises
-    ------
-    TableError
-        If a decimal mark is doubtful.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import pyarrow as pa
-    >>> rows = {"x": pa.chunked_array([["1,5", None]])}
-    >>> columns_by(rows, np.array([2, 3]), "a.csv", separator=";", decimal=None, text=[])[0]
-    (Column(name='x', kind='number', decimal=','),)
-    """
-    guesses, mark = guesses_of(
-        stored, lines, name, separator=separator, decimal=decimal, as_text=text
-    )
-    columns, notes = [], notes_of(guesses, stored, lines)
-    for column, guess in guesses.items():
-        values = stored[column]
-        empty = values.null_count == len(values)
-        kind: Kind = "category" if empty else guess.kind  # whatever comes can be hashed
-        own: Decimal = "."
-        if kind == "number":
-            # A file has one mark; but for columns that only the other one fits.
-            fits = mark != "auto" and as_numbers(values, mark) is not None
-            own = "," if (mark if fits else guess.decimal) == "," else "."
-        if empty:
-            notes[column] = f"column {column!r} is empty in the first rows, so it is taken as text"
-        elif kind == "category" and not guess.why:
-            n_values = needed("pyarrow.compute").count_distinct(values).as_py()
-            if n_values > max(ID_VALUES, ID_SHARE * len(values)):
-                notes[column] = (
-                    f"column {column!r} has {n_values:,} different values in the first "
-                    f"{len(values):,} rows; `drop={column!r}` leaves it out if it names them"
-                )
-        columns.append(Column(column, kind, own))
-    return tuple(columns), notes
 
 
 def column_names(found: list[str], name: str, notes: list[str]) -> list[str]:

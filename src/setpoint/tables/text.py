@@ -9,28 +9,17 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from setpoint.tables.errors import TableError
 
-__all__ = ["Interrupted", "Source", "Waiting", "refuse_empty", "refuse_other_files"]
+__all__ = ["Source", "refuse_empty", "refuse_other_files"]
 
-Waiting = Callable[[], AbstractContextManager[object]]
-"""What to be in while waiting for input, such as a context in which Ctrl-C may interrupt."""
-
-
-class Interrupted(Exception):
-    """What a :data:`Waiting` raises for the source to end here."""
-
-
-_PIECE = 2**20
+_PIECE = 2**20  # bytes at once: they stay in the cache
 _LINES, _LARGEST = 2**12, 2**25
-"""Lines of a piece that is waited for, and the bytes that are enough: columns are not cut short."""
-
-_HEAD = 4  # bytes that tell an encoding or a packed file
+"""Lines of a piece, and the bytes that are enough: columns are not cut short."""
 
 _ZIP = b"PK\x03\x04"
 _SAVE = "save it as CSV or Parquet"
@@ -75,11 +64,6 @@ class Source:
         "-" is stdin.
     stdin : binary stream, optional
         What "-" reads; None: the process's own.
-    waiting : callable
-        Makes the context of each read.
-    least : int
-        Bytes of a piece, but for the last; more where lines are long. 0: as they arrive, so that
-        a slow pipe is not waited for.
 
     Attributes
     ----------
@@ -100,22 +84,15 @@ class Source:
     ('stdin', [b'a\ncaf\xc3\xa9\n'])
     """
 
-    def __init__(
-        self,
-        source: str | os.PathLike[str],
-        *,
-        stdin: BinaryIO | None = None,
-        waiting: Waiting = nullcontext,
-        least: int = 0,
-    ) -> None:
+    def __init__(self, source: str | os.PathLike[str], *, stdin: BinaryIO | None = None) -> None:
         self.name = "stdin" if str(source) == "-" else Path(source).name or str(source)
-        raw = _with_head(_raw(source, stdin, waiting))
-        first = next(raw, b"")
-        raw = chain([first], raw)
+        pieces = _gathered(_raw(source, stdin))
+        first = next(pieces, b"")
+        pieces = chain([first], pieces)
         if first[:2] == b"\x1f\x8b":
-            raw = _with_head(_unpacked(raw, self.name))
-        self._pieces = _gathered(raw, least) if least else raw
-        self.head = next(self._pieces, b"")
+            pieces = _gathered(_unpacked(pieces, self.name))
+        self._pieces = pieces
+        self.head = next(pieces, b"")
 
     @property
     def is_parquet(self) -> bool:
@@ -207,8 +184,6 @@ def refuse_other_files(data: bytes, name: str) -> None:
 
 def _guess(data: bytes) -> tuple[str, str]:
     if data[:4] == _ZIP:
-        if b"xl/" in data:
-            return "an Excel file", "save it as CSV"
         if b"application/vnd.oasis.opendocument" in data[:100]:
             return "an OpenDocument file", "save it as CSV"
         return "a zip archive", _UNPACK
@@ -224,18 +199,15 @@ def _guess(data: bytes) -> tuple[str, str]:
     return "", ""
 
 
-def _raw(
-    source: str | os.PathLike[str], stdin: BinaryIO | None, waiting: Waiting
-) -> Iterator[bytes]:
-    """Bytes as one read gives them: a slow pipe is not waited for to fill a buffer."""
+def _raw(source: str | os.PathLike[str], stdin: BinaryIO | None) -> Iterator[bytes]:
     if str(source) == "-":
         if stdin is None and sys.stdin is None:
             raise TableError("stdin is closed; name a file, or send rows to it")
-        yield from _reads(sys.stdin.buffer if stdin is None else stdin, waiting)
+        yield from _reads(sys.stdin.buffer if stdin is None else stdin)
         return
     try:
-        with _opened(source, waiting) as file:
-            yield from _reads(file, waiting)
+        with Path(source).open("rb") as file:
+            yield from _reads(file)
     except FileNotFoundError:
         raise TableError(f"{source}: there is no such file") from None
     except IsADirectoryError:
@@ -246,29 +218,15 @@ def _raw(
         raise TableError(f"{source} cannot be read: {error.strerror or error}") from None
 
 
-def _opened(source: str | os.PathLike[str], waiting: Waiting) -> BinaryIO:
-    with waiting():  # a named pipe opens when its writer does
-        return Path(source).open("rb")
-
-
-def _reads(file: BinaryIO, waiting: Waiting) -> Iterator[bytes]:
+def _reads(file: BinaryIO) -> Iterator[bytes]:
     read: Callable[[int], bytes] = getattr(file, "read1", file.read)
-    while True:
-        with waiting():
-            piece = read(_PIECE)
-        if not piece:
-            return
+    while piece := read(_PIECE):
         yield piece
 
 
-def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same, but that the first piece is long enough to be recognised."""
-    yield from chain([next(_gathered(pieces, _HEAD), b"")], pieces)
-
-
-def _gathered(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
-    """The same in pieces of at least so many bytes, but for the last; more where lines are long."""
-    parts, size, wanted = [], 0, least
+def _gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same in larger pieces, but for the last; larger still where lines are long."""
+    parts, size, wanted = [], 0, _PIECE
     for piece in pieces:
         parts.append(piece)
         size += len(piece)
@@ -276,7 +234,7 @@ def _gathered(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
             whole = b"".join(parts)
             yield whole
             line = len(whole) // (whole.count(b"\n") + 1)
-            parts, size, wanted = [], 0, max(least, min(_LINES * line, _LARGEST))
+            parts, size, wanted = [], 0, max(_PIECE, min(_LINES * line, _LARGEST))
     if size:
         yield b"".join(parts)
 

@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
     from setpoint.tasks.journal import Journal
-    from setpoint.tasks.model_page import ModelPage, page_of_model
     from setpoint.tasks.moved_bound import TableFrontier, frontier_of_table
     from setpoint.tasks.moving import MovedRule, move_rule
     from setpoint.tasks.prediction import DecidedTable, predict_table
     from setpoint.tasks.reading import Reading
     from setpoint.tasks.settings import FitSettings
     from setpoint.tasks.shown import ShownModel, show_model
-    from setpoint.tasks.streaming import stream
 
 __all__ = [
     "ComparedTables",
@@ -30,7 +28,6 @@ __all__ = [
     "FitSettings",
     "FittedTable",
     "Journal",
-    "ModelPage",
     "MovedRule",
     "Reading",
     "ShownModel",
@@ -42,10 +39,8 @@ __all__ = [
     "fit_table",
     "frontier_of_table",
     "move_rule",
-    "page_of_model",
     "predict_table",
     "show_model",
-    "stream",
 ]
 
 _HOME = {
@@ -57,7 +52,6 @@ _HOME = {
     "FitSettings": "settings",
     "FittedTable": "fitted",
     "Journal": "journal",
-    "ModelPage": "model_page",
     "MovedRule": "moving",
     "Reading": "reading",
     "ShownModel": "shown",
@@ -69,10 +63,8 @@ _HOME = {
     "fit_table": "fitting",
     "frontier_of_table": "moved_bound",
     "move_rule": "moving",
-    "page_of_model": "model_page",
     "predict_table": "prediction",
     "show_model": "shown",
-    "stream": "streaming",
 }
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

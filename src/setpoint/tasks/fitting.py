@@ -29,9 +29,6 @@ from setpoint.tasks.table_fit import TableFit
 if TYPE_CHECKING:
     from setpoint.tables import Table
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["HELD_OUT", "fit_table", "prepare_fit"]
 
 HELD_OUT = 0.25

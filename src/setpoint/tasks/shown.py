@@ -95,6 +95,29 @@ class ShownModel:
         by = ", by cross-validation" if folds is not None and folds > 1 else ""
         return f"{n} that the rule was chosen on{by}"
 
+    def to_html(self, path: Any, model: str = "") -> None:
+        """Write the page of the fit: rows that took no part in it lead, where there are some.
+
+        Parameters
+        ----------
+        path : str or path
+        model : str
+            The name of the file, for the top of the page.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 or matplotlib is not installed.
+        OSError
+            If the file cannot be written.
+        """
+        from setpoint.report import TextSection
+        from setpoint.report.page import Header
+
+        about = [TextSection("The model and the rows it was fitted on", tuple(self.notes))]
+        header = Header("", model)
+        self.chosen.to_html(path, held_out=self.model.held_out, about=about, header=header)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, but for what differs between two runs."""
         clf, judged = self.model.classifier, self.judged.to_dict()
