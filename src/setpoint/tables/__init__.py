@@ -8,8 +8,8 @@ from setpoint.tables.generators import tumours
 from setpoint.tables.kinds import KIND_MESSAGES, as_kind, first_misfit
 from setpoint.tables.labels import labels_as, labels_of, scores_of
 from setpoint.tables.learners import LEARNERS, learner_for
-from setpoint.tables.model import AsInTable, TableModel
-from setpoint.tables.parquet import parquet_batches, parquet_sample
+from setpoint.tables.model import TableModel
+from setpoint.tables.parquet import parquet_batches
 from setpoint.tables.profile import odd_columns, profile_of
 from setpoint.tables.reader import Reader
 from setpoint.tables.reading import read_table
@@ -24,7 +24,6 @@ __all__ = [
     "FORMATS",
     "KIND_MESSAGES",
     "LEARNERS",
-    "AsInTable",
     "Column",
     "Dialect",
     "Interrupted",
@@ -48,7 +47,6 @@ __all__ = [
     "needed",
     "odd_columns",
     "parquet_batches",
-    "parquet_sample",
     "profile_of",
     "read_table",
     "scores_of",
