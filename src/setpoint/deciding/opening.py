@@ -367,8 +367,8 @@ def given_rows(
     }
     for name, d in (datasets or {}).items():
         own, model = d.sensitive_features, Deployed.of(d.baseline)
-        if own is None and _has(d.X, named):
-            own = named
+        if own is None and _has(d.X, classifier.sensitive_features):
+            own = classifier.sensitive_features
         if model is None and name in goal.needs.baseline and deployed is not None:
             model = deployed if deployed.lasts else None
         rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)
