@@ -160,11 +160,6 @@ class CountedRows:
         """The columns that the rule may look at."""
         return self.codebook.decide_on
 
-    def over(self, rows: Mapping[str | None, FrameRows]) -> CountedRows:
-        """A part of the rows, with the scores that they have, before it is counted."""
-        by = {name: replace(own, score=rows[name].score) for name, own in self.by.items()}
-        return replace(self, rows=rows, by=by)
-
     def counted(self, count: Callable[[str | None, GroupBy], Counts]) -> CountedRows:
         """Count all rows by the codebook that is there, and check what was found.
 
