@@ -177,10 +177,10 @@ def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -
     if options.randomized is False and nests(tally, promise.tests(tally.marginals)):
         return
     raise GoalError(
-        f"`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "
-        f"a threshold moves one way, such as a floor on recall, and '{whole.goal}' has others or "
-        "may draw: solve without it there, read scores and labels of rows that had no part in it "
-        "into memory, and give them to setpoint.certify"
+        "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "
+        f"a threshold moves one way, such as a floor on recall, and '{whole.goal}' has others, or "
+        "its rule may draw: solve without it there, read scores and labels of rows that had no "
+        "part in it into memory, and give them to setpoint.certify"
     )
 
 
