@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Evidence
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
@@ -138,10 +137,6 @@ class _Line:
     def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
         """The first whose departures, and what they cost, are least; None: as found."""
         rows, best = self.space.counted, None
-        if not isinstance(rows, Evidence):
-            first, least = choices[0], tied(self.found.value)
-            keep = first is self.found.choice or self._score(first) < least
-            return None if keep else first
         plain = rows.distribution(self.space.rule(self.argmax))
         least = np.inf
         for choice in choices:
