@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.counting.source import GroupBy, Source, TooManyLinesError
+from setpoint.counting.source import GroupBy, TooManyLinesError
 from setpoint.evidence import Confusion
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
@@ -74,15 +74,14 @@ class Passes:
         """Count all rows by bins of their score; fewer bins where groups are many."""
         if stored is not None:
             return CountedRows.of_counts(self.goal, self.rows, *stored, **known)
-        self.binning = Binning.from_sample(self._sample(), self.n_bins)
         while True:
+            binning = Binning.from_sample(self._sample(), self.n_bins)
             try:
-                return CountedRows.first_pass(self.goal, self.rows, self._count, **known)
+                return CountedRows.first_pass(self.goal, self.rows, binning, **known)
             except TooManyLinesError:
                 if self.n_bins <= _LEAST_BINS:
                     raise
             self.n_bins = max(self.n_bins // 16, _LEAST_BINS)
-            self.binning = Binning.from_sample(self._sample(), self.n_bins)
 
     def again(self, counted: CountedRows, tally: Tally, ranges: Ranges, by_score: bool) -> Lines:
         """Count the rows of some bins again."""
@@ -136,9 +135,6 @@ class Passes:
         first = self.rows[None]
         assert first.score is not None
         return first.source.sample(first.score, first.y, _SAMPLE)
-
-    def _count(self, source: Source, by: GroupBy) -> Counts:
-        return source.count(by, self.binning)
 
 
 def _thresholds(rule: Rule, counted: CountedRows) -> list[Floats]:

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from setpoint.caller import warn_caller, without_races
-from setpoint.counting.source import GroupBy, Source
 from setpoint.deciding.certifying import Certification, certified, promise_of
 from setpoint.deciding.decide import of_seen
 from setpoint.deciding.enough import check_enough
 from setpoint.deciding.found import Found
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
-from setpoint.evidence.counts import Counts
 from setpoint.evidence.tally import ChangedTableError
 from setpoint.exact.nested import nests
 from setpoint.exact.tallied import Step, solve_tallied
@@ -90,7 +88,7 @@ def solve_counted(
             "classes": classes, "pos_label": pos_label, "decide_on": decide_on,
         }  # fmt: skip
         if confidence is not None:
-            whole = CountedRows.first_pass(goal, _unscored(rows), _count_all, **known)
+            whole = CountedRows.first_pass(goal, _unscored(rows), **known)
             _refuse_many(whole)
             _check_promise(whole, options, confidence)
         stored = None if checkpoint is None else checkpoint.read()
@@ -146,10 +144,6 @@ def solve_counted(
 
 def _unscored(rows: Mapping[str | None, FrameRows]) -> dict[str | None, FrameRows]:
     return {name: replace(own, score=None) for name, own in rows.items()}
-
-
-def _count_all(source: Source, by: GroupBy) -> Counts:
-    return source.count(by)
 
 
 def _refuse_many(counted: CountedRows) -> None:
