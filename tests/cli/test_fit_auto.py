@@ -64,17 +64,6 @@ def test_time_that_is_too_short(fit):
     assert "It is the simplest, and no other was judged" in " ".join(done.stdout.split())
 
 
-def test_files_that_are_counted_need_a_name(run, folder, tmp_path):
-    pytest.importorskip("dask")
-    done = run(
-        "fit", tmp_path / "no.parquet", "--target", "y", "--goal", GOAL, "--model",
-        tmp_path / "m.skops", "--set", "engine=dask", "--estimator", "auto",
-    )  # fmt: skip
-    assert done.exit_code == 1
-    assert "--estimator auto tries models on rows in memory" in done.stderr
-    assert "name a model, such as logistic" in done.stderr
-
-
 def test_a_metric_needs_a_name(run, folder, tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text("def right(true, decisions):\n    return 1.0\n")
     monkeypatch.chdir(tmp_path)

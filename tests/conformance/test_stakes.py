@@ -49,7 +49,7 @@ def test_tables_elsewhere_refuse_them(text, what):
     from setpoint.inputs.counted_rows import CountedRows
 
     with pytest.raises(GoalError, match=what):
-        CountedRows.first_pass(Goal.parse(text), {}, lambda source, by: None)
+        CountedRows.first_pass(Goal.parse(text), {})
 
 
 def test_no_value_of_rows_is_promised():

@@ -75,10 +75,6 @@ class ArraySource(Source):
         keep = np.ones(len(fault), bool)
         return self._counted(by, levels, codes, scores, fault, weight, bins, keep)
 
-    def batches(self, names):
-        for start in range(0, self.rows(), 100):
-            yield {k: np.array(self.table[k][start : start + 100]) for k in names}
-
     def _floats(self, name):
         null = np.array([v is None for v in self.table[name]])
         values = np.array([np.nan if v is None else float(v) for v in self.table[name]])

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from decimal import Decimal
-from shutil import which
 
 import numpy as np
 import pytest
 
 from counting.reference import ArraySource, canonical
 from setpoint.counting import frames
-from setpoint.counting.expressions import Dialect
-from setpoint.counting.frames import LazyFrames
-from setpoint.counting.opening import is_lazy
+from setpoint.counting.opening import is_lazy, source_of
 from setpoint.counting.source import GroupBy, Key, Part, Rest, TooManyLinesError
-from setpoint.counting.work import Work
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
 
 N = 600
-ENGINES = ["duckdb-parquet", "duckdb-pandas", "polars", "dask"]
+ENGINES = ["duckdb-parquet", "duckdb-pandas", "polars"]
 SCORES = ["score", "narrow", "whole", "decimal", "bad"]
 
 
@@ -79,7 +74,7 @@ def sources(request, engine, table, tmp_path_factory):
         order = ORDERS[request.param](np.arange(N))
     columns = {k: v[order] for k, v in table.items()}
     frame, keep = native(engine, columns, tmp_path_factory)
-    yield LazyFrames(frame), ArraySource(table, nan_is_null=engine in ("duckdb-pandas", "dask"))
+    yield source_of(frame), ArraySource(table, nan_is_null=engine == "duckdb-pandas")
     del keep
 
 
@@ -98,15 +93,10 @@ def native(engine, columns, tmp_path_factory):
         parquet.write_table(made, path, row_group_size=100)
         connection = duckdb.connect()
         return connection.read_parquet(str(path)), connection
-    pandas = pytest.importorskip("pandas", reason="holds the rows")
-    decimal = {types["decimal"]: pandas.ArrowDtype(types["decimal"])}
-    eager = made.to_pandas(types_mapper=decimal.get if engine == "dask" else None)
-    if engine == "duckdb-pandas":
-        duckdb = pytest.importorskip("duckdb", reason="an optional engine")
-        connection = duckdb.connect()
-        return connection.from_df(eager), connection
-    dask = pytest.importorskip("dask.dataframe", reason="an optional engine")
-    return dask.from_pandas(eager, npartitions=3, sort=False), None
+    pytest.importorskip("pandas", reason="holds the rows")
+    duckdb = pytest.importorskip("duckdb", reason="an optional engine")
+    connection = duckdb.connect()
+    return connection.from_df(made.to_pandas()), connection
 
 
 def same(sources, ask):
@@ -198,9 +188,9 @@ class TestCount:
         by = GroupBy((Key(name, only), Key("label_text")), "score", "weight")
         same(sources, lambda s: s.count(by, BINNING))
 
-    def test_many_values_that_matter(self, sources, engine):
-        # Engines limit how deep an expression is; dask does not, and takes its time.
-        only = tuple(range(50 if engine == "dask" else 1100))
+    def test_many_values_that_matter(self, sources):
+        # Engines limit how deep an expression is.
+        only = tuple(range(1100))
         same(sources, lambda s: s.count(GroupBy((Key("whole", only),))))
 
     def test_parts(self, sources):
@@ -250,17 +240,7 @@ class TestRows:
         source, reference = sources
         assert source.rows() == N
         assert source.columns() == reference.columns()
-        names = {"polars": "Polars", "dask": "dask"}
-        assert source.engine == names.get(engine, "DuckDB")
-
-    def test_batches_hold_all_rows(self, sources, engine):
-        source, reference = sources
-        batches = list(source.batches(["score", "region", "label"]))
-        if engine == "dask":
-            assert len(batches) == 3
-        for name in ("score", "region", "label"):
-            found = [v for batch in batches for v in batch[name].tolist()]
-            assert sorted(map(str, found)) == sorted(map(str, reference.table[name]))
+        assert source.engine == ("Polars" if engine == "polars" else "DuckDB")
 
     def test_a_sample_has_as_many_of_each_label(self, sources, table):
         for label in ("label", "label_text", "label_int"):
@@ -277,7 +257,6 @@ class TestRows:
             lambda s: s.count(GroupBy((Key("regoin"),))),
             lambda s: s.recount(GroupBy((), "regoin"), []),
             lambda s: s.sample("regoin", None, 3),
-            lambda s: list(s.batches(["regoin"])),
         ],
     )
     def test_a_column_that_is_missing(self, sources, ask):
@@ -302,7 +281,7 @@ class TestNumbers:
     def test_thresholds_are_the_floats_that_they_are(self, engine):
         rng = np.random.default_rng(0)
         scores = np.concatenate([rng.random(180), rng.normal(size=180) * 1e-300, rng.random(40)])
-        source = LazyFrames(frame_of(engine, {"s": scores}))
+        source = source_of(frame_of(engine, {"s": scores}))
         for some in np.sort(scores).reshape(4, 100):
             got = source.recount(GroupBy((), "s"), [(Part((), (), ()), some)])
             reached = [got.rows[got.bin > k].sum() for k in range(len(some))]
@@ -311,47 +290,21 @@ class TestNumbers:
     def test_sums_beyond_the_integers_of_floats(self, engine):
         w = np.array([2.0**33 + 1, 2.0**33, 1.0, 3.0] * 50)
         frame = frame_of(engine, {"w": w, "g": np.arange(200) % 2})
-        got = LazyFrames(frame).count(GroupBy((Key("g"),), None, "w", q=20))
+        got = source_of(frame).count(GroupBy((Key("g"),), None, "w", q=20))
         assert got.weight.tolist() == [50 * (2**33 + 2) << 20, 50 * (2**33 + 3) << 20]
         assert got.weight[0] > 2**53
 
     def test_weights_beyond_all_integers_do_not_stop_a_pass(self, engine):
         frame = frame_of(engine, {"w": np.array([1e300, 1.0])})
-        assert LazyFrames(frame).count(GroupBy((), None, "w")).most.tolist() == [1e300]
+        assert source_of(frame).count(GroupBy((), None, "w")).most.tolist() == [1e300]
 
     def test_no_rows(self, engine):
         frame = frame_of(engine, {"s": np.empty(0), "g": np.empty(0, np.int64)})
-        source = LazyFrames(frame)
+        source = source_of(frame)
         for by in (GroupBy((Key("g"),), "s"), GroupBy((Key("g", (1,)),), "s", "s")):
             assert source.count(by, BINNING).n_lines == 0
             assert source.count(by).n_lines == 0
         assert len(source.sample("s", "g", 10)) == 0
-
-
-def test_pyspark(table):
-    if which("java") is None:
-        pytest.skip("PySpark needs Java")
-    sql = pytest.importorskip("pyspark.sql", reason="tested on demand")
-    names = ["score", "bad", "bad_weight", "label", "region"]
-    rows = list(zip(*(table[k].tolist() for k in names), strict=True))
-    spark = sql.SparkSession.builder.master("local[2]").getOrCreate()
-    schema = "score double, bad double, bad_weight double, label boolean, region string"
-    sources = (LazyFrames(spark.createDataFrame(rows, schema)), ArraySource(table))
-    by = GroupBy((Key("region", ("south",)), Key("label")), "bad", "bad_weight")
-    same(sources, lambda s: s.count(by, BINNING))
-    same(sources, lambda s: s.count(by))
-    steps = [(Part((0,), (("south",), (Rest.REST,)), ()), np.array([-0.5, 0.1]))]
-    same(sources, lambda s: s.recount(by, steps))
-    spark.stop()
-
-
-def test_work_travels_to_other_processes():
-    pandas = pytest.importorskip("pandas", reason="a partition")
-    dialect = Dialect(as_text=False, lazy_branches=False, by_array=True)
-    number = dialect.bin("s", BINNING).alias("b")
-    work = pickle.loads(pickle.dumps(Work().then("with_columns", number)))
-    scores = np.array([-3.0, 0.2, 9.0])
-    assert work(pandas.DataFrame({"s": scores}))["b"].tolist() == BINNING.of(scores).tolist()
 
 
 def test_categories_dates_and_bytes():
@@ -363,7 +316,7 @@ def test_categories_dates_and_bytes():
         {"c": ["a", "b", None], "d": days, "b": [b"x", b"y", b"x"]},
         schema_overrides={"c": polars.Categorical},
     )
-    source = LazyFrames(frame)
+    source = source_of(frame)
     assert source.columns() == {"c": "text", "d": "other", "b": "other"}
     got = source.count(GroupBy((Key("c"), Key("d"), Key("b"))))
     assert got.levels == (["a", "b", None], days, [b"x", b"y"])
@@ -385,8 +338,8 @@ class TestIsLazy:
         ):
             module = pytest.importorskip(name, reason="an optional engine")
             assert not is_lazy(make(module))
-            with pytest.raises(TypeError, match="a lazy frame is needed"):
-                LazyFrames(make(module))
+            with pytest.raises(TypeError, match="a lazy frame is wanted"):
+                source_of(make(module))
 
     @pytest.mark.parametrize("engine", ["duckdb", "polars", "dask"])
     def test_lazy_frames_are(self, engine):

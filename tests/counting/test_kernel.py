@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from setpoint.counting import kernel
 from setpoint.counting.kernel import Kinds, bins_of, count, is_good, merge, order_of, reached
 from setpoint.counting.source import TooManyLinesError
+from setpoint.evidence import counts as counts_module
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.columns import compress
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, Counts
@@ -97,7 +98,7 @@ def test_thresholds_reached():
 @pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
-    monkeypatch.setattr(kernel, "_MOST_CELLS", cells)
+    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
     rng = np.random.default_rng(1)
     n = 500
     for scores in hostile(rng, n):
@@ -114,7 +115,7 @@ def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
 @pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_that_do_not_count(monkeypatch, cells, weighted):
-    monkeypatch.setattr(kernel, "_MOST_CELLS", cells)
+    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
     bins = np.array([0, NO_NUMBER, BAD_WEIGHT, NO_NUMBER])
     scores = np.array([0.5, np.nan, 0.5, np.nan])
     weight = np.array([2.0, 1.0, -1.0, np.inf]) if weighted else None
@@ -147,7 +148,7 @@ def test_a_weight_that_no_integer_holds_is_seen_in_the_largest():
 
 @pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
 def test_merging_in_any_way(monkeypatch, cells):
-    monkeypatch.setattr(kernel, "_MOST_CELLS", cells)
+    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
     rng = np.random.default_rng(2)
     n = 600
     scores, label = rng.random(n), rng.integers(0, 2, n)

@@ -7,12 +7,11 @@ import sys
 import threading
 import time
 from decimal import Decimal
-from functools import partial
 
 import numpy as np
 import pytest
 
-from setpoint.counting import GroupBy, Key, Part, Rest, cluster, kernel
+from setpoint.counting import GroupBy, Key, Part, Rest, kernel
 from setpoint.counting.partitions import Partitions
 from setpoint.counting.pieces import count_piece, settled
 from setpoint.counting.source import TooManyLinesError
@@ -94,28 +93,18 @@ def test_any_pieces_in_any_order(tmp_path, binning, pieces, scheduler):
     frame = table()
     expected = reference(frame, binning=binning)
     shuffled = frame.sample(frac=1.0, random_state=pieces)
-    files = Partitions.of_parquet(write(tmp_path / "files", shuffled, pieces))
-    same(files.count(BY, binning), expected)
+    write(tmp_path / "files", shuffled, pieces)
     with dask.config.set(scheduler=scheduler):
-        source = Partitions.of_dask(dd.from_pandas(shuffled, npartitions=pieces, sort=False))
+        source = Partitions(dd.from_pandas(shuffled, npartitions=pieces, sort=False))
         same(source.count(BY, binning), expected)
         # Read from files by dask.
-        read = Partitions.of_dask(dd.read_parquet(tmp_path / "files"))
+        read = Partitions(dd.read_parquet(tmp_path / "files"))
         same(read.count(BY, binning), expected)
 
 
-def test_small_and_large_row_groups(tmp_path, monkeypatch):
+def test_without_weights_keys_or_scores():
     frame = table()
-    expected = reference(frame)
-    for rows in (1, 500, 10_000):
-        monkeypatch.setattr("setpoint.counting.parquet._ROWS", rows)
-        pattern = write(tmp_path / str(rows), frame, 2, row_group=100)
-        same(Partitions.of_parquet(pattern).count(BY, BINNING), expected)
-
-
-def test_without_weights_keys_or_scores(tmp_path):
-    frame = table()
-    source = Partitions.of_parquet(write(tmp_path, frame, 3))
+    source = Partitions(dd.from_pandas(frame, npartitions=3))
     for keys in ((), (Key("label"),)):
         by = GroupBy(keys, "score")
         same(source.count(by, BINNING), reference(frame, by))
@@ -123,13 +112,11 @@ def test_without_weights_keys_or_scores(tmp_path):
     assert counts.bin.tolist() == [0, 0]
     assert counts.rows.tolist() == frame["label"].value_counts().sort_index().tolist()
     assert source.count(GroupBy(())).rows.tolist() == [len(frame)]
-    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=2))
-    assert frames.count(GroupBy(())).rows.tolist() == [len(frame)]
 
 
 def test_negative_scores_are_numbered_upwards():
     scores = [-1.0, 5e-324, -5e-324, 0.0, -0.0, 7.0, -1.0]
-    source = Partitions.of_dask(dd.from_pandas(pd.DataFrame({"score": scores}), npartitions=3))
+    source = Partitions(dd.from_pandas(pd.DataFrame({"score": scores}), npartitions=3))
     counts = source.count(GroupBy((), "score"))
     assert counts.bin.tolist() == [0, 1, 2, 3, 4]
     assert counts.low.tolist() == [-1.0, -5e-324, 0.0, 5e-324, 7.0]
@@ -143,10 +130,8 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("binning", [BINNING, None], ids=["bins", "scores"])
-def test_rows_that_do_not_count(tmp_path, binning):
-    arrow = pa.table(HOSTILE)
-    pq.write_table(arrow, tmp_path / "rows.parquet", row_group_size=3)
-    masked = arrow.to_pandas(types_mapper=pd.ArrowDtype)
+def test_rows_that_do_not_count(binning):
+    masked = pa.table(HOSTILE).to_pandas(types_mapper=pd.ArrowDtype)
     by = GroupBy((), "score", "w", 0)
     good = 0 if binning is None else int(binning.of(np.array([0.5]))[0])
     bad = (0, 0.0, 0.0)
@@ -157,8 +142,8 @@ def test_rows_that_do_not_count(tmp_path, binning):
         (BAD_WEIGHT,): (4, *bad),
         (good,): (1, 1, 0.5, 0.5),
     }
-    files = Partitions.of_parquet(tmp_path / "rows.parquet")
-    assert lines(files.count(by, binning)) == expected
+    frames = Partitions(dd.from_pandas(masked, npartitions=3))
+    assert lines(frames.count(by, binning)) == expected
     assert lines(settled(count_piece(masked, by, binning), binning is None)) == expected
     # NumPy's floats do not tell NULL from NaN.
     floats = pd.DataFrame(HOSTILE)
@@ -197,26 +182,22 @@ def test_masked_and_object_columns():
     assert [str(v)[:10] for v in levels("when")] == ["None", "2024-01-01", "2024-01-02"]
 
 
-def test_values_that_matter(tmp_path):
+def test_values_that_matter():
     frame = pd.DataFrame({
         "text": ["1", "2", None, "3"], "number": [1, 2, 1, 3], "flag": [True, False, True, True],
     })  # fmt: skip
-    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "rows.parquet", row_group_size=2)
-    for source in (
-        Partitions.of_parquet(tmp_path / "rows.parquet"),
-        Partitions.of_dask(dd.from_pandas(frame, npartitions=2)),
-    ):
+    source = Partitions(dd.from_pandas(frame, npartitions=2))
 
-        def levels(name, only, source=source):
-            counts = source.count(GroupBy((Key(name, only),)))
-            return dict(zip(counts.column(0).tolist(), counts.rows.tolist(), strict=True))
+    def levels(name, only):
+        counts = source.count(GroupBy((Key(name, only),)))
+        return dict(zip(counts.column(0).tolist(), counts.rows.tolist(), strict=True))
 
-        assert levels("text", ("1", 2)) == {"1": 1, None: 1, Rest.REST: 2}
-        assert levels("text", ()) == {None: 1, Rest.REST: 3}
-        assert levels("number", (1.0, "2", True)) == {1: 2, Rest.REST: 2}
-        assert levels("number", (True,)) == {Rest.REST: 4}
-        assert levels("flag", (1,)) == {Rest.REST: 4}
-        assert levels("flag", (np.True_,)) == {True: 3, Rest.REST: 1}
+    assert levels("text", ("1", 2)) == {"1": 1, None: 1, Rest.REST: 2}
+    assert levels("text", ()) == {None: 1, Rest.REST: 3}
+    assert levels("number", (1.0, "2", True)) == {1: 2, Rest.REST: 2}
+    assert levels("number", (True,)) == {Rest.REST: 4}
+    assert levels("flag", (1,)) == {Rest.REST: 4}
+    assert levels("flag", (np.True_,)) == {True: 3, Rest.REST: 1}
 
 
 def test_parts():
@@ -236,15 +217,15 @@ def test_parts():
     )
     inside |= couples & s.between(0.25, 0.5)
     inside |= s.between(0.9, 1.0)
-    source = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
-    kept = Partitions.of_dask(dd.from_pandas(frame[inside], npartitions=2))
+    source = Partitions(dd.from_pandas(frame, npartitions=3))
+    kept = Partitions(dd.from_pandas(frame[inside], npartitions=2))
     for binning in (None, BINNING, Binning.from_ranges([(0.1, 0.5), (0.9, 1.0)], 300)):
         same(source.count(by, binning, parts), kept.count(by, binning))
 
 
 def test_the_ends_of_a_range_belong():
     scores = [0.1, 0.2, 0.3, None, float("inf"), float("nan")]
-    frame = pa.table({"score": scores})
+    frame = pa.table({"score": scores}).to_pandas(types_mapper=pd.ArrowDtype)
     by = GroupBy((), "score")
     counts = count_piece(frame, by, None, [Part((), (), ((0.1, 0.2),))])
     assert counts.low.tolist() == [0.1, 0.2]
@@ -261,7 +242,7 @@ def test_recount():
         (Part((1,), ((1,), (2,)), ()), np.array([-np.inf, 0.2, 0.4])),
         (Part((1,), ((3,),), ((5.0, 6.0),)), np.array([0.3, np.inf])),
     ]
-    counts = Partitions.of_dask(dd.from_pandas(frame, npartitions=3)).recount(by, steps)
+    counts = Partitions(dd.from_pandas(frame, npartitions=3)).recount(by, steps)
     frame = frame[frame["w"] > 0]
     s = frame["score"].to_numpy()
     low = 1 + (s >= 0.2).astype(int) + (s >= 0.4)
@@ -276,85 +257,36 @@ def test_recount():
     }
 
 
-def test_columns_rows_and_batches(tmp_path):
+def test_columns_and_rows():
     frame = table(50).assign(flag=True, when=pd.Timestamp("2024-01-01"))
     kinds = {
         "score": "number", "label": "text", "region": "number", "w": "number",
         "flag": "boolean", "when": "other",
     }  # fmt: skip
-    files = Partitions.of_parquet(write(tmp_path, frame, 3))
-    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
-    assert (files.rows(), frames.rows()) == (50, None)
-    for source in (files, frames):
-        assert source.columns() == kinds
-        batches = list(source.batches(["score", "label"]))
-        assert len(batches) == 3
-        for name in ("score", "label"):
-            values = np.concatenate([batch[name] for batch in batches])
-            assert values.tolist() == frame[name].tolist()
+    frames = Partitions(dd.from_pandas(frame, npartitions=3))
+    assert frames.rows() is None
+    assert frames.columns() == kinds
 
 
-def test_sample(tmp_path):
+def test_sample():
     frame = table(4000)
     frame.loc[:20, "score"] = np.nan
     frame.loc[30:40, "score"] = np.inf
     frame = frame.sort_values("score")
-    for source in (
-        Partitions.of_parquet(write(tmp_path, frame, 8)),
-        Partitions.of_dask(dd.from_pandas(frame, npartitions=8, sort=False)),
-    ):
-        sample = source.sample("score", "label", 100)
-        assert len(sample) == 100
-        assert np.isfinite(sample).all()
-        yes = set(frame.loc[frame["label"] == "yes", "score"])
-        assert 40 <= sum(s in yes for s in sample.tolist()) <= 60
-        assert len(source.sample("score", None, 100)) == 100
-        # More than there are of a label: all that were found, and more of the others.
-        assert len(source.sample("score", "label", 1500)) == 1500
+    source = Partitions(dd.from_pandas(frame, npartitions=8, sort=False))
+    sample = source.sample("score", "label", 100)
+    assert len(sample) == 100
+    assert np.isfinite(sample).all()
+    yes = set(frame.loc[frame["label"] == "yes", "score"])
+    assert 40 <= sum(s in yes for s in sample.tolist()) <= 60
+    assert len(source.sample("score", None, 100)) == 100
+    # More than there are of a label: all that were found, and more of the others.
+    assert len(source.sample("score", "label", 1500)) == 1500
 
 
-def model(frame):
-    assert list(frame.columns) == ["region", "w"]
-    return frame["region"].to_numpy() / 5 + frame["w"].to_numpy() / 100
-
-
-def test_scores_that_a_function_computes(tmp_path):
-    frame = table()
-    scored = frame.assign(s=model(frame[["region", "w"]]))
-    by = GroupBy((Key("label"),), "s")
-    expected = reference(scored, by)
-    files = Partitions.of_parquet(write(tmp_path, frame, 3))
-    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=3))
-    for plain in (files, frames):
-        source = plain.with_scores(model, "s", needs=["region", "w"])
-        assert source.columns()["s"] == "number"
-        same(source.count(by, BINNING), expected)
-        assert len(source.sample("s", "label", 10)) == 10
-        twice = source.with_scores(lambda f: 2 * f["s"].to_numpy(), "t", needs=["s"])
-        same(twice.count(by, BINNING), expected)
-        twice = twice.count(GroupBy((Key("label"),), "t"), BINNING)
-        assert twice.high.max() == 2 * expected.high.max()
-        with pytest.raises(ValueError, match="a column 's' already"):
-            source.with_scores(model, "s")
-        with pytest.raises(ValueError, match=r"shape \(1,\)"):
-            files.with_scores(lambda f: [1.0], "u").count(GroupBy((), "u"))
-
-
-def test_files_of_several_types(tmp_path):
-    pq.write_table(pa.table({"x": pa.array([1, 2], pa.int32())}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"x": pa.array([1.0, None])}), tmp_path / "b.parquet")
-    counts = Partitions.of_parquet(tmp_path).count(GroupBy((Key("x"),)))
-    assert counts.levels == ([None, 1.0, 2.0],)
-    assert counts.rows.tolist() == [1, 2, 1]
-    pq.write_table(pa.table({"y": [1]}), tmp_path / "c.parquet")
-    with pytest.raises(ValueError, match="do not have the same columns: x, y"):
-        Partitions.of_parquet(tmp_path)
-
-
-def test_files_without_rows(tmp_path):
-    pq.write_table(pa.table({"s": pa.array([], pa.float64()), "g": pa.array([], pa.string())}),
-                   tmp_path / "a.parquet")  # fmt: skip
-    source = Partitions.of_parquet(tmp_path)
+def test_frames_without_rows():
+    empty = pd.DataFrame({"s": np.array([], float), "g": pd.array([], "string")})
+    source = Partitions(dd.from_pandas(empty, npartitions=1))
     by = GroupBy((Key("g"),), "s")
     for binning in (None, BINNING):
         assert source.count(by, binning).n_lines == 0
@@ -362,40 +294,22 @@ def test_files_without_rows(tmp_path):
     assert source.sample("s", "g", 10).tolist() == []
 
 
-def test_what_is_refused(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match="no Parquet files"):
-        Partitions.of_parquet(str(tmp_path / "*.parquet"))
-    with pytest.raises(FileNotFoundError, match="no such file"):
-        Partitions.of_parquet(tmp_path / "rows.parquet")
-    frame = table(100)
-    files = Partitions.of_parquet(write(tmp_path, frame, 2))
-    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=2))
+def test_what_is_refused(monkeypatch):
+    source = Partitions(dd.from_pandas(table(100), npartitions=2))
     monkeypatch.setattr(kernel, "MOST_LINES", 90)
-    for source in (files, frames):
-        with pytest.raises(ValueError, match="no column 'x': the columns are 'score', 'label'"):
-            source.count(GroupBy((Key("x"),)))
-        with pytest.raises(TypeError, match=r"column 'label' holds .*, not numbers"):
-            source.count(GroupBy((), "label"), BINNING)
-        with pytest.raises(TooManyLinesError):
-            source.count(GroupBy((), "score"))
-
-
-def test_a_scheduler_that_is_not_there(monkeypatch):
-    with pytest.raises(
-        ConnectionError, match=r"no dask scheduler answers at tcp://127.0.0.1:9 \(1 s\)"
-    ):
-        cluster.connect("tcp://127.0.0.1:9", timeout=1)
-    waited = []
-    monkeypatch.setattr(distributed, "Client", lambda _, **options: waited.append(options))
-    cluster.connect("tcp://127.0.0.1:9", timeout=1)
-    cluster.connect("tcp://127.0.0.1:9")
-    assert [options["timeout"] for options in waited] == [1, 10]
+    with pytest.raises(ValueError, match="no column 'x': the columns are 'score', 'label'"):
+        source.count(GroupBy((Key("x"),)))
+    with pytest.raises(TypeError, match=r"column 'label' holds .*, not numbers"):
+        source.count(GroupBy((), "label"), BINNING)
+    with pytest.raises(TooManyLinesError):
+        source.count(GroupBy((), "score"))
 
 
 def test_a_missing_package_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
+    source = Partitions(dd.from_pandas(table(10), npartitions=1))
+    monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(ImportError, match=r"pip install 'setpoint\[scale\]'"):
-        cluster.connect("tcp://127.0.0.1:9")
+        source.count(BY, BINNING)
 
 
 def test_no_engine_is_imported_before_it_is_used():
@@ -406,17 +320,6 @@ def test_no_engine_is_imported_before_it_is_used():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
-
-
-def interrupt(frame):
-    raise KeyboardInterrupt
-
-
-def test_an_interrupt_ends_a_pass(tmp_path):
-    files = Partitions.of_parquet(write(tmp_path, table(100), 5)).with_scores(interrupt, "s")
-    with pytest.raises(KeyboardInterrupt):
-        files.count(GroupBy((), "s"), BINNING)
-    assert not [t for t in threading.enumerate() if t.name.startswith("setpoint-count")]
 
 
 def until(happened):
@@ -441,6 +344,16 @@ def held(frame, folder, victim=None):
     return frame["score"].to_numpy()
 
 
+def scored(frame, npartitions, **more):
+    """A source whose scores a function computes, piece by piece."""
+    pieces = dd.from_pandas(frame, npartitions=npartitions)
+
+    def add(piece):
+        return piece.assign(s=held(piece, **more))
+
+    return Partitions(pieces.map_partitions(add, meta=frame[:0].assign(s=0.0)))
+
+
 @pytest.fixture(scope="module")
 def client():
     with (
@@ -452,29 +365,18 @@ def client():
         yield client
 
 
-def test_workers_give_the_same_counts(client, tmp_path):
+def test_workers_give_the_same_counts(client):
     frame = table()
-    expected = reference(frame)
-    pattern = write(tmp_path, frame, 5)
-    files = Partitions.of_parquet(pattern, scheduler=client)
-    assert files.engine == "Parquet on dask"
-    same(files.count(BY, BINNING), expected)
-    frames = Partitions.of_dask(dd.from_pandas(frame, npartitions=20), client)
+    frames = Partitions(dd.from_pandas(frame, npartitions=20))
     for binning in (BINNING, None):
-        same(frames.count(BY, binning), reference(frame, binning=binning))
-    by_address = Partitions.of_parquet(pattern, scheduler=client.scheduler.address)
-    same(by_address.count(BY, BINNING), expected)
-    assert len(list(files.batches(["score"]))) == 5
-    by_address._client.close()
-    with client.as_current():
-        assert Partitions.of_parquet(pattern).engine == "Parquet on dask"
+        with client.as_current():
+            same(frames.count(BY, binning), reference(frame, binning=binning))
 
 
 def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
     frame = table()
     victim = next(iter(client.run(os.getpid).values()))
-    source = Partitions.of_dask(dd.from_pandas(frame, npartitions=10), client)
-    source = source.with_scores(partial(held, folder=tmp_path, victim=victim), "s", needs=["score"])
+    source = scored(frame, 10, folder=tmp_path, victim=victim)
 
     def kill():
         until(lambda: any(tmp_path.glob(f"{victim}-*")))
@@ -482,7 +384,8 @@ def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
 
     killer = threading.Thread(target=kill)
     killer.start()
-    counts = source.count(GroupBy(BY.keys, "s", "w"), BINNING)
+    with client.as_current():
+        counts = source.count(GroupBy(BY.keys, "s", "w"), BINNING)
     killer.join()
     same(counts, reference(frame))
     assert victim not in client.run(os.getpid).values()
@@ -497,8 +400,7 @@ def tasks_of(dask_scheduler):
 
 
 def test_an_interrupt_ends_a_pass_on_a_cluster(client, tmp_path):
-    source = Partitions.of_dask(dd.from_pandas(table(), npartitions=200), client)
-    source = source.with_scores(partial(held, folder=tmp_path), "s", needs=["score"])
+    source = scored(table(), 200, folder=tmp_path)
     main = threading.main_thread().ident
 
     def interrupt():
@@ -507,7 +409,7 @@ def test_an_interrupt_ends_a_pass_on_a_cluster(client, tmp_path):
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
+    with client.as_current(), pytest.raises(KeyboardInterrupt):
         source.count(GroupBy((), "s"), BINNING)
     thread.join()
     # What had not begun is dropped: a piece a worker is all that was asked.

@@ -8,7 +8,7 @@ import click
 
 from setpoint.cli.certifying import level_of
 from setpoint.cli.errors import CommandError
-from setpoint.cli.fit_run import counts_elsewhere, fit_files, fit_in_memory
+from setpoint.cli.fit_run import fit_in_memory
 from setpoint.cli.groups import GroupedCommand
 from setpoint.cli.options import as_json, datasets_option, named_files, together
 from setpoint.cli.settings import READING, settings_option
@@ -118,7 +118,7 @@ _GROUPS = {
     metavar="FILE",
     help="The page to write on which bounds are moved by hand; also if no rule meets the goal.",
 )
-@settings_option("solver", *_COMMON, "defer-label", "engine", "scheduler", "rows-for-fit")
+@settings_option("solver", *_COMMON, "defer-label")
 def fit(
     data: str,
     goal_text: str,
@@ -143,9 +143,6 @@ def fit(
             "--goal names a metric without a formula: name its function, setpoint train --metric"
         )
     asked["decide_on"] = decide_on or None
-    if counts_elsewhere(settings, data, goal):
-        fit_files(data, goal, settings, asked)
-        return
     fit_in_memory(data, goal, None, settings, asked, named_files(datasets), {})
 
 

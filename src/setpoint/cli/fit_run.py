@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import FAILED, SHOWN, STOPPED, CommandError, in_shell_words
+from setpoint.cli.errors import FAILED, SHOWN, STOPPED, in_shell_words
 from setpoint.cli.files import check_outputs
 from setpoint.cli.fit_output import fit_json, fit_text
 from setpoint.cli.output import print_json
 from setpoint.cli.session import current
-from setpoint.cli.settings import SETTINGS, reading_of
+from setpoint.cli.settings import reading_of
 from setpoint.cli.verdicts import code_of
 from setpoint.cli.writing import Page, command_text, end_infeasible, write_fit
 from setpoint.errors import InputError
 from setpoint.goals.goal import Goal
 from setpoint.packages import require_packages
-from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.settings import FitSettings
 from setpoint.tasks.solver_choice import choose_solver
 
-__all__ = ["counts_elsewhere", "fit_files", "fit_in_memory"]
+if TYPE_CHECKING:
+    from setpoint.tasks.table_fit import TableFit
 
-
-class _Prepared(Protocol):
-    """A fit that was checked: all but the work."""
-
-    @property
-    def goal(self) -> Goal: ...
-    @property
-    def settings(self) -> FitSettings: ...
-    @property
-    def cautions(self) -> list[str]: ...
-    def run(self) -> FittedTable: ...
+__all__ = ["fit_in_memory"]
 
 
 def fit_in_memory(
@@ -120,85 +110,7 @@ def _wanted(
     )  # fmt: skip
 
 
-_COUNTED = {
-    "data", "target", "goal_text", "accept", "model", "report", "positive", "estimator",
-    "sensitive", "baseline", "drop", "decide_on", "randomized", "as_json", "settings",
-}  # fmt: skip
-_COUNTED_SETTINGS = {"engine", "scheduler", "rows_for_fit", "random_state"}
-
-
-def counts_elsewhere(settings: dict[str, Any], data: str, goal: Goal) -> bool:
-    """Whether the table is counted where it lies; what does not go with that is refused."""
-    if "engine" not in settings:
-        for name in ("scheduler", "rows_for_fit"):
-            if name in settings:
-                raise CommandError(
-                    f"--set {name.replace('_', '-')} is for tables that are counted where they "
-                    "lie: add --set engine=dask, or leave it out"
-                )
-        return False
-    context = click.get_current_context()
-    given = [
-        str(p.opts[0])
-        for p in context.command.params
-        if context.get_parameter_source(str(p.name)) == click.core.ParameterSource.COMMANDLINE
-        and p.name not in _COUNTED
-    ]
-    given += [
-        f"--set {name}"
-        for name, setting in SETTINGS.items()
-        if setting.argument in settings.keys() - _COUNTED_SETTINGS
-        and (name, settings[setting.argument]) != ("solver", "auto")
-    ]
-    if given:
-        names = [p.opts[0] for p in context.command.params if p.name in _COUNTED]
-        raise CommandError(
-            f"{given[0]} is for tables in memory, and engine=dask counts the rows where they lie; "
-            f"beside it go {', '.join(n for n in names if n.startswith('--'))}"
-        )
-    if data == "-":
-        raise CommandError(
-            "engine=dask reads Parquet files several times, and DATA is stdin; name files"
-        )
-    if goal.needs.datasets:
-        raise CommandError(
-            f"engine=dask: the goal refers to the data set {goal.needs.datasets[0]!r}, and one "
-            "table is counted; leave engine out, and the tables are read into memory"
-        )
-    if any(c.confidence is not None for c in goal.constraints):
-        raise CommandError(
-            "engine=dask: what is counted does not certify, and the goal asks for a confidence; "
-            "leave that out of the goal, or leave engine out"
-        )
-    require_packages("--set engine", "scale", "pandas", "pyarrow")
-    if "scheduler" in settings:
-        require_packages("--set scheduler", "scale", "dask", "distributed")
-    return True
-
-
-def fit_files(data: str, goal: Goal, settings: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Fit on Parquet files that are counted where they lie."""
-    from setpoint.tasks.fit_elsewhere import prepare_files
-
-    model, report = asked["model"], asked["report"]
-    check_outputs({"--model": model, "--report": report}, {"DATA": data})
-    if report is not None:
-        require_packages("--report", "report", "jinja2", "matplotlib")
-    engine, scheduler = settings.pop("engine"), settings.pop("scheduler", None)
-    rows_for_fit = settings.pop("rows_for_fit", None)
-    if asked["estimator"] is None:
-        current().note("engine=dask: the model is logistic; --estimator names another")
-        asked["estimator"] = "logistic"
-    wanted = _wanted(settings, asked, None, 0.0, None, False)
-    paths = {"data": data, "model": model, "report": report}
-    paths |= {"engine": engine, "scheduler": scheduler}
-    with prepare_files(
-        data, goal, wanted, scheduler=scheduler, rows_for_fit=rows_for_fit, journal=current()
-    ) as prepared:
-        _finish(prepared, data, asked, paths)
-
-
-def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
+def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
     """Fit, write and print; this ends the command.
 
     Parameters
@@ -237,8 +149,8 @@ def _finish(prepared: _Prepared, data: str, asked: dict[str, Any], paths: dict[s
         out, run = fit_json(command, goal, fitted)
         print_json(out, {**paths, **run})
     else:
-        judged_again = fitted.guarantee is None and not fitted.counted
-        margin = page.with_margin(fitted.judged, fitted.report) if judged_again else ""
+        certified = fitted.guarantee is not None
+        margin = "" if certified else page.with_margin(fitted.judged, fitted.report)
         click.echo(in_shell_words(fit_text(fitted, margin)))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")

@@ -86,16 +86,6 @@ SETTINGS = {
     "defer-label": Setting(
         "defer_label", _text, "NAME", "what predict writes for a deferred row. Default: defer"
     ),
-    "engine": Setting(
-        "engine", click.Choice(["dask"]), "dask",
-        "DATA is Parquet files of any size, counted piece by piece where they lie",
-    ),
-    "scheduler": Setting(
-        "scheduler", _text, "ADDRESS", "the dask cluster that counts. Default: threads here"
-    ),
-    "rows-for-fit": Setting(
-        "rows_for_fit", _some, "N", "rows for the model with engine=dask. Default: 1,000,000"
-    ),
     "estimator": Setting("estimator", _text, "NAME", "the model whose cut-off post-shift moves"),
     "validation": Setting(
         "validation", _text, "FILE",

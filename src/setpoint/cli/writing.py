@@ -156,8 +156,7 @@ def write_fit(fitted: FittedTable, page: Page) -> None:
     if report is None:
         return
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
-    plain = fitted.guarantee is not None or fitted.counted
-    header = page.header("" if plain else fitted.judged.goal)
+    header = page.header("" if fitted.guarantee is not None else fitted.judged.goal)
     with writing(report):
         write_page(fitted, report, header, costs)
 

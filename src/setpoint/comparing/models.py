@@ -287,5 +287,5 @@ def _columns(goal: Goal, models: Mapping[str, Any], given: Any) -> Any:
     """The side information for a model that knows of none: that of the others."""
     if given is not None or not goal.needs.names:
         return given
-    named = (m._side_columns for m in models.values() if isinstance(m, GoalClassifier))
+    named = (m.sensitive_features for m in models.values() if isinstance(m, GoalClassifier))
     return next((names for names in named if names is not None), None)

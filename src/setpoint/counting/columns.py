@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counting.reading import plain
 from setpoint.counting.source import Rest
 
-__all__ = ["Field", "Marks", "array_of", "kind_of", "levels_of", "numbers", "plain", "whole"]
+__all__ = ["Field", "Marks", "kind_of", "levels_of", "numbers", "whole"]
 
 
 def kind_of(dtype: nw.dtypes.DType) -> str:
@@ -24,29 +22,6 @@ def kind_of(dtype: nw.dtypes.DType) -> str:
     if dtype == nw.Boolean:
         return "boolean"
     return "text" if dtype in (nw.String, nw.Categorical, nw.Enum) else "other"
-
-
-def plain(value: Any) -> Any:
-    """A value of an engine as Python's own, None for what is missing.
-
-    Examples
-    --------
-    >>> plain(Decimal("2.00")), plain(Decimal("0.5")), plain(np.int8(3)), plain(float("nan"))
-    (2, 0.5, 3, None)
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, Decimal):
-        if value.is_nan():
-            return None
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, float):
-        return None if value != value else value + 0.0
-    if isinstance(value, datetime.datetime) and hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
-    return value
 
 
 class Field(NamedTuple):
@@ -132,12 +107,3 @@ def _order(value: Any) -> tuple[bool, str, Any]:
     if value is None:
         return (True, "", 0)
     return (False, "" if isinstance(value, int | float) else type(value).__name__, value)
-
-
-def array_of(column: nw.Series[Any], text: bool) -> NDArray[Any]:
-    """A column as an array; of text as Python's own, None for NULL."""
-    if not text:
-        return np.asarray(column.to_numpy())
-    values = np.empty(len(column), object)
-    values[:] = [plain(v) for v in column.to_list()]
-    return values

@@ -8,14 +8,15 @@ from __future__ import annotations
 import datetime
 import operator
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.columns import Field, Marks, kind_of, plain
+from setpoint.counting.columns import Field, Marks, kind_of
+from setpoint.counting.reading import plain
 from setpoint.counting.source import Key, Part, Rest
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
@@ -27,30 +28,21 @@ _WHOLE = 2.0**62
 """Weights are counted as at most this: beyond it a cast fails in one engine, wraps in another."""
 
 
+@dataclass(frozen=True)
 class Dialect:
     """What is asked of one engine.
 
     Parameters
     ----------
-    as_text : bool
-        Whether numbers are written as text and cast: an engine whose SQL has bare decimals reads
-        another float than the one that they spell.
     lazy_branches : bool
         Whether a condition is followed only by the rows that meet it. Where all rows follow every
         branch, formulas in the branches cost more than the choice of their numbers.
-    by_array : bool
-        Whether NumPy numbers the bins: rows are in partitions that Python works on anyway.
     """
 
-    def __init__(self, *, as_text: bool, lazy_branches: bool, by_array: bool) -> None:
-        self.as_text = as_text
-        self.lazy_branches = lazy_branches
-        self.by_array = by_array
+    lazy_branches: bool
 
     def number(self, value: float) -> nw.Expr:
         """A float, to the bit."""
-        if self.as_text:
-            return nw.lit(repr(float(value))).cast(nw.Float64())
         return nw.lit(float(value), dtype=nw.Float64())
 
     # --- keys -------------------------------------------------------------------------------
@@ -190,10 +182,6 @@ class Dialect:
 
     def bin(self, score: str, binning: Binning) -> nw.Expr:
         """The bin of each finite score, as a float: casts of floats round in some engines."""
-        if self.by_array:
-            # Its type leaves out that NumPy's arrays are taken.
-            numbered: Callable[[Any], Any] = partial(_binned, binning)
-            return nw.col(score).map_batches(numbered, nw.Float64())
         edges, first, scale = binning.edges, binning.first, binning.scale
         lowest, highest = self.number(edges[0]), self.number(edges[-1])
         s = nw.col(score)
@@ -249,12 +237,6 @@ class Dialect:
     def joined(self, numbers: Sequence[nw.Expr]) -> nw.Expr:
         """Their sum."""
         return _balanced(operator.add, numbers) if numbers else nw.lit(0.0)
-
-
-def _binned(binning: Binning, score: nw.Series[Any]) -> NDArray[Any]:
-    values = np.asarray(score.to_numpy(), np.float64)
-    # Rows at fault have bins of their own.
-    return binning.of(np.where(np.isfinite(values), values, 0.0)).astype(np.float64)
 
 
 _FITTING: dict[str, tuple[type, ...]] = {"boolean": (bool,), "text": (str,)}

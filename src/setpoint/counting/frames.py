@@ -1,62 +1,46 @@
-"""Lazy frames as a source: DuckDB, Polars, dask, PySpark, Ibis and what narwhals learns next.
+"""Lazy frames as a source: DuckDB and Polars.
 
-Every engine through the same expressions; none is imported, for whoever passes a frame has.
+Both through the same expressions; neither is imported, for whoever passes a frame has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counting.columns import (
     Field,
     Marks,
-    array_of,
     kind_of,
     levels_of,
     numbers,
-    plain,
     whole,
 )
 from setpoint.counting.expressions import Dialect
-from setpoint.counting.hashing import hash_below, hashes_of
+from setpoint.counting.reading import plain
 from setpoint.counting.source import (
     LARGEST_WHOLE,
     MOST_LINES,
     GroupBy,
     Part,
-    RowHash,
     Source,
     TooManyLinesError,
     too_large,
 )
-from setpoint.counting.work import Work, streamed
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 from setpoint.goals.errors import nearest
 
-__all__ = ["LazyFrames"]
+__all__ = ["ENGINES", "LazyFrames"]
 
-_NAMES = {
-    nw.Implementation.DUCKDB: "DuckDB",
-    nw.Implementation.POLARS: "Polars",
-    nw.Implementation.DASK: "dask",
-    nw.Implementation.PYSPARK: "PySpark",
-    nw.Implementation.PYSPARK_CONNECT: "PySpark",
-    nw.Implementation.IBIS: "Ibis",
-    nw.Implementation.SQLFRAME: "SQLFrame",
-}
-_BARE_DECIMALS = (nw.Implementation.IBIS, nw.Implementation.SQLFRAME)
-_ALL_BRANCHES = (nw.Implementation.POLARS, nw.Implementation.DASK)
-_IN_PYTHON = (nw.Implementation.DASK,)
+ENGINES = {nw.Implementation.DUCKDB: "DuckDB", nw.Implementation.POLARS: "Polars"}
 
 
 class LazyFrames(Source):
@@ -64,26 +48,13 @@ class LazyFrames(Source):
 
     Parameters
     ----------
-    frame : lazy frame
-        A DuckDB relation, a Polars LazyFrame, a dask DataFrame, a table of PySpark or Ibis.
-
-    Notes
-    -----
-    dask (as pandas) does not tell NaN from NULL in a column of floats: both are missing.
+    frame : DuckDB relation or Polars LazyFrame
     """
 
     def __init__(self, frame: Any) -> None:
-        known = _narwhals(frame)
-        if not isinstance(known, nw.LazyFrame):
-            raise InputTypeError(f"a lazy frame is needed, not {type(frame).__name__}")
-        self._frame: nw.LazyFrame[Any] = known
-        implementation = known.implementation
-        self.engine = _NAMES.get(implementation, str(implementation.value))
-        self._dialect = Dialect(
-            as_text=implementation in _BARE_DECIMALS,
-            lazy_branches=implementation not in _ALL_BRANCHES,
-            by_array=implementation in _IN_PYTHON,
-        )
+        self._frame: nw.LazyFrame[Any] = nw.from_native(frame)
+        self.engine = ENGINES[self._frame.implementation]
+        self._dialect = Dialect(lazy_branches=self.engine == "DuckDB")
 
     @cached_property
     def _schema(self) -> Mapping[str, nw.dtypes.DType]:
@@ -134,24 +105,18 @@ class LazyFrames(Source):
         self, by: GroupBy, binning: Binning | None = None, parts: Sequence[Part] = ()
     ) -> Counts:
         """One pass: see :meth:`setpoint.counting.source.Source.count`."""
-        work, fields = self._prepared(by)
+        frame, fields = self._prepared(by)
         if parts:
             score = None if by.score is None else self._marks.score
             conditions = self._dialect.inside(parts, fields, score)
             if conditions is None:
                 return self._nothing(by)
             for condition in conditions:
-                work = work.then("filter", condition)
+                frame = frame.filter(condition)
         if by.score is None:
-            return self._counted(work, by, fields, nw.lit(0.0))
-        if binning is None:
-            return self._distinguished(self._counted(work, by, fields, None), by.score)
-        number = self._dialect.bin(self._marks.score, binning)
-        if self._dialect.by_array:
-            # What NumPy computes cannot be part of other expressions: a column first.
-            work = work.then("with_columns", number.alias(self._marks.bin))
-            number = nw.col(self._marks.bin)
-        return self._distinguished(self._counted(work, by, fields, number), by.score)
+            return self._counted(frame, by, fields, nw.lit(0.0))
+        number = None if binning is None else self._dialect.bin(self._marks.score, binning)
+        return self._distinguished(self._counted(frame, by, fields, number), by.score)
 
     def _distinguished(self, counts: Counts, score: str) -> Counts:
         """The counts, if scores that are whole numbers are so as float64, too."""
@@ -164,32 +129,15 @@ class LazyFrames(Source):
 
     def recount(self, by: GroupBy, steps: Sequence[tuple[Part, Floats]]) -> Counts:
         """One pass: see :meth:`setpoint.counting.source.Source.recount`."""
-        work, fields = self._prepared(by)
+        frame, fields = self._prepared(by)
         if by.score is None:
-            return self._counted(work, by, fields, nw.lit(0.0))
+            return self._counted(frame, by, fields, nw.lit(0.0))
         reached = (
             self._dialect.reached(self._marks.score, part, list(map(float, at)), fields)
             for part, at in steps
         )
         number = self._dialect.joined([r for r in reached if r is not None])
-        return self._counted(work, by, fields, number)
-
-    def batches(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """All rows of some columns, some at a time."""
-        self._check(names)
-        text = [k for k in names if kind_of(self._schema[k]) == "text"]
-        chosen = [nw.col(k).cast(nw.String()) if k in text else nw.col(k) for k in names]
-        for batch in streamed(self._frame.select(*chosen)):
-            yield {name: array_of(batch[name], name in text) for name in names}
-
-    def split(self, share: float, by: RowHash) -> tuple[Source, Source]:
-        """The rows whose hash lies below a share, and all others."""
-        first, second = hash_below(self._frame, self.engine, share, by.key)
-        return LazyFrames(first), LazyFrames(second)
-
-    def hashes(self, below: float, by: RowHash) -> Floats:
-        """The hashes, in any order, of all rows whose hash lies below a number."""
-        return hashes_of(self._frame, self.engine, below, by.key)
+        return self._counted(frame, by, fields, number)
 
     # --- one query --------------------------------------------------------------------------
 
@@ -205,7 +153,7 @@ class LazyFrames(Source):
         columns: list[tuple[list[Any], Codes]] = [([], none) for _ in by.keys]
         return Counts.of_rows(columns, none, np.empty(0))
 
-    def _prepared(self, by: GroupBy) -> tuple[Work, list[Field]]:
+    def _prepared(self, by: GroupBy) -> tuple[nw.LazyFrame[Any], list[Field]]:
         """The columns of a pass, under names of their own; no row of weight 0."""
         self._check(by.names)
         marks = self._marks
@@ -224,14 +172,18 @@ class LazyFrames(Source):
         if not chosen:
             gone = nw.col(next(iter(self._schema))).is_null()
             chosen.append(gone.alias(marks.key))
-        work = Work().then("select", *chosen)
+        frame = self._frame.select(*chosen)
         if by.weight is not None:
             w = nw.col(marks.weight)
-            work = work.then("filter", (w != 0.0) | w.is_null())
-        return work, fields
+            frame = frame.filter((w != 0.0) | w.is_null())
+        return frame, fields
 
     def _counted(
-        self, work: Work, by: GroupBy, fields: list[Field], number: nw.Expr | None
+        self,
+        frame: nw.LazyFrame[Any],
+        by: GroupBy,
+        fields: list[Field],
+        number: nw.Expr | None,
     ) -> Counts:
         """Rows grouped by the fields and a number; None: by the score itself."""
         marks, weighted = self._marks, by.weight is not None
@@ -244,10 +196,10 @@ class LazyFrames(Source):
         if number is None or weighted:
             # What is at fault has no place among keys, and no cast to integers takes it.
             fault = self._dialect.faulty(marks, values, nw.lit(0.0))
-            work = work.then("with_columns", fault.alias(marks.state))
+            frame = frame.with_columns(fault.alias(marks.state))
             fine = nw.when(state == 0.0)
             clean = [fine.then(nw.col(v)).otherwise(nw.lit(0.0)).alias(v) for v in values]
-            work = work.then("with_columns", *clean)
+            frame = frame.with_columns(*clean)
             bins = fine.then(by_number).otherwise(state)
         else:
             bins = self._dialect.faulty(marks, values, by_number)
@@ -272,8 +224,7 @@ class LazyFrames(Source):
             wanted += [weight.min().alias(marks.least), weight.max().alias(marks.most)]
             wanted.append(nw.col(marks.off).max().alias(marks.off))
         if helpers:
-            work = work.then("with_columns", *helpers)
-        frame = work.on(self._frame)
+            frame = frame.with_columns(*helpers)
         lines = frame.group_by(keys).agg(*wanted)
         if weighted:
             # DuckDB's sums are wider than 64 bits, and would arrive as decimals.
@@ -318,7 +269,3 @@ class LazyFrames(Source):
         levels = tuple(values for values, _ in columns)
         counts = Counts(levels, codes, bins, rows, weight, squares, low, high, least, most, off)
         return counts.grouped()
-
-
-def _narwhals(frame: Any) -> Any:
-    return nw.from_native(nw.to_native(frame, pass_through=True), pass_through=True)

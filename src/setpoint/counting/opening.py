@@ -38,16 +38,16 @@ def source_of(frame: Any) -> Source:
     if hasattr(frame, "recount"):
         source: Source = frame
         return source
+    from setpoint.counting.frames import ENGINES, LazyFrames
+
     lazy = nw.from_native(frame, pass_through=True)
-    if not isinstance(lazy, nw.LazyFrame):
-        raise InputTypeError(
-            f"a lazy frame is wanted (a DuckDB relation, a Polars LazyFrame, a dask or Spark "
-            f"frame), found {type(frame).__name__}"
-        )
-    if lazy.implementation.is_dask():
+    if isinstance(lazy, nw.LazyFrame) and lazy.implementation.is_dask():
         from setpoint.counting.partitions import Partitions
 
-        return Partitions.of_dask(frame)
-    from setpoint.counting.frames import LazyFrames
-
-    return LazyFrames(frame)
+        return Partitions(nw.to_native(lazy))
+    if not isinstance(lazy, nw.LazyFrame) or lazy.implementation not in ENGINES:
+        raise InputTypeError(
+            f"a lazy frame is wanted (a DuckDB relation, a Polars LazyFrame, a dask DataFrame), "
+            f"found {type(frame).__name__}"
+        )
+    return LazyFrames(lazy.to_native())

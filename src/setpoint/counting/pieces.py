@@ -6,152 +6,35 @@ So a piece may be counted on any machine, and again after a failure, and nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counting.kernel import Kinds, bins_of, count, inside, is_good, order_of, reached
-from setpoint.counting.reading import family, levels_of, numbers_of, package
+from setpoint.counting.reading import family, levels_of, numbers_of
 from setpoint.counting.source import GroupBy, Part, Rest
-from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import BAD_WEIGHT, MISSING, Counts
 
 __all__ = [
     "Ask",
-    "Below",
-    "Chosen",
-    "Scored",
     "count_piece",
-    "hashes_of_piece",
-    "pandas_of",
     "recount_piece",
     "sample_piece",
     "settled",
 ]
 
 
-class Scored(NamedTuple):
-    """A column that is computed piece by piece.
-
-    Parameters
-    ----------
-    function : callable
-        Called with a pandas DataFrame, returns an array of a number a row.
-    name : str
-        The name of the column.
-    needs : tuple of str
-        The columns that the function is called with.
-    """
-
-    function: Callable[[Any], Any]
-    name: str
-    needs: tuple[str, ...]
-
-    def added_to(self, piece: Any) -> Any:
-        """A piece with the column.
-
-        Raises
-        ------
-        ValueError
-            If the function does not return a number a row.
-        """
-        n = len(piece)
-        frame = pandas_of(piece, self.needs)
-        # No rows: models refuse them, and there is nothing to compute.
-        scores = np.asarray(self.function(frame) if n else [], np.float64)
-        if scores.shape != (n,):
-            raise InputError(
-                f"the function of column {self.name!r} returned an array of shape {scores.shape} "
-                f"for {n} rows; it has to be ({n},)"
-            )
-        if hasattr(piece, "schema"):
-            return piece.append_column(self.name, package("pyarrow").array(scores))
-        return piece.assign(**{self.name: scores})
-
-
-class Chosen(NamedTuple):
-    """Which rows of each piece are there.
-
-    Parameters
-    ----------
-    function : callable
-        Called with a pandas DataFrame, returns whether each row is there.
-    needs : tuple of str
-        The columns that the function is called with.
-    """
-
-    function: Callable[[Any], Any]
-    needs: tuple[str, ...]
-
-    def of(self, piece: Any) -> Any:
-        """The rows of a piece that are there."""
-        if not len(piece):
-            return piece
-        there = np.asarray(self.function(pandas_of(piece, self.needs)), bool)
-        return piece.filter(there) if hasattr(piece, "schema") else piece[there]
-
-
-@dataclass(frozen=True)
-class Below:
-    """Chooses the rows whose hash lies below a share, or all others.
-
-    Parameters
-    ----------
-    share : float
-    draws : callable
-        As of :class:`~setpoint.counting.source.RowHash`.
-    others : bool
-    """
-
-    share: float
-    draws: Callable[[Any], Floats]
-    others: bool = False
-
-    @property
-    def rest(self) -> Below:
-        """All the others."""
-        return replace(self, others=not self.others)
-
-    def __call__(self, frame: Any) -> Bools:
-        """Whether each row (N,) of a pandas frame is chosen."""
-        below: Bools = self.draws(frame) < self.share
-        return ~below if self.others else below
-
-
-def hashes_of_piece(
-    piece: Any, names: Sequence[str], below: float, draws: Callable[[Any], Floats]
-) -> Floats:
-    """The hashes of the rows of a piece that lie below a number."""
-    if not len(piece):
-        return np.zeros(0)
-    found = draws(pandas_of(piece, names))
-    return found[found < below]
-
-
-def pandas_of(piece: Any, names: Sequence[str]) -> Any:
-    """Some columns of a piece as a pandas DataFrame."""
-    if hasattr(piece, "schema"):
-        return piece.select(list(names)).to_pandas()
-    return piece[list(names)]
-
-
 class Ask(NamedTuple):
-    """What is asked of each piece: a function of it, and what to choose and compute before."""
+    """What is asked of each piece: a function of it."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    scored: tuple[Scored, ...] = ()
-    chosen: tuple[Chosen, ...] = ()
 
     def of(self, piece: Any) -> Any:
         """The answer."""
-        for choice in self.chosen:
-            piece = choice.of(piece)
-        for column in self.scored:
-            piece = column.added_to(piece)
         return self.function(piece, *self.arguments)
 
 
@@ -162,7 +45,7 @@ def count_piece(
 
     Parameters
     ----------
-    frame : pandas DataFrame or pyarrow Table
+    frame : pandas DataFrame
     by, binning, parts
         As of :meth:`Source.count`. Where there are scores and no binning, numbers of bins
         ascend with the score and are the same in every piece; :func:`settled` counts them up.
@@ -187,7 +70,7 @@ def recount_piece(frame: Any, by: GroupBy, steps: Sequence[tuple[Part, Floats]])
 
     Parameters
     ----------
-    frame : pandas DataFrame or pyarrow Table
+    frame : pandas DataFrame
     by, steps
         As of :meth:`Source.recount`.
     """

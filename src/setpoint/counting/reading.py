@@ -1,4 +1,4 @@
-"""Columns of a piece of a table, pandas or Arrow, as numbers or as levels and codes.
+"""Columns of a pandas frame, of NumPy or of Arrow, as numbers or as levels and codes.
 
 NULL is what Arrow and the masked columns of pandas call so, and None, NA and NaT among objects.
 A column of plain NumPy floats holds NaN for both: it counts as NaN.
@@ -29,7 +29,6 @@ __all__ = [
     "numbers_of",
     "package",
     "plain",
-    "values_of",
 ]
 
 
@@ -133,7 +132,7 @@ def levels_of(column: Any, only: Sequence[Any] | None = None) -> tuple[list[Any]
 
     Parameters
     ----------
-    column : pandas Series or Arrow array
+    column : pandas Series
     only : sequence, optional
         Values that matter: others are Rest.REST. Text is compared with text, numbers with
         numbers, and the level is the value as it is given here. What is missing is None.
@@ -151,24 +150,9 @@ def levels_of(column: Any, only: Sequence[Any] | None = None) -> tuple[list[Any]
     return _tidy(levels, np.where(codes < 0, len(found), codes).astype(np.int64), only)
 
 
-def values_of(column: Any) -> NDArray[Any]:
-    """The values of a column as NumPy has them: numbers, else objects."""
-    column = _plain(column)
-    if isinstance(column, np.ndarray):
-        return column
-    if package("pyarrow").types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
 def _plain(column: Any) -> Any:
     """A NumPy array where a column is one, else an Arrow array in one piece."""
     pa = package("pyarrow")
-    if isinstance(column, pa.ChunkedArray):
-        # An empty one of text by places cannot be combined.
-        return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
-    if isinstance(column, pa.Array):
-        return column
     if isinstance(column.dtype, np.dtype):
         return column.to_numpy()
     arrow = pa.array(column.array)

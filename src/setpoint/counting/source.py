@@ -6,15 +6,13 @@ does not depend on the order of rows, on partitions or on retries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from numpy.typing import NDArray
-
 from setpoint.array_types import Floats
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import InputError
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
 
@@ -25,10 +23,8 @@ __all__ = [
     "Key",
     "Part",
     "Rest",
-    "RowHash",
     "Source",
     "TooManyLinesError",
-    "no_hash",
     "too_large",
 ]
 
@@ -102,23 +98,6 @@ class Part(NamedTuple):
     ranges: tuple[tuple[float, float], ...]
 
 
-class RowHash(NamedTuple):
-    """A hash of all that a row holds, as numbers in [0, 1): rows that are alike have the same.
-
-    An engine that hashes its rows does so by the key; others call the function.
-
-    Parameters
-    ----------
-    key : int
-        In [0, 2^63): another key, another hash.
-    draws : callable
-        From a pandas frame of all stored columns to a number (N,) for each row.
-    """
-
-    key: int
-    draws: Callable[[Any], Floats]
-
-
 LARGEST_WHOLE = 2.0**53
 """Up to it float64 distinguishes whole numbers."""
 
@@ -133,16 +112,6 @@ def too_large(name: str) -> ValueError:
 
 class TooManyLinesError(InputError):
     """Grouping gives more lines than can be taken."""
-
-
-def no_hash(engine: str) -> TypeError:
-    """That an engine does not hash rows, and which ones do."""
-    return InputTypeError(
-        "`confidence`: rows that certify are chosen by a hash of the row, which rows of "
-        f"{engine} do not have; allowed are tables of DuckDB, Polars and dask, and Parquet files. "
-        "Goals whose constraints only loosen as the threshold moves one way, such as a floor on "
-        "recall, need no choice"
-    )
 
 
 class Source(Protocol):
@@ -209,29 +178,3 @@ class Source(Protocol):
             Parts do not overlap, and their ranges do not matter; a row of none has bin 0.
         """
         ...
-
-    def batches(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """All rows of some columns, some at a time."""
-        ...
-
-    def split(self, share: float, by: RowHash) -> tuple[Source, Source]:
-        """The rows whose hash lies below a share, and all others.
-
-        What a row holds decides: not its place, its partition or the pass.
-
-        Raises
-        ------
-        TypeError
-            If this engine does not hash rows.
-        """
-        raise no_hash(self.engine)
-
-    def hashes(self, below: float, by: RowHash) -> Floats:
-        """The hashes, in any order, of all rows whose hash lies below a number.
-
-        Raises
-        ------
-        TypeError
-            If this engine does not hash rows.
-        """
-        raise no_hash(self.engine)

@@ -41,7 +41,7 @@ from setpoint.rules import Rule
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 
-__all__ = ["Certification", "Tested", "certified", "promise_of", "refuse_next_rows"]
+__all__ = ["Certification", "Tested", "certified", "promise_of"]
 
 INF = float("inf")
 
@@ -67,8 +67,7 @@ class Certification:
     ----------
     settings : Confidence
     scored : callable
-        From what was found to the rows that certify, with the scores of its model. Where they are
-        counted anew by the rules (see `recounted`), their totals alone.
+        From what was found to the rows that certify, with the scores of its model.
     draws : array of shape (N,), optional
         Of these rows, where the rule draws: it is then tested as the function of the row that
         it is.
@@ -87,9 +86,6 @@ class Certification:
         Those of them that are rows of X, for the comparison with a deployed model.
     allowed : callable, optional
         From what rules do where they were found, counts (entries, m), to which may be tried.
-    recounted : callable, optional
-        From all rules of a path to the rows that certify, counted where these rules cut them: of
-        rows elsewhere. None: the rows that certify are here.
     """
 
     settings: Confidence
@@ -102,7 +98,6 @@ class Certification:
     note: str = ""
     table: Table | None = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
-    recounted: Callable[[Sequence[Rule]], Counted] | None = None
 
     def number(self, path: bytes) -> int:
         """How often rules were tried on these rows, this time included."""
@@ -163,11 +158,11 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
     cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
     if cuts is not None:
         return _by_windows(plain, how, rows, tests, cuts)
-    refuse_next_rows(linked, how.settings)
+    _refuse_next_rows(linked, how.settings)
     return _by_path(plain, how, rows, tests)
 
 
-def refuse_next_rows(linked: LinkedGoal, settings: Confidence) -> None:
+def _refuse_next_rows(linked: LinkedGoal, settings: Confidence) -> None:
     """Refuse to promise the next rows, where not every cut-off can be tried.
 
     Raises
@@ -235,8 +230,6 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     learnt = tests.promise.tests(marginals)
     times = times_of(plain.evidence, rows)
     path = path_of(learnt, plain, how, times)
-    if how.recounted is not None:
-        rows = how.recounted([*(rung.rule for rung in path), plain.outcome.rule])
     judge = _Judge(how, tests, {id(plain.model): rows})
     tests = tests.at_attempt(how.number(judge.fingerprint(path)))
     passed = judge.passing(tests, path)
@@ -273,8 +266,8 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
         def on_rows(r: Rung) -> Tried:
             return Tried(judge.confusion(r), judge.is_fractional(r), r.rule)
 
-        costs = how.recounted is not None or searches(plain, how)
-        best = best_shown(tests, list(map(on_rows, path)), None if costs else again)
+        known = None if searches(plain, how) else again
+        best = best_shown(tests, list(map(on_rows, path)), known)
         best = replace(best, out_of_reach=margin <= 0.0)
         raise _refusal(guarantee, judge.scored(kept.model), tests, best)
     why = f"the best that passes of a path of {len(path)} rules"

@@ -355,9 +355,7 @@ def given_rows(
     classifier : estimator
         Its `sensitive_features` and `baseline` stand in for those that are None here.
     """
-    # Of a fit on a table elsewhere, whose columns were named there.
-    named = getattr(classifier, "_side_columns", classifier.sensitive_features)
-    columns = named if sensitive_features is None else sensitive_features
+    columns = classifier.sensitive_features if sensitive_features is None else sensitive_features
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
     first = deployed
     if baseline is None and deployed is not None and None not in goal.needs.baseline:
@@ -369,8 +367,8 @@ def given_rows(
     }
     for name, d in (datasets or {}).items():
         own, model = d.sensitive_features, Deployed.of(d.baseline)
-        if own is None and _has(d.X, named):
-            own = named
+        if own is None and _has(d.X, classifier.sensitive_features):
+            own = classifier.sensitive_features
         if model is None and name in goal.needs.baseline and deployed is not None:
             model = deployed if deployed.lasts else None
         rows[name] = GivenRows(int(_num_samples(d.X)), d.y, d.sample_weight, own, model, d.X)

@@ -67,12 +67,6 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         return None
 
     @property
-    def _side_columns(self) -> Any:
-        """Names of columns of X, of the constructor or of a fit on a table elsewhere."""
-        named = self.sensitive_features
-        return getattr(self, "side_columns_", None) if named is None else named
-
-    @property
     def _answers(self) -> ModelResponse:
         """What a model inside is asked, and how rows are answered."""
         return ModelResponse.of(self.response)
@@ -206,7 +200,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         names = self.rule_.value_columns
         if not names:
             return scores
-        given = self._side_columns if sensitive_features is None else sensitive_features
+        given = self.sensitive_features if sensitive_features is None else sensitive_features
         known: dict[str, Column] = {}
         if given is not None:
             wanted = [name for name in names if not in_frame(X, name)]
@@ -221,7 +215,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         if not self.rule_.needs_segments:
             return None
         names = self.goal_report_.rule.decides_on
-        given = self._side_columns if sensitive_features is None else sensitive_features
+        given = self.sensitive_features if sensitive_features is None else sensitive_features
         if given is None:
             raise GoalError(
                 f"the rule looks at {list(names)}: pass `sensitive_features`, or name columns of X "
@@ -272,7 +266,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
             return
         looks = set(self.goal_report_.rule.decides_on)
         for names, groups in guarantee.groups:
-            given = self._side_columns if sensitive_features is None else sensitive_features
+            given = self.sensitive_features if sensitive_features is None else sensitive_features
             if looks.issuperset(names):
                 continue  # the rule itself refuses them
             if given is None and all(in_frame(X, name) for name in names):

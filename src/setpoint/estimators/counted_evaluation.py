@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.counting.source import GroupBy, Source
-from setpoint.evidence.counts import Counts
 from setpoint.goals.goal import Goal
 from setpoint.inputs.counted_rows import CountedRows
 from setpoint.inputs.frames import frame_rows_of, require_formula
@@ -51,12 +49,8 @@ def evaluate_lazy(
         weight=sample_weight,
         baseline=baseline,
     )
-
-    def count(source: Source, by: GroupBy) -> Counts:
-        return source.count(by)
-
     counted = CountedRows.first_pass(
-        goal, rows, count, classes=classes, pos_label=pos_label, decide_on=None
+        goal, rows, classes=classes, pos_label=pos_label, decide_on=None
     )
     decided = np.concatenate(
         [

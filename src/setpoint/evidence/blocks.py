@@ -21,13 +21,10 @@ class Blocks(NamedTuple):
         In [0, n); None is 0. Not to be changed afterwards, as what follows from it is kept for
         the next question.
     n : int
-    tops : int array of shape (s,) or None
-        Where rows lie elsewhere and have no code yet: the group of each class on top.
     """
 
     code: Integers | None
     n: int
-    tops: Integers | None = None
 
 
 ONE_BLOCK = Blocks(None, 1)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from setpoint.evidence.strata import Stratum, segments_of
 from setpoint.goals.errors import GoalError
 from setpoint.goals.populations import Key, Label
 
-__all__ = ["DEFERRED", "Codebook", "Coded", "Deferred", "Marginals", "with_measures"]
+__all__ = ["DEFERRED", "Codebook", "Deferred", "Marginals", "with_measures"]
 
 
 class Deferred(str):
@@ -142,42 +141,6 @@ def with_measures(strata: tuple[Stratum, ...], measures: Sequence[Measure]) -> t
 
 def _order(measure: Measure) -> tuple[str, int]:
     return measure.column, -measure.sign
-
-
-class Coded:
-    """What is known of data by its codebook."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def codebook(self) -> Codebook:
-            """Classes, strata and columns: what a goal is linked to."""
-            ...
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """With two classes, (negative, positive)."""
-        return self.codebook.classes
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.codebook.n_classes
-
-    @property
-    def strata(self) -> tuple[Stratum, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
 
 
 @dataclass(frozen=True, eq=False)

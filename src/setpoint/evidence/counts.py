@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -145,19 +146,40 @@ class Counts:
 
     def grouped(self) -> Counts:
         """Lines of the same values and bin as one."""
+        if not self.n_lines:
+            return self
+        at, one = self._groups()
+        out: dict[str, Any] = {"bin": self.bin[one]}
+        for name in ("rows", "weight", "squares"):
+            out[name] = np.zeros(len(one), np.int64)
+            np.add.at(out[name], at, getattr(self, name))
+        for name, pick in _ENDS:
+            values = getattr(self, name)
+            out[name] = values[one]
+            pick.at(out[name], at, values)
+        return Counts(self.levels, self.codes[:, one], *(out[n] for n in _PER_LINE))
+
+    def _groups(self) -> tuple[Codes, Codes]:
+        """Each line's place among the different ones, by bin and codes, and a line of each."""
+        n, first = self.n_lines, int(self.bin.min())
+        sizes = [int(self.bin.max()) - first + 1, *map(len, self.levels)]
+        if prod(sizes) <= min(_MOST_CELLS, max(16 * n, _FEW_CELLS)):
+            cell = self.bin - first
+            for size, codes in zip(sizes[1:], self.codes, strict=True):
+                cell = cell * size + codes
+            line = np.full(prod(sizes), -1)
+            line[cell] = np.arange(n)
+            present = np.flatnonzero(line >= 0)
+            one = line[present]
+            line[present] = np.arange(len(present))
+            return line[cell], one
         order = np.lexsort((*self.codes[::-1], self.bin))
         keys = np.vstack([self.bin, self.codes])[:, order]
-        new = np.ones(len(order), bool)
+        new = np.ones(n, bool)
         new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-        starts = np.flatnonzero(new)
-        if not len(starts):
-            return self
-        out: dict[str, Any] = {"bin": self.bin[order][starts]}
-        for name in ("rows", "weight", "squares"):
-            out[name] = np.add.reduceat(getattr(self, name)[order], starts)
-        for name, pick in _ENDS:
-            out[name] = pick.reduceat(getattr(self, name)[order], starts)
-        return Counts(self.levels, self.codes[:, order][:, starts], *(out[n] for n in _PER_LINE))
+        at = np.empty(n, np.int64)
+        at[order] = np.cumsum(new) - 1
+        return at, order[new]
 
 
 def _whole(values: Floats) -> Codes:
@@ -166,6 +188,8 @@ def _whole(values: Floats) -> Codes:
 
 
 _MOST = 2.0**62
+_MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
+"""A table of all values and bins has at most so many cells; so few cost nothing."""
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip

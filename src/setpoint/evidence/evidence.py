@@ -18,10 +18,10 @@ from setpoint.errors import InputError
 from setpoint.evidence.argmax_kernel import argmax_features
 from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
 from setpoint.evidence.calibration import surplus_of
-from setpoint.evidence.codebook import Codebook, Coded, Marginals
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.columns import Column
 from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.counted import Decider
+from setpoint.evidence.counted import Counted, Decider
 from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
 from setpoint.evidence.curve import Curve, curve_of
 from setpoint.evidence.measures import Measure
@@ -37,7 +37,7 @@ __all__ = ["Evidence"]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Coded):
+class Evidence(Counted):
     """Rows with scores, and who counts when a row is decided.
 
     Parameters

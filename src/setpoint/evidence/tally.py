@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, SetpointError
-from setpoint.evidence.codebook import Codebook, Coded, Marginals
+from setpoint.evidence.codebook import Codebook, Marginals
 from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.counted import Decider
+from setpoint.evidence.counted import Counted, Decider
 from setpoint.evidence.curve import Curve
 
 __all__ = ["Bins", "ChangedTableError", "Lines", "Tally"]
@@ -150,7 +150,7 @@ class Bins:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(Coded):
+class Tally(Counted):
     """Counts of bins of scores: what a search needs of rows that lie elsewhere.
 
     It stands where :class:`~setpoint.evidence.evidence.Evidence` does.

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.source import GroupBy, Part, Rest, Source
+from setpoint.counting.source import GroupBy, Part, Rest
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Confusion
+from setpoint.evidence.binning import Binning
 from setpoint.evidence.codebook import Codebook
 from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
 from setpoint.evidence.tally import ChangedTableError, Lines, Tally
@@ -73,7 +74,7 @@ class CountedRows:
         cls,
         goal: Goal,
         rows: Mapping[str | None, FrameRows],
-        count: Callable[[Source, GroupBy], Counts],
+        binning: Binning | None = None,
         *,
         classes: Any = None,
         pos_label: Any = None,
@@ -83,8 +84,8 @@ class CountedRows:
 
         Parameters
         ----------
-        count : callable
-            One pass over a source.
+        binning : Binning, optional
+            Of scores; None: each is a bin.
 
         Raises
         ------
@@ -102,12 +103,12 @@ class CountedRows:
             if name is not None and name not in goal.needs.datasets:
                 continue  # CheckedData says so
             by[name] = GroupBy(own.keys(goal, name, columns), own.score, own.weight, Q)
-            found = count(own.source, by[name])
+            found = own.source.count(by[name], binning)
             q = _fitting(found, own)
             if q < Q or (q > Q and found.rounded.any()):
                 # Too heavy for so fine a unit, or so light that a finer one is needed.
                 by[name] = replace(by[name], q=q)
-                found = count(own.source, by[name])
+                found = own.source.count(by[name], binning)
             counts[name] = _checked(found, by[name], own)
         return cls.of_counts(
             goal, rows, by, counts, classes=classes, pos_label=pos_label, decide_on=decide_on
@@ -159,11 +160,6 @@ class CountedRows:
     def decide_on(self) -> tuple[str, ...]:
         """The columns that the rule may look at."""
         return self.codebook.decide_on
-
-    def over(self, rows: Mapping[str | None, FrameRows]) -> CountedRows:
-        """A part of the rows, with the scores that they have, before it is counted."""
-        by = {name: replace(own, score=rows[name].score) for name, own in self.by.items()}
-        return replace(self, rows=rows, by=by)
 
     def counted(self, count: Callable[[str | None, GroupBy], Counts]) -> CountedRows:
         """Count all rows by the codebook that is there, and check what was found.

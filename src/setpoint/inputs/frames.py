@@ -32,8 +32,6 @@ class FrameRows:
         Side information that may be referred to; () where the goal's own names are looked up.
     where : str
         What messages call it; "" for the rows of X.
-    posteriors : tuple of str
-        Columns of posteriors, one for each class; in place of a score.
     """
 
     source: Source
@@ -44,7 +42,6 @@ class FrameRows:
     baseline: str | None = None
     decided: str | None = None
     where: str = ""
-    posteriors: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse names that the table does not have, and columns of odd kinds.
@@ -63,13 +60,6 @@ class FrameRows:
             "y_pred": self.decided,
         }
         named = [(role, name) for role, name in roles.items() if name is not None]
-        named += [("scores", name) for name in self.posteriors]
-        twice = [name for i, name in enumerate(self.posteriors) if name in self.posteriors[:i]]
-        if twice:
-            raise InputError(
-                f"{self.where}`scores`: the column {twice[0]!r} is named twice; one column for "
-                "each class is allowed"
-            )
         for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
             given: object = name
             if not isinstance(given, str):
@@ -82,8 +72,8 @@ class FrameRows:
                     f"{self.where}`{role}`: the table has no column {name!r} "
                     f"({nearest(name, known)})"
                 )
-        numbers = [(role, roles[role]) for role in ("scores", "sample_weight")]
-        for role, column in [*numbers, *(("scores", name) for name in self.posteriors)]:
+        for role in ("scores", "sample_weight"):
+            column = roles[role]
             if column is not None and known[column] != "number":
                 raise InputTypeError(
                     f"{self.where}`{role}`: the column {column!r} holds {known[column]}, allowed "

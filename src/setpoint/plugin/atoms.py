@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.evidence.asked import Asked
+from setpoint.evidence import Evidence
 from setpoint.evidence.blocks import Blocks
 from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.rate_table import RateTable
@@ -92,7 +92,7 @@ class DiagonalPricer:
     The rule is ``argmax_j W_j score_j - B_j`` (CMA, Proposition 4 and section 8).
     """
 
-    def __init__(self, counted: Asked, form: DiagonalForm) -> None:
+    def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
         self.form = form
         self.counted = counted
         # The stratum of each segment.
@@ -140,7 +140,7 @@ class TensorPricer:
     How strata that the rule cannot tell apart share a loss is for the credit to say.
     """
 
-    def __init__(self, rates: RateTable, counted: Asked) -> None:
+    def __init__(self, rates: RateTable, counted: Evidence) -> None:
         self.rates = rates
         self.counted = counted
 
@@ -182,7 +182,7 @@ def _readable(numbers: Floats) -> float:
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
 
 
-def pricer_of(rates: RateTable, counted: Asked) -> Pricer:
+def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
     """The fused pass where the features and strata allow it, else the general one."""
     book = counted.codebook
     plain = not (book.measures or book.hides_strata) and counted.credit.of_classes

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.array_types import Floats
 from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.errors import InputError
+from setpoint.estimators.base import GoalClassifier
 from setpoint.estimators.progress import Progress
 from setpoint.evidence import Evidence
 from setpoint.goals.errors import GoalError
@@ -22,12 +23,15 @@ from setpoint.inputs.content import digests_of
 from setpoint.inputs.dataset import Dataset
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.adapting import adapted
+from setpoint.plugin.auto.choice import ModelChoice
 from setpoint.plugin.available import available_columns, naming_groups_in
 from setpoint.plugin.crossfit import Response
-from setpoint.plugin.fits_tables import FitsTables
 from setpoint.plugin.fitting import Task
+from setpoint.plugin.group_posteriors import JointModel
+from setpoint.plugin.inner import InnerModel
+from setpoint.plugin.learner_ensemble import Retrained
+from setpoint.plugin.parameters import Options
 from setpoint.plugin.rule_frontier import frontier_of_evidence
-from setpoint.plugin.tables_to_fit import is_elsewhere
 from setpoint.program.link import waits_for_class
 from setpoint.search.frontier import Frontier, Vary
 from setpoint.search.outcome import Randomized
@@ -36,7 +40,7 @@ from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, S
 __all__ = ["PlugInClassifier"]
 
 
-class PlugInClassifier(FitsTables):
+class PlugInClassifier(InnerModel, GoalClassifier):
     """Fit a model, then the decision rule that reaches a goal, with a certificate.
 
     Any number of classes, groups, constraints and data sets. The rule is found on
@@ -76,8 +80,7 @@ class PlugInClassifier(FitsTables):
         float one stratified split of that share. If new rows come later, or belong to new
         units, pass a splitter by time or by unit. The model is fitted on all rows in the
         end, unless it is :class:`setpoint.solvers.HoldOut`, one split whose model stays.
-        "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are counted. Of a table
-        elsewhere ``HoldOut(rows_for_fit=...)`` says how many rows fit the model.
+        "prefit", or a FrozenEstimator: `estimator` is fitted, all rows are counted.
     pos_label : label, default=None
         The positive class; None: the larger of two numbers, True, the last of an ordered
         category, or the second of such words as no and yes. Other text needs it where the
@@ -170,6 +173,13 @@ class PlugInClassifier(FitsTables):
     ('optimal', True)
     """
 
+    estimator_: Any
+    posterior_: bool
+    scorer_: JointModel | Retrained | None
+    choice_: ModelChoice | None
+    gap_: float | None
+    n_oracle_calls_: int | None
+
     _family: ClassVar = "plugin"
     _parameters: ClassVar = {
         "limits": SearchLimits,
@@ -233,12 +243,10 @@ class PlugInClassifier(FitsTables):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (N, p), dask DataFrame, path or paths
-            Passed to `estimator` as it is. A table elsewhere, a dask DataFrame or Parquet files
-            such as ``"data/*.parquet"``, is not read into memory: see the notes.
-        y : array-like of shape (N,), or str
-            Two classes or more. Of a table elsewhere the name of its column; `sample_weight`,
-            `sensitive_features` and `baseline` are names, too.
+        X : array-like, sparse matrix or frame of shape (N, p)
+            Passed to `estimator` as it is.
+        y : array-like of shape (N,)
+            Two classes or more.
         sample_weight : array-like of shape (N,), optional
             Counts rows and is passed to `estimator`; refused if that takes none.
         sensitive_features : column, dict or frame, optional
@@ -267,19 +275,6 @@ class PlugInClassifier(FitsTables):
             If a limit was reached before there was any rule.
         GoalError, ValueError, TypeError
             If an argument or the goal is wrong for these data; the message says what.
-
-        Notes
-        -----
-        Of a table elsewhere the model is fitted on about a million rows, or as many as
-        ``cv=HoldOut(rows_for_fit=...)`` says, and the rule is found on all others, which are
-        scored piece by piece where they lie. A hash of the whole row chooses which are which, so
-        that neither the order nor the pieces matter. All columns are features but `y`,
-        `sample_weight` and the `baseline` that is passed here. Two classes, and goals without
-        further data sets. Passes end at a certified gap of the `tol` of `limits`, or with
-        ``solver="exact"`` at the rule that sorting all rows would give.
-
-        Models of xgboost.dask and lightgbm.dask are fitted on a dask DataFrame by their own
-        means, on the rows chosen; ``estimator_`` is then the same model on one machine.
         """
         rows: dict[str, Any] = {
             "sample_weight": sample_weight,
@@ -288,28 +283,21 @@ class PlugInClassifier(FitsTables):
             "datasets": datasets,
             "certify_on": certify_on,
         }
-        self.__dict__.pop("side_columns_", None)  # of an earlier fit
-        digests: Mapping[str, str] = {}
-        if is_elsewhere(X, y):
-            self._fit_table(X, y, params=params, **rows)
-        else:
-            self._refuse_rows_for_fit()
-            data = open_fit(self, X, y, **rows)
-            named = (self.sensitive_features, sensitive_features)
-            with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
-                fitted = self._task(data, sensitive_features, params, progress).run()
-            self.estimator_ = fitted.model
-            self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
-            self.choice_ = fitted.choice
-            self._close(data, fitted.decision)
-            self._keep(fitted.decision)
-            digests = data.digests
+        data = open_fit(self, X, y, **rows)
+        named = (self.sensitive_features, sensitive_features)
+        with Progress(bool(self.verbose)) as progress, naming_groups_in(X, *named):
+            fitted = self._task(data, sensitive_features, params, progress).run()
+        self.estimator_ = fitted.model
+        self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
+        self.choice_ = fitted.choice
+        self._close(data, fitted.decision)
+        self._keep(fitted.decision)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._bind()
-        self._sign(digests)
+        self._sign(data.digests)
         return self
 
     def adapt(
@@ -385,6 +373,15 @@ class PlugInClassifier(FitsTables):
     @property
     def _fits_nothing(self) -> bool:  # type: ignore[override]
         return self._is_given_fitted and self._answers.calibrate is None
+
+    def _options(self, solver: Solver) -> Options:
+        return Options.of(
+            solver,
+            self.limits,
+            evidence=self.evidence,
+            randomized=self.randomized,
+            on_infeasible=self.on_infeasible,
+        )
 
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
         self._check_auto()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.counting.source import GroupBy, Source, TooManyLinesError
+from setpoint.counting.source import GroupBy, TooManyLinesError
 from setpoint.evidence import Confusion
 from setpoint.evidence.binning import Binning
 from setpoint.evidence.counts import Counts
@@ -70,26 +70,18 @@ class Passes:
     done: list[Pass] = field(default_factory=list)
     n_bins: int = _BINS
 
-    def first(
-        self, stored: Any = None, among: CountedRows | None = None, **known: Any
-    ) -> CountedRows:
-        """Count all rows by bins of their score; fewer bins where groups are many.
-
-        Those of a part are counted by the codebook of all rows that they are `among`.
-        """
+    def first(self, stored: Any = None, **known: Any) -> CountedRows:
+        """Count all rows by bins of their score; fewer bins where groups are many."""
         if stored is not None:
             return CountedRows.of_counts(self.goal, self.rows, *stored, **known)
-        self.binning = Binning.from_sample(self._sample(), self.n_bins)
         while True:
+            binning = Binning.from_sample(self._sample(), self.n_bins)
             try:
-                if among is not None:
-                    return among.over(self.rows).counted(self._of)
-                return CountedRows.first_pass(self.goal, self.rows, self._count, **known)
+                return CountedRows.first_pass(self.goal, self.rows, binning, **known)
             except TooManyLinesError:
                 if self.n_bins <= _LEAST_BINS:
                     raise
             self.n_bins = max(self.n_bins // 16, _LEAST_BINS)
-            self.binning = Binning.from_sample(self._sample(), self.n_bins)
 
     def again(self, counted: CountedRows, tally: Tally, ranges: Ranges, by_score: bool) -> Lines:
         """Count the rows of some bins again."""
@@ -112,9 +104,9 @@ class Passes:
             counts[name] = self.rows[name].source.count(by, finer, parts)
         return counted.again(counts).lines(by_score=by_score)
 
-    def cut(self, counted: CountedRows, rules: Sequence[Rule]) -> CountedRows:
-        """Count all rows by the thresholds of some rules, where the rows are."""
-        by_segment = _thresholds(rules, counted)
+    def recounted(self, counted: CountedRows, rule: Rule) -> Confusion:
+        """What a rule does, counted where the rows are."""
+        by_segment = _thresholds(rule, counted)
         combinations = counted.combinations()
 
         def count(name: str | None, by: GroupBy) -> Counts:
@@ -125,12 +117,7 @@ class Passes:
             ]
             return self.rows[name].source.recount(by, steps)
 
-        return counted.counted(count)
-
-    def recounted(self, counted: CountedRows, rule: Rule) -> Confusion:
-        """What a rule does, counted where the rows are."""
-        by_segment = _thresholds([rule], counted)
-        again = self.cut(counted, [rule])
+        again = counted.counted(count)
         lines = again.lines()
         segment = counted.codebook.stratum_segment[lines.stratum]
         pairs = zip(segment.tolist(), lines.bin.tolist(), strict=True)
@@ -149,25 +136,15 @@ class Passes:
         assert first.score is not None
         return first.source.sample(first.score, first.y, _SAMPLE)
 
-    def _of(self, name: str | None, by: GroupBy) -> Counts:
-        return self._count(self.rows[name].source, by)
 
-    def _count(self, source: Source, by: GroupBy) -> Counts:
-        return source.count(by, self.binning)
-
-
-def _thresholds(rules: Sequence[Rule], counted: CountedRows) -> list[Floats]:
+def _thresholds(rule: Rule, counted: CountedRows) -> list[Floats]:
     """The thresholds of each segment, ascending."""
     segments = counted.codebook.segments
-    out: list[list[float]] = [[] for _ in segments]
-    for rule in rules:
-        parts = [rule] * len(segments)
-        if isinstance(rule, PerSegment) and rule.needs_segments:
-            known = dict(zip(rule.segment_keys, rule.rules, strict=True))
-            parts = [known.get(key, Threshold(np.inf)) for key in segments]
-        for edges, part in zip(out, parts, strict=True):
-            edges.extend(_edges(part))
-    return [np.unique(edges) for edges in out]
+    parts = [rule] * len(segments)
+    if isinstance(rule, PerSegment) and rule.needs_segments:
+        known = dict(zip(rule.segment_keys, rule.rules, strict=True))
+        parts = [known.get(key, Threshold(np.inf)) for key in segments]
+    return [np.unique(_edges(part)) for part in parts]
 
 
 def _edges(rule: Rule) -> list[float]:

@@ -27,8 +27,6 @@ _WORK, _LEAST, _MOST = 4e8, 60, 1500
 """Rows times classes to decide in all, and the numbers of rules tried at least and most."""
 _FIRST, _LAST = 0.5, 0.01
 """Steps of the pattern search, in logarithms of factors and in shares of a total."""
-_STEPS = (0.1, 0.02, 0.004)
-"""Those of the few passes where rules are counted together."""
 
 
 def _worth(program: Program, v: Floats) -> Worth:
@@ -48,8 +46,6 @@ def polish(space: Achievable, program: Program, start: int) -> int:
     atom = space.atoms[start]
     if isinstance(atom, Constant):
         return start
-    if space.counts_together:
-        return _together(space, program, start)
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
     left = 0 if space.limits.is_late else int(np.clip(_WORK / size, _LEAST, _MOST))
@@ -81,25 +77,6 @@ def _search(
                         break
         step = step if least < before else 0.5 * step
     return atom, least
-
-
-def _together(space: Achievable, program: Program, start: int) -> int:
-    """Steps in every coordinate, counted in one pass; then smaller ones around the best."""
-    counted, best = space.counted, start
-    with space.limits.keeping(True):  # the start, at least
-        for step in _STEPS:
-            space.limits.call()
-            known = len(space.atoms)
-            space.atoms += [
-                _moved(space.atoms[best], segment, code, factor, offset)
-                for segment in range(len(counted.segments))
-                for code in range(counted.n_classes)
-                for factor, offset in ((step, 0), (-step, 0), (0, step), (0, -step))
-            ]
-            tried = range(known, len(space.atoms))
-            worth = {k: _worth(program, space.features_of(k)) for k in (best, *tried)}
-            best = min(worth, key=lambda k: worth[k])
-    return best
 
 
 def _moved(atom: Atom, segment: int, code: int, factor: float, offset: float) -> Atom:

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Evidence
 from setpoint.plugin.atoms import Atom, Constant, Tensor, Weighted
 from setpoint.plugin.problem import Achievable
 from setpoint.program.link import link
@@ -81,8 +80,7 @@ class _Line:
         self.plain = plug_in(space, np.ones(space.counted.n_classes))
         self.argmax = self.whole(space.add(self.plain))
         self.by_labels: Callable[[MixtureWeights], tuple[float, float]] | None = None
-        soft = space.counted.credit.by_posteriors and not space.counts_together
-        if soft and isinstance(space.evidence, Evidence) and space.evidence.has_labels:
+        if space.counted.credit.by_posteriors and space.evidence.has_labels:
             counted = space.confusion(found.choice)
             own = link(program.goal, counted.codebook).at(counted.marginals)
 
@@ -108,13 +106,8 @@ class _Line:
         return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
 
     def starts(self) -> list[Atom]:
-        """Where lines begin: the rule found, if it is one for all, and what the objective asks for.
-
-        Over rows elsewhere each rule is a pass: there the argmax alone is tried.
-        """
+        """Where lines begin: the rule found, if it is one, and what the objective asks for."""
         space, used = self.space, {k for part in self.found.choice for k in part}
-        if space.counts_together:
-            return []
         out = [space.atoms[k] for k in used] if len(used) == 1 else []
         slopes = self.program.score.gradient(self.found.v)
         if np.isfinite(slopes).all():
@@ -144,10 +137,6 @@ class _Line:
     def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
         """The first whose departures, and what they cost, are least; None: as found."""
         rows, best = self.space.counted, None
-        if not isinstance(rows, Evidence):
-            first, least = choices[0], tied(self.found.value)
-            keep = first is self.found.choice or self._score(first) < least
-            return None if keep else first
         plain = rows.distribution(self.space.rule(self.argmax))
         least = np.inf
         for choice in choices:

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Confusion
-from setpoint.evidence.asked import Asked
-from setpoint.evidence.blocks import ONE_BLOCK, Blocks
+from setpoint.evidence import Confusion, Evidence
+from setpoint.evidence.blocks import ONE_BLOCK
 from setpoint.plugin.atoms import Atom, Constant, pricer_of
 from setpoint.program.program import Program
 from setpoint.program.rate_table import RateTable
@@ -53,9 +52,9 @@ class Achievable(AchievableSet):
     ----------
     rates : RateTable
         Of a goal that is linked to the codebook of `counted`.
-    evidence : Asked
+    evidence : Evidence
         The rows with their labels: what confusions are counted on.
-    counted : Asked
+    counted : Evidence
         What the features are counted on: `evidence`, with equal rows merged perhaps, or
         the same as soft evidence. With joint posteriors it has the rows of `evidence`.
         Only soft evidence makes the oracle's answers, and so bounds, certain.
@@ -66,18 +65,14 @@ class Achievable(AchievableSet):
         Found for other rates of the same rows, which go on to share them.
     """
 
-    evidence: Asked
-    remedies = REMEDIES
-    """What helps where posteriors and labels differ."""
-    counts_together = False
-    """Whether several rules cost little more to count than one, and one as much as a pass."""
+    evidence: Evidence
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
 
     def __init__(
         self,
         rates: RateTable,
-        evidence: Asked,
-        counted: Asked,
+        evidence: Evidence,
+        counted: Evidence,
         *,
         limits: Limits | None = None,
         whole_rules: bool = False,
@@ -123,12 +118,6 @@ class Achievable(AchievableSet):
         return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
 
     # ------------------------------------------------------------------ the space
-    @property
-    def plan(self) -> Blocks:
-        """The blocks as rows elsewhere take them: without codes."""
-        tops = self._group if self.by_top else None
-        return Blocks(None, self._blocks.n, tops) if self.n_blocks > 1 else ONE_BLOCK
-
     @property
     def n_blocks(self) -> int:
         """Segments, or segments times classes on top."""
@@ -215,7 +204,7 @@ class Achievable(AchievableSet):
 
     def as_whole(self) -> Achievable:
         """The same atoms as one block, and no others: mixtures of whole rules."""
-        out = type(self)(
+        out = Achievable(
             self.rates, self.evidence, self.counted, whole_rules=True, atoms=self.atoms
         )
         out._columns.add(self._features.sum(axis=1, keepdims=True))
@@ -258,7 +247,7 @@ class Achievable(AchievableSet):
         return ValueAware(columns.values, rule) if columns.values else rule
 
     @property
-    def _rows(self) -> Asked:
+    def _rows(self) -> Evidence:
         """The rows with their labels and what the rule decides from."""
         merged = self.counted.n_rows < self.evidence.n_rows
         return self.evidence if merged else self.counted

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Evidence
 from setpoint.evidence.ranked import RankedAnswers, RankedCuts, effects_of
 from setpoint.plugin.atoms import Tensor, Weighted
 from setpoint.plugin.deterministic import best_of
@@ -44,7 +43,7 @@ def cut_ranked(
         A rule that meets the bounds with a score of at least this ends it.
     """
     counted = space.counted
-    if not isinstance(counted, Evidence) or not counted.credit.of_classes:
+    if not counted.credit.of_classes:
         return
     if counted.n_rows * counted.n_classes * space.d > _MOST:
         return

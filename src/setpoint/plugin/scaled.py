@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from setpoint.caller import warn_caller, without_races
-from setpoint.counting.source import GroupBy, Source
+from setpoint.deciding.certifying import Certification, certified, promise_of
 from setpoint.deciding.decide import of_seen
+from setpoint.deciding.enough import check_enough
+from setpoint.deciding.found import Found
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
-from setpoint.evidence.counts import Counts
-from setpoint.evidence.tally import ChangedTableError, Tally
+from setpoint.evidence.tally import ChangedTableError
+from setpoint.exact.nested import nests
 from setpoint.exact.tallied import Step, solve_tallied
+from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import some
 from setpoint.inputs.counted_rows import CountedRows
 from setpoint.inputs.frames import FrameRows
 from setpoint.inputs.inputs import DecideOn
-from setpoint.plugin.certifying_elsewhere import Certifying
 from setpoint.plugin.checkpoints import Checkpoint
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.passes import Pass, Passes
@@ -33,41 +35,14 @@ from setpoint.report.facts import Search
 from setpoint.report.reporting import warn_few_rows
 from setpoint.report.section import TextSection
 from setpoint.rules import Rule
-from setpoint.search.limits import TracePoint, now
+from setpoint.search.limits import now
 from setpoint.search.outcome import Outcome
 from setpoint.solvers import Confidence
 
-__all__ = ["CountedDecision", "Pass", "Passes", "decide_counted", "solve_counted"]
-
-
-@dataclass(frozen=True, eq=False)
-class CountedDecision:
-    """A rule found by counts, its report, and how it was found.
-
-    Parameters
-    ----------
-    rule : Rule
-    report : GoalReport
-    trace : tuple of TracePoint
-    tally : Tally
-        The counts after the last pass.
-    """
-
-    rule: Rule
-    report: GoalReport
-    trace: tuple[TracePoint, ...]
-    tally: Tally
+__all__ = ["Pass", "Passes", "solve_counted"]
 
 
 def solve_counted(
-    goal: Goal, rows: Mapping[str | None, FrameRows], options: Options, **more: Any
-) -> tuple[Rule, GoalReport]:
-    """The rule and the report alone; arguments as of :func:`decide_counted`."""
-    found = decide_counted(goal, rows, options, **more)
-    return found.rule, found.report
-
-
-def decide_counted(
     goal: Goal,
     rows: Mapping[str | None, FrameRows],
     options: Options,
@@ -79,7 +54,7 @@ def decide_counted(
     watch: Callable[[Pass], None] | None = None,
     checkpoint: Checkpoint | None = None,
     confidence: Confidence | None = None,
-) -> CountedDecision:
+) -> tuple[Rule, GoalReport]:
     """The rule over one score that reaches a goal on tables elsewhere, and its report.
 
     Parameters
@@ -112,20 +87,12 @@ def decide_counted(
         known: dict[str, Any] = {
             "classes": classes, "pos_label": pos_label, "decide_on": decide_on,
         }  # fmt: skip
-        certifying = None
         if confidence is not None:
-            whole = CountedRows.first_pass(goal, _unscored(rows), _count_all, **known)
+            whole = CountedRows.first_pass(goal, _unscored(rows), **known)
             _refuse_many(whole)
-            certifying = Certifying.of(whole, rows, options, confidence)
-            if certifying.is_split and checkpoint is not None:
-                raise InputError(
-                    "`checkpoint`: where some rows find the rule and others certify it no counts "
-                    f"are kept between passes, found {str(checkpoint.path)!r}; None is allowed"
-                )
-            passes.rows = certifying.learning
+            _check_promise(whole, options, confidence)
         stored = None if checkpoint is None else checkpoint.read()
-        among = certifying.whole if certifying is not None and certifying.is_split else None
-        counted = passes.first(stored=stored, among=among, **known)
+        counted = passes.first(stored=stored, **known)
         _refuse_many(counted)
         linked = link(goal, counted.codebook)
         tally = counted.tally()
@@ -148,51 +115,67 @@ def decide_counted(
             limits=options.watch(),
             watch=note,
         )
-        # A group without a row among those that find the rule is still decided, and certified.
-        seen = step.tally if among is None else among.tally()
-        outcome = replace(outcome, rule=of_seen(outcome.rule, seen))
-        evidence, guarantee = step.tally, None
-        if certifying is not None:
-            tested = certifying.certified(linked, outcome, step.tally)
+        outcome = replace(outcome, rule=of_seen(outcome.rule, step.tally))
+        guarantee = None
+        if confidence is not None:
+            # Cut-offs inside bins are not tried: those between them nest as all do.
+            found = Found(outcome, step.tally)
+            tested = certified(linked, found, Certification(confidence, lambda _: step.tally))
             outcome, guarantee = tested.found.outcome, tested.guarantee
-            assert isinstance(tested.evidence, Tally)
-            evidence = tested.evidence
-        if certifying is None or not certifying.is_split:
-            outcome = _confirmed(outcome, passes.recounted(counted, outcome.rule))
+        outcome = _confirmed(outcome, passes.recounted(counted, outcome.rule))
     meant = without_races(caught)
     report = report_on_outcome(
         linked,
         outcome,
-        evidence,
+        step.tally,
         Search("counted", ""),
         notes=[str(w.message) for w in meant],
         seconds=now() - started,
         guarantee=guarantee,
     )
-    how = _how(passes, counted, step, outcome, certifying)
+    how = _how(passes, counted, step, outcome, confidence is not None)
     report = replace(report, sections=(*report.sections, how))
     for w in meant:
         warn_caller(w.message)
     if guarantee is None:
         warn_few_rows(report)
-    return CountedDecision(outcome.rule, report, tuple(outcome.trace), step.tally)
+    return outcome.rule, report
 
 
 def _unscored(rows: Mapping[str | None, FrameRows]) -> dict[str | None, FrameRows]:
     return {name: replace(own, score=None) for name, own in rows.items()}
 
 
-def _count_all(source: Source, by: GroupBy) -> Counts:
-    return source.count(by)
-
-
 def _refuse_many(counted: CountedRows) -> None:
     if counted.codebook.n_classes > 2:
         labels = counted.classes.sorted.tolist()
         raise InputError(
-            f"`scores`: y holds {len(labels)} classes, found one column; a column of posteriors "
-            f"for each of [{some(labels)}] is allowed, as a list of names"
+            f"`scores`: y holds {len(labels)} classes ({some(labels)}), and rules for two are "
+            "found on a table elsewhere; read its rows into memory"
         )
+
+
+def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
+    """Refuse what counts of all rows cannot certify.
+
+    Raises
+    ------
+    NotCertifiable
+        If so few rows could not certify the goal.
+    GoalError
+        If not every cut-off could be tried.
+    """
+    linked, tally = link(whole.goal, whole.codebook), whole.tally()
+    promise = promise_of(linked, settings)
+    check_enough(promise, tally, settings)
+    if options.randomized is False and nests(tally, promise.tests(tally.marginals)):
+        return
+    raise GoalError(
+        "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "
+        f"a threshold moves one way, such as a floor on recall, and '{whole.goal}' has others, or "
+        "its rule may draw: solve without it there, read scores and labels of rows that had no "
+        "part in it into memory, and give them to setpoint.certify"
+    )
 
 
 def _confirmed(outcome: Outcome, found: Confusion) -> Outcome:
@@ -215,7 +198,7 @@ def _how(
     counted: CountedRows,
     step: Step,
     outcome: Outcome,
-    certifying: Certifying | None,
+    certified: bool,
 ) -> TextSection:
     """Who counted, in how many passes, and what is left."""
     engines = dict.fromkeys(own.source.engine for own in passes.rows.values())
@@ -224,17 +207,21 @@ def _how(
         f"{' and '.join(engines)} counted {counted.n_rows:,} rows in {len(passes.done)} "
         f"{'pass' if len(passes.done) == 1 else 'passes'}, and once more by the rule.",
     ]
-    if certifying is not None:
-        lines = certifying.lines(" and ".join(engines), counted.n_rows, len(passes.done))
+    if certified:
+        lines = [
+            f"{' and '.join(engines)} counted {counted.n_rows:,} rows without their scores, by "
+            f"them in {len(passes.done)} {'pass' if len(passes.done) == 1 else 'passes'}, and once "
+            "more by the rule.",
+        ]
     if looked:
         lines.append(f"{looked:,} rows were looked at again.")
     # Of the rule that was found first, which need not be the one that is certified.
-    if certifying is None and step.rows and np.isfinite(step.gap):
+    if not certified and step.rows and np.isfinite(step.gap):
         lines.append(
             f"{step.rows:,} rows lie in bins that could hold a better threshold: better by "
             f"{step.gap:.2g} at most."
         )
-    if certifying is None and not step.bins and outcome.status == "optimal":
+    if not certified and not step.bins and outcome.status == "optimal":
         lines.append("No threshold between two scores was left out.")
     if counted.rounded:
         lines.append(f"Weights were rounded to multiples of {counted.unit:.3g}.")

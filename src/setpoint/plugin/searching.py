@@ -156,7 +156,7 @@ def search_space(
             said = explain(space, program, outcome, error, lambda s, asked: _find(s, asked, plain))
             calibration = None if outcome.expected is None else outcome.expected.calibration
             if calibration is not None and isinstance(space, Achievable):
-                said = _of_posteriors(said, calibration, space.remedies)
+                said = _of_posteriors(said, calibration)
             raise said from None
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
@@ -169,11 +169,11 @@ def search_space(
     return outcome
 
 
-def _of_posteriors(error: InfeasibleError, calibration: float, remedies: str) -> InfeasibleError:
+def _of_posteriors(error: InfeasibleError, calibration: float) -> InfeasibleError:
     """The error for posteriors that labels may contradict."""
     return InfeasibleError(
         f"{error.finding}. So it is by the posteriors, which differ from the labels by up to "
-        f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {remedies}",
+        f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {REMEDIES}",
         remedy=error.remedy,
         violation=error.violation,
         blame=error.blame,
@@ -244,11 +244,7 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
                 polish(space, program, _likeliest(mixed.choice))
-                if space.counts_together:
-                    # What was tried is counted block by block, and joined anew.
-                    fixed = _better(fixed, round_choice(space, program, mixed.choice))
-                else:
-                    polish(space, program, _best(space, program))
+                polish(space, program, _best(space, program))
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
                 raise NoRuleError(False, True)

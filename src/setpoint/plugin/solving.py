@@ -102,8 +102,8 @@ def solve(
     goal : Goal, str, metric or BlackBox
     data : array-like of shape (N,) or (N, n), or frame
         The scores; or a table, in memory or elsewhere (a DuckDB relation, a Polars LazyFrame, a
-        dask or Spark frame), of which the other arguments name columns. Of a table elsewhere
-        only counts are fetched, in one pass or a few.
+        dask DataFrame), of which the other arguments name columns. Of a table elsewhere only
+        counts are fetched, in one pass or a few; it has two classes.
 
         Two classes: one score a row of any kind, higher for the positive class. With
         more, or with soft evidence, posteriors: one column for each class in sorted order, rows
@@ -111,9 +111,8 @@ def solve(
     y : array-like of shape (N,), or str
         True labels.
     scores : str or sequence of str, optional
-        Of a table the column of the scores, or the columns of the posteriors, one for each class
-        in sorted order. Over these a table elsewhere is solved by soft evidence, to a certified
-        gap: samples lead to rules, and passes over all rows join them.
+        Of a table the column of the scores; of one in memory also the columns of the posteriors,
+        one for each class in sorted order.
     sample_weight : array-like of shape (N,), or str, optional
     sensitive_features : column, dict or frame, optional
         Side information that the goal names: groups, columns by which rows count, and the
@@ -147,22 +146,20 @@ def solve(
         Count decisions against labels, or against posteriors: then the gap is certified
         for any number of classes, if the posteriors are right. "auto": labels with two
         classes, else what does better in 3-fold cross-validation (six quick searches), or
-        labels where only the rule by them meets the constraints on the rows given. Posteriors
-        in a table elsewhere: soft.
+        labels where only the rule by them meets the constraints on the rows given.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     limits : SearchLimits, optional
         `tol`: the loss in the objective at which a rule without draws is preferred, and the
         gap at which a search of several steps ends; None: 1e-4. `calls` and `seconds` of all
         searches together: the best feasible rule by then is returned, with a warning; None:
-        1,000 calls, or the algorithm's own number. Over posteriors in a table elsewhere a call is
-        a pass. `evaluations` of a BlackBox; None: 1,000
+        1,000 calls, or the algorithm's own number. `evaluations` of a BlackBox; None: 1,000
         cut-offs on a curve.
     confidence : float or Confidence, optional
         All constraints are to hold on new rows, with this confidence; None: those alone that
         say so themselves. Where constraints only loosen as a threshold moves one way, as a
         floor on recall does, all rows certify; else a random part, and rules are found on the
-        others. Of a table elsewhere that part is chosen by a hash of all columns of the row.
+        others. Of a table elsewhere such constraints alone are certified.
         See :class:`setpoint.solvers.Confidence`.
     tol : float, optional
         Table elsewhere: the certified gap at which passes over it end; None: 1e-4.

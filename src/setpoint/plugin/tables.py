@@ -11,7 +11,6 @@ from setpoint.goals.goal import Goal
 from setpoint.inputs.frames import frame_rows_of, require_formula
 from setpoint.inputs.inputs import DecideOn
 from setpoint.plugin.checkpoints import Checkpoint
-from setpoint.plugin.many_classes import solve_many_classes
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.scaled import Pass, solve_counted
 from setpoint.report import GoalReport
@@ -56,44 +55,6 @@ def solve_lazy(
     if y is None:
         raise InputTypeError("`y` is the name of the column of labels, found None")
     promise = promised(goal, confidence)
-    if isinstance(scores, (list, tuple)) and len(scores) > 1:
-        if promise is not None:
-            raise InputError(
-                "`confidence`: rules over several columns of posteriors in a table elsewhere are "
-                f"not certified, found {promise.level or 'one of a constraint'}; one column of "
-                "scores is allowed, or certify the rule on rows in memory"
-            )
-        if exact:
-            raise InputError(
-                "`exact`: rules over several columns of posteriors are found to within a certified "
-                "gap, found True; `tol` says how small"
-            )
-        if checkpoint is not None:
-            raise InputError(
-                "`checkpoint`: with several columns of posteriors no counts are kept between "
-                f"passes, found {checkpoint!r}; None is allowed"
-            )
-        if pos_label is not None and len(scores) > 2:
-            raise InputError(f"`pos_label` is for two classes, scores names {len(scores)} columns")
-        own = frame_rows_of(
-            frame,
-            y,
-            sensitive_features,
-            datasets,
-            posteriors=tuple(scores),
-            weight=sample_weight,
-            baseline=baseline,
-        )[None]
-        return solve_many_classes(
-            goal,
-            own,
-            options,
-            within=None if tol is None else _within(tol, False),
-            classes=classes,
-            pos_label=pos_label,
-            decide_on=decide_on,
-            watch=watch,
-        )
     if isinstance(scores, (list, tuple)) and len(scores) == 1:
         scores = scores[0]
     if options.solver not in ("auto", "exact") or options.evidence == "soft":

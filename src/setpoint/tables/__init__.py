@@ -7,8 +7,8 @@ from setpoint.tables.features import described, model_for, transformer_for, unus
 from setpoint.tables.generators import tumours
 from setpoint.tables.labels import labels_of, scores_of
 from setpoint.tables.learners import LEARNERS, learner_for
-from setpoint.tables.model import AsInTable, TableModel
-from setpoint.tables.parquet import parquet_batches, parquet_sample
+from setpoint.tables.model import TableModel
+from setpoint.tables.parquet import parquet_batches
 from setpoint.tables.profile import odd_columns, profile_of
 from setpoint.tables.reading import read_table
 from setpoint.tables.schema import Column, kinds_of
@@ -19,7 +19,6 @@ from setpoint.tables.writing import FORMATS, Dialect, write_rows
 __all__ = [
     "FORMATS",
     "LEARNERS",
-    "AsInTable",
     "Column",
     "Dialect",
     "Table",
@@ -36,7 +35,6 @@ __all__ = [
     "needed",
     "odd_columns",
     "parquet_batches",
-    "parquet_sample",
     "profile_of",
     "read_table",
     "scores_of",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from setpoint.errors import InputTypeError
 from setpoint.tables.errors import TableError
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from setpoint.report import GoalReport
 
-__all__ = ["AsInTable", "TableModel"]
+__all__ = ["TableModel"]
 
 Array = NDArray[Any]
 
@@ -197,45 +196,3 @@ def _table(table: Any) -> Table:
         column_names([str(name) for name in table.columns], "the frame", [])  # each once
         return Table("the frame", table)
     raise InputTypeError(f"a Table or a pandas DataFrame is wanted, got {type(table).__name__}")
-
-
-class AsInTable(TransformerMixin, BaseEstimator):
-    """The first step of a pipeline that is called with pieces as an engine reads them.
-
-    The next step is given what it would be given of a file, see
-    :meth:`TableModel.frame`.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns that the model takes, with their kinds.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> piece = pd.DataFrame({"code": [1, 2]})
-    >>> AsInTable([Column("code", "category")]).fit_transform(piece)["code"].tolist()
-    ['1', '2']
-    """
-
-    columns: Sequence[Column]
-
-    def __init__(self, columns: Sequence[Column]) -> None:
-        self.columns = columns
-
-    def fit(self, X: Any, y: Any = None) -> AsInTable:
-        """Nothing is learnt."""
-        return self
-
-    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The columns, in their order and of their kinds.
-
-        Raises
-        ------
-        TableError
-            If a column holds a value of another kind.
-        """
-        return conform(Table("a piece of the table", X), self.columns)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True

@@ -1,4 +1,4 @@
-"""Parquet files: whole, some rows at a time, or a sample of some."""
+"""Parquet files: whole, or some rows at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from setpoint.tables.table import Table, absent, as_frame, plain_column
 if TYPE_CHECKING:
     from setpoint.tables.schema import Column
 
-__all__ = ["parquet_batches", "parquet_sample", "read_parquet"]
+__all__ = ["parquet_batches", "read_parquet"]
 
 INDEX = re.compile(r"__index_level_\d+__")
 """The column in which pandas stores an index."""
@@ -75,9 +75,6 @@ def _undamaged(name: str) -> Iterator[None]:
 
 _ROWS = 1 << 16
 """Rows at a time."""
-
-_FILES = 8
-"""So many files are looked at, from the first to the last: a column may be constant in each."""
 
 Chosen = Callable[[Sequence[str], str], Sequence[str]]
 
@@ -142,53 +139,3 @@ def _table(batch: Any, names: dict[str, str], name: str, notes: list[str], first
     table = Table(name, as_frame(stored), tuple(notes), stored, first=first)
     table.refuse_infinite(stored)
     return table
-
-
-def parquet_sample(paths: Sequence[str], name: str, rows: int = 100_000) -> tuple[Table, int]:
-    """Some rows of Parquet files with the same columns, from the beginning of a few of them.
-
-    Parameters
-    ----------
-    paths : sequence of path
-    name : str
-        What messages call them.
-    rows : int
-        At most so many in all.
-
-    Returns
-    -------
-    sample : Table
-        Without the index that pandas stored.
-    n_first : int
-        So many of its rows follow each other in one file.
-
-    Raises
-    ------
-    TableError
-        If a file is damaged, there are no rows, names of columns do not stand alone, or a column
-        holds what a table does not.
-    """
-    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
-    n = min(len(paths), _FILES)
-    chosen = sorted({round(i * (len(paths) - 1) / max(n - 1, 1)) for i in range(n)})
-    parts, path = [], ""
-    try:
-        for path in (paths[i] for i in chosen):
-            with parquet.ParquetFile(path) as file:
-                batch = next(file.iter_batches(max(rows // n, 1), use_threads=False), None)
-                if batch is not None and batch.num_rows:
-                    parts.append(pa.Table.from_batches([batch]).replace_schema_metadata())
-        whole = pa.concat_tables(parts, promote_options="permissive") if parts else None
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise TableError(
-            f"{path} is not a Parquet file, is damaged, or was cut short ({reason})"
-        ) from None
-    if whole is None:
-        raise TableError(f"{name}: {path} has columns and no rows")
-    for raw in whole.column_names:
-        if raw != raw.strip() or not raw:
-            raise TableError(
-                f"{name}: the column {raw!r} has blanks around its name, or none; rename it"
-            )
-    return _table_of(whole, name), parts[0].num_rows

@@ -66,8 +66,6 @@ class FittedTable:
         That table's.
     certify_on : str
         The table whose rows certify; "" where a part of the rows fitted does.
-    counted : bool
-        Whether the rule was counted, where they lie, on rows that the model has not seen.
     held : TableRows or None
         The rows held out of the table.
     """
@@ -88,7 +86,6 @@ class FittedTable:
     validation: Rows | None = None
     name: str = ""
     certify_on: str = ""
-    counted: bool = False
     held: TableRows | None = None
 
     @property
@@ -153,8 +150,6 @@ class FittedTable:
         if self.guarantee is not None:
             return self.certifying
         n = self.report.counts.n_rows
-        if self.counted:
-            return f"the {n:,} rows that the rule was chosen on"
         if self.validation is not None:
             return f"the {n:,} rows of {self.name} by which the model was chosen"
         if not self.settings.choice.trains or self.report.search.folds:

@@ -220,7 +220,7 @@ def _columns_of(rule: Rule | None, model: TableModel) -> list[str]:
     if rule is None or not rule.needs_segments:
         return []
     looks = [name for name, _ in rule.segment_keys[0]]
-    given = model.classifier._side_columns
+    given = model.classifier.sensitive_features
     known = [] if given is None else list(given)
     missing = [name for name in looks if name not in known]
     if missing:
