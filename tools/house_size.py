@@ -50,7 +50,8 @@ def size_of(path: Path, public: set[str]) -> Counter[str]:
             code.update(range(token.start[0], token.end[0] + 1))
     heads = functions = 0
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)) or is_all(node):
+        is_head = isinstance(node, (ast.Import, ast.ImportFrom)) or is_all(node)
+        if is_head and isinstance(node, ast.stmt):
             heads += (node.end_lineno or node.lineno) - node.lineno + 1
         functions += isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     return Counter(

@@ -3,6 +3,7 @@
 import importlib.util
 import sys
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -16,12 +17,12 @@ Examples
 2
 """'''
 FILES = {
-    "__init__": '"""The package."""\nfrom pack.low import run\n__all__ = ["run"]\n',
+    "__init__": '"""Package."""\nfrom pack.low import run\n__all__ = ["run"]\n',
     "low/__init__": "from pack.low.a import run\n",
-    "low/a": f'__all__ = ["run"]\n\n\ndef run():\n    {PUBLIC.replace(chr(10), chr(10) + "    ")}\n',
+    "low/a": f'__all__ = ["run"]\n\n\ndef run():\n    {indent(PUBLIC, "    ").strip()}\n',
     "low/b": 'from pack.low.a import run\n\n\ndef inner():\n    """One.\n\n    Two.\n    """\n',
     "high/__init__": "",
-    "high/c": "from pack.low import run\nfrom pack.low.a import run as past\n\n\ndef plain(): ...\n",
+    "high/c": "from pack.low import run\nfrom pack.low.a import run as b\n\n\ndef plain(): ...\n",
 }
 
 

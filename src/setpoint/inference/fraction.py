@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.program.functions import INF
 
 __all__ = ["Fraction", "effective", "rounded", "summed", "typical_weights", "value_at"]
-
-
-INF = float("inf")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.solvers import penalty, plugin, ramp, surrogates
 from setpoint.solvers.base import Solver
+from setpoint.solvers.penalty import (
+    CrossEntropy,
+    Ero,
+    EroAdam,
+    Lagrangian,
+    Portfolio,
+    Profiled,
+    Sigmoid,
+)
+from setpoint.solvers.plugin import (
+    Argmax,
+    Auto,
+    Balanced,
+    Bisection,
+    ColumnGeneration,
+    Ellipsoid,
+    Exact,
+    FrankWolfe,
+    Gda,
+    PostShift,
+)
+from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
+from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
 
 __all__ = [
     "FAMILIES",
@@ -27,27 +49,27 @@ FAMILIES = {
 """The classifier of each family."""
 
 _ALL: tuple[type[Solver], ...] = (
-    plugin.Auto,
-    plugin.Exact,
-    plugin.ColumnGeneration,
-    plugin.FrankWolfe,
-    plugin.Gda,
-    plugin.Ellipsoid,
-    plugin.Bisection,
-    plugin.Argmax,
-    plugin.Balanced,
-    plugin.PostShift,
-    penalty.Portfolio,
-    penalty.Ero,
-    penalty.EroAdam,
-    penalty.Profiled,
-    penalty.Sigmoid,
-    penalty.Lagrangian,
-    penalty.CrossEntropy,
-    ramp.AugmentedLagrangian,
-    ramp.CuttingPlane,
-    surrogates.AdaptiveSurrogates,
-    surrogates.SurrogateWeights,
+    Auto,
+    Exact,
+    ColumnGeneration,
+    FrankWolfe,
+    Gda,
+    Ellipsoid,
+    Bisection,
+    Argmax,
+    Balanced,
+    PostShift,
+    Portfolio,
+    Ero,
+    EroAdam,
+    Profiled,
+    Sigmoid,
+    Lagrangian,
+    CrossEntropy,
+    AugmentedLagrangian,
+    CuttingPlane,
+    AdaptiveSurrogates,
+    SurrogateWeights,
 )
 SOLVERS = {solver.name: solver for solver in _ALL}
 """The class of each solver; no name is in two families."""
