@@ -16,12 +16,6 @@ _RACE = "`sklearn.utils.parallel.delayed` should be used with"
 def warn_caller(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Issue a warning for the first line outside this package that led here.
 
-    Parameters
-    ----------
-    message : str or Warning
-    category : type of Warning, optional
-        UserWarning by default, or that of `message`.
-
     Examples
     --------
     >>> import warnings
@@ -39,10 +33,6 @@ def warn_caller(message: str | Warning, category: type[Warning] | None = None) -
 
 def without_races(caught: Iterable[warnings.WarningMessage]) -> list[warnings.WarningMessage]:
     """Recorded warnings, without those that scikit-learn issues because of other threads.
-
-    Filters of warnings belong to the whole process. Where pieces of a table are scored in
-    threads, one of them may find the filters empty for a moment, and scikit-learn then says
-    that its caller has lost them. Nothing is lost.
 
     Examples
     --------

@@ -42,25 +42,6 @@ _ALLOWANCE = 60_000
 def kernel(*, plain: bool = False, place: str = "", **options: Any) -> Callable[[F], F]:
     """Have a function compiled when it is called for the first time.
 
-    What is compiled is stored beside the source, or where numba has its folder, for the
-    next process. Where nothing can be written, each process compiles for itself. A change
-    to the function, or to what it refers to, has it compiled anew.
-
-    Parameters
-    ----------
-    plain : bool
-        Whether calls with few numbers may run as plain Python. For kernels that give the same
-        bits either way: sums in the order of loops, no exponentials, no array arithmetic.
-    place : str
-        A word that names where the kernel is stored, beside another one of the same function.
-    **options
-        Those of ``numba.njit``. The lock of the interpreter is released in any case.
-
-    Returns
-    -------
-    decorator
-        For a function at the top of a module. It may call other kernels, but not itself.
-
     Examples
     --------
     >>> @kernel(error_model="numpy")
@@ -211,13 +192,7 @@ def _described(value: Any) -> str:
 
 
 def _cache(function: FunctionType, place: str, key: str) -> Any:
-    """Where compiled functions are stored; a folder that is full or closed is as if empty.
-
-    Raises
-    ------
-    RuntimeError
-        If there is no folder.
-    """
+    """Where compiled functions are stored; a folder that is full or closed is as if empty."""
     from numba.core import caching
 
     found: Any = caching

@@ -64,14 +64,6 @@ def quoted(what: str) -> str:
 def rename_arguments(text: str, name: Callable[[str, str | None], str | None]) -> str:
     """A message with other names for its arguments.
 
-    Parameters
-    ----------
-    text : str
-    name : callable
-        From an argument, and its value or None, to what to write in its place; None leaves
-        both as they are, without back quotes. Of an item, ``datasets['old']``, it is called
-        with "datasets[]" and the key.
-
     Examples
     --------
     >>> rename_arguments("`cv=5` is left out", lambda name, value: f"--{name} {value}")

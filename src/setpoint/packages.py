@@ -16,15 +16,6 @@ __all__ = ["lazily", "needed_by", "require_packages"]
 def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a room whose names are imported when somebody asks for them.
 
-    Otherwise whoever takes one module of the room would load all of it.
-
-    Parameters
-    ----------
-    room : str
-        The full name of the room.
-    homes : mapping of str to str
-        Names, and the modules of the room that define them.
-
     Examples
     --------
     >>> find = lazily("setpoint.goals", {"Goal": "goal"})
@@ -43,22 +34,7 @@ def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def needed_by(what: str, extra: str, name: str) -> Any:
-    """A module of an optional package.
-
-    Parameters
-    ----------
-    what : str
-        What cannot do without it, in the plural.
-    extra : str
-        The extra of setpoint that installs it.
-    name : str
-        The module's full name.
-
-    Raises
-    ------
-    ImportError
-        If the package is missing; the message says how to install it.
-    """
+    """A module of an optional package."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -70,21 +46,7 @@ def needed_by(what: str, extra: str, name: str) -> Any:
 
 
 def require_packages(what: str, extra: str, *names: str) -> None:
-    """Know before any work that a package is missing, without importing it.
-
-    Parameters
-    ----------
-    what : str
-        What cannot do without it, in the singular.
-    extra : str
-        The extra of setpoint that installs it.
-    *names : str
-
-    Raises
-    ------
-    InputError
-        If there is one; the message says how to install it.
-    """
+    """Know before any work that a package is missing, without importing it."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise InputError(f"{what} needs {' and '.join(missing)}: pip install 'setpoint[{extra}]'")

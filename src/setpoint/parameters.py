@@ -14,21 +14,7 @@ _NOTHING = object()
 
 
 class Number(NamedTuple):
-    """A number that a parameter may be.
-
-    Parameters
-    ----------
-    words : str
-        What is allowed, for the message.
-    low : float
-    closed : bool
-        Whether `low` is allowed.
-    below : float
-        It is less than this.
-    integer : bool
-    other : tuple
-        Values that are allowed beside numbers, such as "auto" or None.
-    """
+    """A number that a parameter may be."""
 
     words: str
     low: float
@@ -61,20 +47,7 @@ Allowed: TypeAlias = Number | tuple[Any, ...] | type
 
 
 def check(owner: Any, table: Mapping[str, Allowed]) -> None:
-    """Refuse a parameter that is not allowed; True is not 1.
-
-    Parameters
-    ----------
-    owner : object
-        It has the parameters as attributes.
-    table : mapping of str to Number, tuple or type
-        What each may be.
-
-    Raises
-    ------
-    ValueError
-        It names the parameter, what was found and what is allowed.
-    """
+    """Refuse a parameter that is not allowed; True is not 1."""
     for name, allowed in table.items():
         value = getattr(owner, name)
         if isinstance(allowed, Number):

@@ -46,33 +46,6 @@ def measured_on(
 ) -> RowMetric:
     """A goal or a black box as a metric on these rows.
 
-    Parameters
-    ----------
-    goal : Goal, BlackBox, str or metric
-    classes : ClassOrder
-        Two.
-    rows : GivenRows
-        With labels. Columns come from `sensitive_features`; those of a black box also from
-        X, in any dtype.
-    penalty : float, optional
-        What a unit of violation of a constraint costs; needed where there are constraints.
-    where : str, optional
-        The argument that gave the rows, for messages; None: a sample may lack a class.
-
-    Returns
-    -------
-    RowMetric
-        A FormulaMetric or a CalledMetric.
-
-    Raises
-    ------
-    GoalError
-        If the goal does not fit the rows, refers to further data sets, or has constraints
-        and there is no penalty.
-    ValueError
-        If there are not two classes, a class has no row, or there are weights that the
-        black box does not take.
-
     Examples
     --------
     >>> from setpoint.inputs.classes import classes_of
@@ -108,25 +81,7 @@ def measured_on(
 
 @dataclass(frozen=True, eq=False)
 class FormulaMetric:
-    """A goal of the language on rows of two classes; many vectors are counted at once.
-
-    Constraints are taken as penalties: `penalty` times the sum of their violations, in the
-    user's units, is taken off a score and added to a loss.
-
-    Parameters
-    ----------
-    goal : Goal
-    rows : Rows
-        Those of positive weight.
-    kept : int array of shape (n,)
-        Which of the rows given these are.
-    penalty : float, optional
-
-    Raises
-    ------
-    GoalError
-        If the goal does not fit the rows, or has constraints and there is no penalty.
-    """
+    """A goal of the language on rows of two classes; many vectors are counted at once."""
 
     goal: Goal
     rows: Rows
@@ -185,19 +140,7 @@ class FormulaMetric:
         return self._values(accepted)
 
     def sweep(self, scores: Floats, moving: NDArray[np.bool_] | None = None) -> Floats:
-        """Values at every cut-off on the scores of the moving rows, from none to all.
-
-        Parameters
-        ----------
-        scores : array of shape (n,)
-        moving : bool array of shape (n,), optional
-            The others stay decided by their score: positive from 0 on. None: all move.
-
-        Returns
-        -------
-        array of shape (cut-offs,)
-            Entry j is for the first j blocks of equal scores, from the highest down.
-        """
+        """Values at every cut-off on the scores of the moving rows, from none to all."""
         kind, n_kinds = self._kind, len(self._goal.kinds)
         held: Any = 0.0
         weight = self.weight
@@ -209,13 +152,7 @@ class FormulaMetric:
         return self._values(cutoffs(scores, kind, weight, n_kinds)[1].T + held)
 
     def take(self, index: Codes) -> FormulaMetric:
-        """The metric on some rows, in the order of `index`.
-
-        Raises
-        ------
-        EmptyPopulationError
-            If a population of the goal has no row among them.
-        """
+        """The metric on some rows, in the order of `index`."""
         return replace(self, rows=self.rows.take(index), kept=self.kept[index])
 
     def _values(self, accepted: Floats) -> Floats:
@@ -240,20 +177,7 @@ class FormulaMetric:
 
 @dataclass(frozen=True, eq=False)
 class CalledMetric:
-    """A black box on rows of two classes; each vector is a call.
-
-    Parameters
-    ----------
-    metric : BlackBox
-    labels : array of shape (2,)
-        The user's labels, negative before positive.
-    true : int array of shape (n,)
-        1 for the positive class, else 0.
-    weight : array of shape (n,) or None
-    columns : dict of str to array of shape (n,)
-    kept : int array of shape (n,)
-        Which of the rows given these are.
-    """
+    """A black box on rows of two classes; each vector is a call."""
 
     metric: BlackBox
     labels: Array
@@ -285,13 +209,7 @@ class CalledMetric:
         return len(self.true)
 
     def __call__(self, scores: Floats) -> Floats:
-        """Values (m,) of score vectors (m, n).
-
-        Raises
-        ------
-        MetricError
-            If the function raises, or returns what is not a value of the metric.
-        """
+        """Values (m,) of score vectors (m, n)."""
         true = self.labels[self.true]
         weight = self.weight if self.metric.takes_weight else None
         out = np.empty(len(scores))

@@ -143,26 +143,7 @@ class BlackBox:
         columns: Mapping[str, Any] | None = None,
         sample_weight: Any = None,
     ) -> float:
-        """The metric's value; the function gets copies.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            True labels.
-        second : array-like of shape (n,)
-            Decided labels, or scores, as `takes` says.
-        columns : dict of array-like of shape (n,), optional
-            At least the metric's columns; others are left aside.
-        sample_weight : array-like of shape (n,), optional
-
-        Raises
-        ------
-        MetricError
-            If the function raises, or returns what is not a finite number inside the limits;
-            also where a model file has left the function behind.
-        ValueError
-            If a column is missing, or weights are given that the function does not take.
-        """
+        """The metric's value; the function gets copies."""
         if not callable(self.function):
             raise MetricError(
                 f"the file names the metric {self.name} and holds no code: "

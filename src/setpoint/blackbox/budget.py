@@ -35,25 +35,7 @@ class BudgetSpentError(StoppedError):
 
 
 class RowMetric(Protocol):
-    """A metric bound to rows: score vectors in, values out.
-
-    A score of at least 0 decides positive. Rows of weight zero are left out.
-
-    Attributes
-    ----------
-    name : str
-    sense : float
-        1.0 where higher is better, -1.0 where lower is.
-    takes : {"predictions", "scores"}
-        Whether the value depends on the decisions alone.
-    one_by_one : bool
-        Whether many vectors cost as many calls of a function.
-    kept : int array of shape (n,)
-        Of the rows given, those of positive weight that the metric looks at.
-    true : int array of shape (n,)
-        1 for the positive class, else 0.
-    weight : array of shape (n,) or None
-    """
+    """A metric bound to rows: score vectors in, values out."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -85,23 +67,7 @@ class RowMetric(Protocol):
 
 
 class BudgetedMetric:
-    """A metric as searches see it: gains, of which higher is better, under a budget.
-
-    Parameters
-    ----------
-    metric : RowMetric
-    budget : int, optional
-        The most evaluations of different decisions; None: no limit.
-    limits : Limits, optional
-        They learn of the evaluations, and end the search when time is up.
-
-    Attributes
-    ----------
-    used : int
-        Evaluations paid for.
-    hits : int
-        Vectors whose value was known before they were asked for.
-    """
+    """A metric as searches see it: gains, of which higher is better, under a budget."""
 
     def __init__(
         self, metric: RowMetric, budget: int | None = None, limits: Limits | None = None
@@ -118,15 +84,7 @@ class BudgetedMetric:
         return None if self.budget is None else max(self.budget - self.used, 0)
 
     def __call__(self, scores: Floats) -> Floats:
-        """Gains (m,) of score vectors (m, n): the metric's values, turned so that more is better.
-
-        An exception, Ctrl-C too, passes through; what was finished by then is kept.
-
-        Raises
-        ------
-        BudgetSpentError
-            If more evaluations are needed than are left; none is made then.
-        """
+        """Gains (m,) of score vectors (m, n): the metric's values, more is better."""
         keys = self._keys(scores)
         rows: dict[bytes, int] = {}
         for i, key in enumerate(keys):
@@ -160,25 +118,7 @@ class BudgetedMetric:
         return float(self(scores[None])[0])
 
     def drawn(self, draws: Sequence[NDArray[np.int64]], scores: Floats) -> Floats:
-        """Values on rows drawn from those of the metric, as for a bootstrap.
-
-        Parameters
-        ----------
-        draws : sequence of int arrays
-            Rows, with repeats.
-        scores : array of shape (m, n)
-            Of all rows.
-
-        Returns
-        -------
-        array of shape (draws, m)
-            In the user's units; NaN where the metric cannot be evaluated on the rows drawn.
-
-        Raises
-        ------
-        BudgetSpentError
-            If more evaluations are needed than are left; none is made then.
-        """
+        """Values on rows drawn from those of the metric, as for a bootstrap."""
         out = np.full((len(draws), len(scores)), np.nan)
         self._afford(out.size)
         self.used += out.size

@@ -21,13 +21,7 @@ __all__ = ["blackbox_of", "measured_value", "rows_taken", "shifted_by"]
 
 
 def blackbox_of(goal: Any) -> BlackBox | None:
-    """The black box that a `goal` argument is; None for goals of the language.
-
-    Raises
-    ------
-    GoalError
-        If it only names a black box.
-    """
+    """The black box that a `goal` argument is; None for goals of the language."""
     if isinstance(goal, BlackBox):
         return goal
     named = as_goal(goal)
@@ -40,17 +34,7 @@ def blackbox_of(goal: Any) -> BlackBox | None:
 
 
 def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Floats:
-    """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on.
-
-    Rules of another kind give their decisions, 1 and -1.
-
-    Parameters
-    ----------
-    rule : Rule
-        For two classes, without draws.
-    scores : array of shape (n,), or as the rule takes them
-    segments : int array of shape (n,), optional
-    """
+    """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on."""
     if isinstance(rule, Threshold) and rule.width == 0.0:
         return margin(scores, rule.threshold)
     if isinstance(rule, PerSegment) and segments is not None:
@@ -61,15 +45,7 @@ def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Flo
 
 
 def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric:
-    """The metric on some of the rows given, those of weight zero left out.
-
-    Parameters
-    ----------
-    metric : RowMetric
-    index : int array or None
-        Of the `n_rows` rows that it was made of; None: all.
-    n_rows : int
-    """
+    """The metric on some of the rows given, those of weight zero left out."""
     if index is None:
         return metric
     place = np.full(n_rows, -1)
@@ -85,17 +61,7 @@ def measured_value(
     scores: Floats,
     segments: Codes | None = None,
 ) -> tuple[RowMetric, float]:
-    """The metric on rows with labels, and its value for a rule there.
-
-    A metric of scores is given the scores minus the rule's cut-off.
-
-    Raises
-    ------
-    MetricError
-        If the function raises, or returns what is not a value of the metric.
-    GoalError, ValueError
-        If its columns or weights are missing or do not fit.
-    """
+    """The metric on rows with labels, and its value for a rule there."""
     bound = measured_on(metric, classes, rows, where=None)
     own = shifted_by(rule, scores, segments)[bound.kept]
     return bound, float(bound(own[None])[0])

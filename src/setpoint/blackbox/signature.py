@@ -30,13 +30,7 @@ _PATH = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def imported(path: str) -> Any:
-    """The function at an import path, "module:name".
-
-    Raises
-    ------
-    ValueError, ImportError, TypeError
-        If the path is misspelt, leads nowhere, or to what cannot be called.
-    """
+    """The function at an import path, "module:name"."""
     if not _PATH.fullmatch(path):
         raise InputError(f"function is spelled 'module:name', such as 'shop:revenue', got {path!r}")
     module_name, _, where = path.partition(":")
@@ -86,19 +80,7 @@ def path_of(function: Any) -> str:
 
 
 class Parameters:
-    """What a function's signature says; nothing where it has none.
-
-    Parameters
-    ----------
-    function : callable
-    name : str
-        What messages call it.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be called as a metric is.
-    """
+    """What a function's signature says; nothing where it has none."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.name = name

@@ -44,17 +44,7 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class ShiftCurve:
-    """Gains over the rank of the cut-off.
-
-    Parameters
-    ----------
-    ranks : array of shape (m,)
-        Weight of the rows that each cut-off accepts, from 0 to that of all.
-    gains : array of shape (m,)
-        Of the metric, higher is better.
-    smoothed : array of shape (m,)
-        Their mean over a window, or the gains themselves.
-    """
+    """Gains over the rank of the cut-off."""
 
     ranks: Floats
     gains: Floats
@@ -69,25 +59,7 @@ class ShiftCurve:
 
 @dataclass(frozen=True, eq=False)
 class Shift:
-    """Cut-offs, one a segment, and how they were chosen.
-
-    Parameters
-    ----------
-    thresholds : array of shape (k,)
-        Infinite where nobody, or everybody, is accepted.
-    value : float
-        The gain at these cut-offs: what was measured, not the mean over a window.
-    smoothed : float
-        That mean; of the last curve that moved a cut-off.
-    curve : ShiftCurve
-        Of one cut-off for all segments.
-    window : float
-        Weight of rows over which `curve` was averaged; 0 without smoothing.
-    evaluations : int
-        Score vectors that were measured.
-    constant : bool
-        Whether no cut-off is better than another, in any segment.
-    """
+    """Cut-offs, one a segment, and how they were chosen."""
 
     thresholds: Floats
     value: float
@@ -111,55 +83,6 @@ def smoothed_threshold(
     limits: Limits | None = None,
 ) -> Shift:
     """The cut-off at which the smoothed curve of a metric is highest.
-
-    Ties in the scores are one block. Nothing depends on the order of the rows; a row of
-    weight 2 is two rows, one of weight 0 is none. With several segments the best common
-    cut-off comes first, then segment by segment with the others held.
-
-    Parameters
-    ----------
-    measure : callable
-        Gains (m,), higher is better, of score vectors (m, n) in which a score of at least 0
-        decides positive. It is given the scores minus each row's cut-off.
-    scores : array of shape (n,)
-        Finite, higher for the positive class.
-    weight : array of shape (n,), optional
-        In rows: it sets the width of the window.
-    segments : int array of shape (n,), optional
-        The segment of each row, from 0 on; each gets a cut-off of its own.
-    smooth : "auto", int or None
-        Over how many rows' worth of cut-offs the curve is averaged. "auto": an eighth of
-        the rows, at least 5; a sixtieth above 3,000 rows. None: not at all.
-    most : int, optional
-        The most cut-offs to measure on a curve, spread evenly in rank, the ends among
-        them. None: all.
-    rounds : int
-        How often each segment is gone through at most.
-    sweep : callable, optional
-        ``sweep(scores, moving)``: gains at every cut-off of the moving rows at once, the
-        others decided by their sign. Where it is given, `measure` is not called.
-    limits : Limits, optional
-        What `measure` goes by. Where they or Ctrl-C end the search early, they say so, and the
-        best of the cut-offs measured by then is kept: on the common curve if two are.
-
-    Returns
-    -------
-    Shift
-
-    Raises
-    ------
-    ValueError
-        If gains are infinite, and so have no mean; or `most` is below 2.
-    StoppedError
-        If `measure` raised it before two cut-offs of the common curve were known, or there are
-        no `limits`.
-
-    Notes
-    -----
-    The mean at rank r is that of the curve, linear between measured cut-offs, over
-    ``[r - w/2, r + w/2]``. Beyond its ends the curve goes on as its own reflection in the
-    end point. A window that is cut off there would compare means over unlike ranges: with 5 %
-    positives, 300 rows and F1 it lost more than twice what no smoothing loses.
 
     Examples
     --------
@@ -191,13 +114,6 @@ def smoothed_threshold(
 def margin(scores: Floats, thresholds: float | Floats) -> Floats:
     """Scores minus cut-offs, finite also where a cut-off is infinite.
 
-    ``margin(s, t) >= 0`` where ``s >= t``.
-
-    Parameters
-    ----------
-    scores : array of shape (n,)
-    thresholds : float or array of shape (n,)
-
     Examples
     --------
     >>> margin(np.array([1.0, 3.0]), np.inf), margin(np.array([1.0, 3.0]), 1.0)
@@ -214,12 +130,6 @@ def margin(scores: Floats, thresholds: float | Floats) -> Floats:
 def window_of(smooth: Smooth, total: float) -> float:
     """The weight of rows that a window holds; 0 for none.
 
-    Parameters
-    ----------
-    smooth : "auto", int or None
-    total : float
-        Weight of all rows.
-
     Examples
     --------
     >>> window_of("auto", 800.0), window_of("auto", 6000.0), window_of(7, 800.0)
@@ -235,19 +145,6 @@ def window_of(smooth: Smooth, total: float) -> float:
 
 def smoothed_at(ranks: Floats, gains: Floats, window: float, at: Floats) -> Floats:
     """Means of a piecewise linear curve over windows, at some ranks.
-
-    Parameters
-    ----------
-    ranks : array of shape (m,)
-        Ascending.
-    gains : array of shape (m,)
-    window : float
-        At most the range of the ranks; 0: the curve itself.
-    at : array of shape (k,)
-
-    Returns
-    -------
-    array of shape (k,)
 
     Examples
     --------

@@ -12,13 +12,7 @@ __all__ = ["main"]
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; the process ends with the command's exit code.
-
-    Parameters
-    ----------
-    args : sequence of str, optional
-        None: those of the process.
-    """
+    """Run the command line; the process ends with the command's exit code."""
     # Threads of OpenMP that wait for one another spin for a while, which on cores that others
     # use too takes several times as long as sleeping. It is read when the first one starts.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

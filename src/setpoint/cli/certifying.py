@@ -50,13 +50,7 @@ def percent(share: float) -> str:
 
 
 def guarantee_line(guarantee: Guarantee, where: str) -> str:
-    """What is promised, as a line for a terminal.
-
-    Parameters
-    ----------
-    where : str
-        The rows that certify, such as "171 rows set apart".
-    """
+    """What is promised, as a line for a terminal."""
     level = f"at {percent(guarantee.confidence)} confidence"
     if guarantee.state == "certified":
         return f"{click.style('Certified', fg='green', bold=True)} {level}, on {where}."
@@ -65,14 +59,7 @@ def guarantee_line(guarantee: Guarantee, where: str) -> str:
 
 
 def certified_before(guarantee: Guarantee | None, holds: bool) -> str:
-    """What ``fit`` certified of a model, in a line; "" where nothing was asked for.
-
-    Parameters
-    ----------
-    guarantee : Guarantee or None
-    holds : bool
-        Whether model and rule are those that were tested.
-    """
+    """What ``fit`` certified of a model, in a line; "" where nothing was asked for."""
     if guarantee is None:
         return ""
     texts = " and ".join(

@@ -12,15 +12,7 @@ __all__ = ["GROUPS", "PLACES", "LazyCommands", "Place"]
 
 
 class Place(NamedTuple):
-    """Where a command is.
-
-    Parameters
-    ----------
-    module, name : str
-        Of the function.
-    short_help : str
-        Its line in the list of commands, so that the list needs no import.
-    """
+    """Where a command is."""
 
     module: str
     name: str

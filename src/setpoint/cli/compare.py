@@ -74,15 +74,7 @@ def compare(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.
-
-    B is better if its objective is shown to be better and every constraint of the goal holds as
-    surely as for A, or if B is shown to meet the goal and A to fail it. Where a goal refers to
-    the deployed model, that is A.
-
-    The exit code is 0 if B is shown to be better, 3 if it is shown to be worse, and 4 if it is
-    too close to call (--accept too-close makes that 0).
-    """
+    """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels."""
     from setpoint.report.printable import printed
     from setpoint.tasks import compare_tables
 

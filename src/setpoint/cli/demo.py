@@ -24,11 +24,7 @@ __all__ = ["demo"]
 @click.argument("folder", metavar="[DIR]", default="demo")
 @click.pass_context
 def demo(ctx: click.Context, folder: str) -> None:
-    """Run the main job on a table of 569 tumours.
-
-    It writes DIR/tumours.csv, DIR/model.skops and DIR/report.html; DIR is "demo" if it is
-    not named.
-    """
+    """Run the main job on a table of 569 tumours."""
     at = Path(folder)
     if at.exists() and not at.is_dir():
         raise CommandError(f"{folder} is a file; name a folder")

@@ -170,8 +170,6 @@ def _setting(argument: str, option: str | None) -> str | None:
 def message_of(error: BaseException) -> str:
     """An error as a line or a few, without "error:".
 
-    Errors that the library raises itself say what is wrong; others are unexpected.
-
     Examples
     --------
     >>> message_of(CommandError("a.csv is empty"))

@@ -86,15 +86,7 @@ def evaluate(
     settings: dict[str, Any],
     **asked: Any,
 ) -> None:
-    """Judge a model file by a table with labels, or decisions that are a column of tables.
-
-    With --prediction TABLES take the place of MODEL and DATA: Parquet or CSV files, patterns of
-    them in quotes, or one table of a DuckDB database as name.duckdb::table.
-
-    Model files name a metric of your own and hold no code, so --metric is needed again.
-    The exit code is 0 if these rows show that the goal holds on new rows, 3 if they show
-    that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
-    """
+    """Judge a model file by a table with labels, or decisions that are a column of tables."""
     files = named_files(datasets)
     if asked["prediction"] is not None:
         for option, given in (

@@ -46,11 +46,7 @@ def explain(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Say why rows are decided as they are.
-
-    For each row: its score, the cut-off that holds for it, and how far it lies. DATA is a CSV,
-    Excel or Parquet file, or '-' for stdin.
-    """
+    """Say why rows are decided as they are."""
     from setpoint.report.printable import printed
     from setpoint.tasks import explain_table
 

@@ -82,12 +82,7 @@ def explore(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Write a page on which the bounds of MODEL's goal are moved by hand.
-
-    The page shows at once what each bound brings on the rows of DATA, which have labels and best
-    took no part in the fit; it needs no network and no server. Part of DATA, or --check, is kept
-    apart: to choose on rows is to look at them, and a chosen point is checked on others.
-    """
+    """Write a page on which the bounds of MODEL's goal are moved by hand."""
     if check is not None and test_size is not None:
         raise CommandError("--check and --test-size: both name the rows for the check; give one")
     if output == "-":
@@ -116,14 +111,7 @@ def explore(
 
 
 def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None:
-    """Write the page; its commands move the rule of the stored model.
-
-    Parameters
-    ----------
-    explorer : Explorer
-    path, model, data : str
-        Names of files.
-    """
+    """Write the page; its commands move the rule of the stored model."""
     from setpoint.explorer.take import Place
 
     given = _reads_alike()
@@ -154,16 +142,7 @@ def _reads_alike() -> list[str]:
 
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
-    """Write the page of a goal that no rule meets, where its rows are known.
-
-    Parameters
-    ----------
-    error : InfeasibleError
-    goal : Goal
-    path : str
-    page : Page
-        Of the fit: its command fits again, for a goal that was chosen on the page.
-    """
+    """Write the page of a goal that no rule meets, where its rows are known."""
     session = current()
     if error.evidence is None:
         session.note(f"{path} was not written: the rows that no rule suits were not kept")

@@ -91,12 +91,7 @@ def export(
     output: str,
     trust: tuple[str, ...],
 ) -> None:
-    """Write the decision rule of a model, to decide where the rows are.
-
-    MODEL is a model file, or a rule as JSON. What is written is the rule, and not the model: it
-    decides from scores, which the model still has to compute; 'setpoint predict' writes them. It
-    decides nothing (NULL, None) where a score is missing or a group is new.
-    """
+    """Write the decision rule of a model, to decide where the rows are."""
     given = {
         "--score": scores,
         "--dialect": dialect,

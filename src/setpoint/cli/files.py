@@ -18,21 +18,7 @@ def check_outputs(
     inputs: Mapping[str, str],
     datasets: Mapping[str, str] | None = None,
 ) -> None:
-    """Find out before the work what would fail after it.
-
-    Parameters
-    ----------
-    outputs, inputs : mapping of str to path
-        By what messages call them. None and "-" are not files.
-    datasets : mapping of str to path, optional
-        Further inputs, by the names of data sets.
-
-    Raises
-    ------
-    CommandError
-        If a folder is missing or not writable, or a file would overwrite another one of
-        the same command.
-    """
+    """Find out before the work what would fail after it."""
     inputs = {**inputs, **{f"--dataset {name}": path for name, path in (datasets or {}).items()}}
     taken = {_same(path): f"{what} {path}" for what, path in inputs.items() if path != "-"}
     for what, path in outputs.items():
@@ -63,13 +49,7 @@ def _same(path: str) -> str:
 
 @contextmanager
 def keep_old_on_error(path: str) -> Iterator[None]:
-    """Say of a file that could not be written that the old one is still there.
-
-    Raises
-    ------
-    CommandError
-        In place of an OSError.
-    """
+    """Say of a file that could not be written that the old one is still there."""
     there = Path(path).is_file()
     try:
         yield
@@ -82,13 +62,7 @@ def keep_old_on_error(path: str) -> Iterator[None]:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """A step in which a file is written that the command may name in its last words.
-
-    Raises
-    ------
-    CommandError
-        As of :func:`keep_old_on_error`.
-    """
+    """A step in which a file is written that the command may name in its last words."""
     session = current()
     session.expect(path)
     with session.step(f"writing {path}"), keep_old_on_error(path):

@@ -16,13 +16,7 @@ __all__ = ["fit_json", "fit_text"]
 
 
 def fit_text(fitted: FittedTable, margin: str) -> str:
-    """What ``setpoint fit`` found, for a terminal.
-
-    Parameters
-    ----------
-    margin : str
-        The command that searches with the margin that the report advises; "" for none.
-    """
+    """What ``setpoint fit`` found, for a terminal."""
     from setpoint.report.text import report_text
 
     held, guarantee = fitted.held_out, fitted.guarantee

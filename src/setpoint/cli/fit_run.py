@@ -35,19 +35,7 @@ def fit_in_memory(
     files: dict[str, str],
     code: dict[str, str],
 ) -> None:
-    """Fit on tables in memory.
-
-    Parameters
-    ----------
-    settings : dict
-        Of --set, and what a command adds to it.
-    asked : dict
-        What the other options say.
-    files : dict of str to str
-        Of --dataset.
-    code : dict of str to str
-        Files of a metric, which no output may overwrite.
-    """
+    """Fit on tables in memory."""
     from setpoint.tasks.fitting import HELD_OUT, prepare_fit
     from setpoint.tasks.promise import promise_of
 
@@ -111,13 +99,7 @@ def _wanted(
 
 
 def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
-    """Fit, write and print; this ends the command.
-
-    Parameters
-    ----------
-    paths : dict
-        What the JSON says of the run.
-    """
+    """Fit, write and print; this ends the command."""
     from setpoint.cli.explore import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
     from setpoint.tasks.exploring import explore_fit

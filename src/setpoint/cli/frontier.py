@@ -72,10 +72,7 @@ def frontier(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Show the best objective as the bound of one constraint moves.
-
-    Other rules for the scores of a stored model are compared on the rows of DATA.
-    """
+    """Show the best objective as the bound of one constraint moves."""
     levels = _levels(values)
     vary = None if vary is None else _side(vary)
     files = named_files(datasets)

@@ -26,11 +26,7 @@ _NO_FORMULA = "no formula"
 @click.argument("text", metavar="[TEXT|METRIC]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def goal(text: str | None, as_json: bool) -> None:
-    """Say what a goal means and how it would be solved, or list the metrics.
-
-    TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
-    joined by 'and'. A METRIC is explained; without either all metrics are listed.
-    """
+    """Say what a goal means and how it would be solved, or list the metrics."""
     from setpoint.goals import as_goal
     from setpoint.goals.synonyms import SYNONYMS, why_unknown
     from setpoint.goals.table import TABLE, VOCABULARY

@@ -11,13 +11,7 @@ __all__ = ["GroupedCommand"]
 
 
 class GroupedCommand(click.Command):
-    """A command whose options stand in groups.
-
-    Parameters
-    ----------
-    groups : mapping of str to sequence of str
-        Titles, and names of options as ``--name``; what is in none stands last.
-    """
+    """A command whose options stand in groups."""
 
     def __init__(
         self, *args: Any, groups: Mapping[str, Sequence[str]] | None = None, **more: Any

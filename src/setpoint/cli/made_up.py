@@ -23,19 +23,7 @@ _CALLS, _SECONDS = 30, 2.0
 
 
 def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
-    """Shapes of a goal and the solver it gets, for so many classes; groups have two values.
-
-    Returns
-    -------
-    dict or None
-        "objective" and "constraints" with the names of their shapes, and "solver" in
-        words. None if the goal is not one for so many classes.
-
-    Raises
-    ------
-    GoalError
-        If it can be met on no data, as with a bound outside the range.
-    """
+    """Shapes of a goal and the solver it gets, for so many classes; groups have two values."""
     from setpoint.program.link import waits_for_class
 
     named = _labels(goal)

@@ -84,11 +84,7 @@ def monitor(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Watch a model file on new rows, in their order.
-
-    Every row counts as new: with --state, send those alone that came since the last time.
-    The exit code is 3 from the first alarm on, and 0 before.
-    """
+    """Watch a model file on new rows, in their order."""
     if no_labels and late_labels:
         raise CommandError("--late-labels is for rows with labels, and --no-labels for others")
     if late_labels and state is None:
@@ -138,13 +134,7 @@ def monitor(
 
 
 def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
-    """A monitor of a model file, before any row.
-
-    Raises
-    ------
-    CommandError
-        If the goal compares groups that the fit did not look at.
-    """
+    """A monitor of a model file, before any row."""
     from setpoint.estimators.monitor import Monitor
 
     try:
@@ -159,13 +149,7 @@ def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
 
 
 def _resume(found: Monitor, path: str | None) -> int:
-    """Go on from a state file, if there is one; the alarms that there were.
-
-    Raises
-    ------
-    CommandError
-        If it is not a state, or one of another goal, model or setting.
-    """
+    """Go on from a state file, if there is one; the alarms that there were."""
     if path is None or not Path(path).exists():
         return 0
     try:

@@ -86,11 +86,6 @@ weight_option = click.option("--weight", metavar="COL", help="The column with th
 def named_files(datasets: Sequence[str]) -> dict[str, str]:
     """The files of ``NAME=FILE``.
 
-    Raises
-    ------
-    CommandError
-        If one is written otherwise, or a name is given twice.
-
     Examples
     --------
     >>> named_files(["checked=checked.csv"])

@@ -15,15 +15,7 @@ __all__ = ["print_json"]
 
 
 def print_json(what: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> None:
-    """One JSON object on one line, keys sorted.
-
-    Parameters
-    ----------
-    what : mapping
-        The same in every run on the same input.
-    run : mapping, optional
-        What differs: paths, times, versions. It stands under "run".
-    """
+    """One JSON object on one line, keys sorted."""
     seconds = {name: round(value, 3) for name, value in current().seconds.items()}
     out = {**what, "run": {**(run or {}), "seconds": seconds}}
     click.echo(json.dumps(_finite(out), sort_keys=True, allow_nan=False))

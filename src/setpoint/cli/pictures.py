@@ -20,32 +20,13 @@ picture_option = click.option("--picture", metavar="FILE", help="Ends in .svg or
 
 
 def check_picture(path: str | None) -> None:
-    """Know before the work that a picture has no format.
-
-    Raises
-    ------
-    CommandError
-        If the name of the file says none.
-    """
+    """Know before the work that a picture has no format."""
     if path is not None and Path(path).suffix.lower() not in _PICTURES:
         raise CommandError(f"--picture: {path} ends neither in .svg nor in .png")
 
 
 def draw(path: str, plot: Callable[[Any], object]) -> None:
-    """Write a picture.
-
-    Parameters
-    ----------
-    path : str
-        As :func:`check_picture` takes it.
-    plot : callable
-        It draws into the axes that it is given.
-
-    Raises
-    ------
-    CommandError
-        If matplotlib is missing, or the file cannot be written.
-    """
+    """Write a picture."""
     with writing(path):
         try:
             from matplotlib.figure import Figure

@@ -85,13 +85,7 @@ def plan(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Say how many rows it takes to certify a goal on new rows.
-
-    How good decisions are is counted on DATA, a table with labels and decisions, or on which a
-    model file decides; or it is stated, with --rate. Rows that certify are none of those, and
-    take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
-    number of rows certifies it.
-    """
+    """Say how many rows it takes to certify a goal on new rows."""
     from setpoint.goals import as_goal
 
     wanted = as_goal(goal)

@@ -78,12 +78,7 @@ def predict(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Decide the rows of a table, or of many, by a model file.
-
-    DATA is a CSV, Excel or Parquet file, or '-' for stdin; or several files, or a pattern of them
-    in quotes. One line comes out for each row, in the same order: the columns kept, the
-    prediction, and the score of the positive class (or one for each class).
-    """
+    """Decide the rows of a table, or of many, by a model file."""
     from setpoint.tasks import predict_table
     from setpoint.tasks.loaded import decide_new_groups
     from setpoint.tasks.reading import open_model
@@ -149,11 +144,6 @@ def _each(decisions: Any) -> str:
 
 def room_of(at_most: tuple[str, ...], by: str | None) -> int | dict[str, int] | None:
     """The room that ``--at-most`` names: ``N``, or ``GROUP=N`` for each group.
-
-    Raises
-    ------
-    CommandError
-        If it is written otherwise, or does not go with ``--by``.
 
     Examples
     --------

@@ -50,20 +50,7 @@ def predict_many(
     *,
     overwrite: bool,
 ) -> None:
-    """Decide the rows of many files, each into a file of the same name.
-
-    Parameters
-    ----------
-    output : str
-        The folder; it is made if only itself is missing.
-    overwrite : bool
-        Whether files that are there are decided anew.
-
-    Raises
-    ------
-    CommandError
-        At the end, if files could not be decided; before the work, if it could not be written.
-    """
+    """Decide the rows of many files, each into a file of the same name."""
     files = outputs_of(data, output)
     Path(output).mkdir(exist_ok=True)
     session = current()
@@ -107,14 +94,7 @@ def predict_many(
 
 
 def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
-    """The files to read, and where each is written.
-
-    Raises
-    ------
-    CommandError
-        If a file is missing or of another kind, two have the same name, or one would be
-        overwritten.
-    """
+    """The files to read, and where each is written."""
     from setpoint.counting.tables import files_named
 
     if output == "-":

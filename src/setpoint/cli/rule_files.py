@@ -15,15 +15,7 @@ __all__ = ["rule_in_file"]
 
 
 def rule_in_file(path: str) -> Rule:
-    """The rule in a file that `to_json` wrote.
-
-    Raises
-    ------
-    CommandError
-        If it holds none.
-    OSError
-        If it cannot be read.
-    """
+    """The rule in a file that `to_json` wrote."""
     from setpoint.rules import Rule, RuleFormatError
 
     with current().step(f"reading {path}"):

@@ -25,22 +25,7 @@ class StoppedByUser(Exception):
 
 
 class Session(Journal):
-    """One run of a command.
-
-    Attributes
-    ----------
-    debug : bool
-        Whether errors come with a traceback.
-    interrupted : bool
-        Whether Ctrl-C was pressed. A search ends on it with the best rule so far, which
-        is not what somebody at a shell wants.
-    stopped : bool
-        Whether a search that Ctrl-C ended was kept all the same.
-    outputs : dict of str to object
-        Files that the command is to write, and what was there before.
-    streaming : bool
-        Whether a part of the output has left already.
-    """
+    """One run of a command."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,20 +46,12 @@ class Session(Journal):
         return self.interrupted
 
     def check(self) -> None:
-        """End here if Ctrl-C was pressed.
-
-        Raises
-        ------
-        StoppedByUser
-        """
+        """End here if Ctrl-C was pressed."""
         if self.interrupted:
             raise StoppedByUser
 
     def keep_best(self) -> bool:
-        """Go on after Ctrl-C with the best of a search; whether there was one.
-
-        Another Ctrl-C ends the command as usual.
-        """
+        """Go on after Ctrl-C with the best of a search; whether there was one."""
         self.stopped, self.interrupted = self.interrupted, False
         return self.stopped
 

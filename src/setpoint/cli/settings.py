@@ -27,20 +27,7 @@ FLAG = click.BOOL
 
 
 class Setting(NamedTuple):
-    """What may be set.
-
-    Parameters
-    ----------
-    argument : str
-        What the library calls it.
-    type : click.ParamType
-        `FLAG`: true where no value is given.
-    value : str
-        What its value is, for the list.
-    help : str
-    several : bool
-        Whether it may be given several times, or with commas.
-    """
+    """What may be set."""
 
     argument: str
     type: click.ParamType[Any]
@@ -139,15 +126,7 @@ READING = ("encoding", "separator", "decimal")
 
 
 def settings_option(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--set`` for some settings: the argument `settings`, a dict by the library's names.
-
-    Commands that read tables whole have ``--sheet`` too, which is one more of them.
-
-    Parameters
-    ----------
-    *names : str
-        Keys of `SETTINGS`.
-    """
+    """``--set`` for some settings: the argument `settings`, a dict by the library's names."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)

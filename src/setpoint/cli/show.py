@@ -35,10 +35,7 @@ _MOST_COLUMNS = 60
 @as_json
 @trust_option
 def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple[str, ...]) -> None:
-    """Show what a model file holds: its goal, its rule, its columns, and what was reached then.
-
-    No table is needed, and nothing in the file is run.
-    """
+    """Show what a model file holds: its goal, its rule, its columns, and what was reached then."""
     from setpoint.report.card import card_text
     from setpoint.report.printable import printed
     from setpoint.tasks import show_model

@@ -105,13 +105,7 @@ def solve(
     as_json: bool,
     settings: dict[str, Any],
 ) -> None:
-    """Find the rule for the scores of a model, on tables of any size.
-
-    TABLES are Parquet or CSV files, patterns of them in quotes, or one table of a DuckDB
-    database as name.duckdb::table, which is only read. DuckDB counts the rows where they are, in
-    a pass or a few; none is loaded. There are two classes, and the score is higher for the
-    positive one. If no rule meets the goal, it says what is reachable and writes no rule.
-    """
+    """Find the rule for the scores of a model, on tables of any size."""
     from setpoint.goals import as_goal
     from setpoint.search import InfeasibleError
     from setpoint.tasks.counted import solve_tables

@@ -91,16 +91,7 @@ def take(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Move the rule of MODEL to another bound, without a new fit.
-
-    The rule is found anew on the scores of the rows of DATA, which have labels and best took no
-    part in the fit. setpoint frontier shows beforehand what each bound brings. Nothing is
-    certified of the new rule.
-
-    The exit code is that of setpoint evaluate; if no rule meets the goal it is 3, and nothing is
-    written. Rows that --line or --rule come with may have chosen it, and show of no bound that it
-    holds: judge the new file by others.
-    """
+    """Move the rule of MODEL to another bound, without a new fit."""
     if data is None:
         raise click.UsageError(
             "Missing argument 'DATA': the rule is found on rows with labels, which a model file "

@@ -47,25 +47,13 @@ def status_of(report: GoalReport) -> str:
 
 
 def code_of(report: GoalReport, accept: str | None = None) -> int:
-    """The exit code: 0 shown, 4 too close to call, 3 shown to fail.
-
-    Parameters
-    ----------
-    accept : {"too-close"}, optional
-        Then too close to call is 0 too.
-    """
+    """The exit code: 0 shown, 4 too close to call, 3 shown to fail."""
     code = SHOWN if report.verdict is None else _CODES[report.verdict]
     return SHOWN if accept == "too-close" and code == TOO_CLOSE else code
 
 
 def verdict(report: GoalReport, where: str) -> str:
-    """The verdict, as a line for a terminal.
-
-    Parameters
-    ----------
-    where : str
-        Such as "143 rows held out".
-    """
+    """The verdict, as a line for a terminal."""
     found = report.verdict
     if report.counts.seen > 0.0:
         from setpoint.report.findings import fitted_on

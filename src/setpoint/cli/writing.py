@@ -30,20 +30,7 @@ __all__ = ["Page", "command_text", "end_infeasible", "write_fit", "write_infeasi
 
 @dataclass(frozen=True)
 class Page:
-    """The page to write, and what stands at its top.
-
-    Parameters
-    ----------
-    path : str or None
-        None: no page is wanted.
-    table, model : str
-        Names of files.
-    command : str
-        The command that was given, with ``{goal}`` for the goal.
-    judging : str
-        The same with rows held out, which --judge-by needs.
-    cautions : sequence of str
-    """
+    """The page to write, and what stands at its top."""
 
     path: str | None
     table: str
@@ -72,13 +59,7 @@ class Page:
 
 
 def command_text(**changed: str | None) -> str:
-    """The command that runs, as it can be typed again.
-
-    Parameters
-    ----------
-    **changed
-        Values of the goal's options in place of those given; None leaves the option out.
-    """
+    """The command that runs, as it can be typed again."""
     context = click.get_current_context()
     words = ["setpoint", str(context.info_name)]
     for param in context.command.params:
@@ -119,17 +100,7 @@ def end_infeasible(
     as_json: bool,
     page: Page | None = None,
 ) -> NoReturn:
-    """Say what is reachable where no rule meets the goal, and end the command.
-
-    Parameters
-    ----------
-    consequence : str
-        Such as "no model was written".
-    what, paths : mapping
-        What the JSON says beside it, and of the run.
-    page : Page, optional
-        Written if it has a path.
-    """
+    """Say what is reachable where no rule meets the goal, and end the command."""
     path = None if page is None else page.path
     if page is not None and path is not None:
         write_infeasible(error, goal, page)

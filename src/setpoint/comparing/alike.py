@@ -12,18 +12,7 @@ __all__ = ["check_alike", "check_same"]
 
 
 def check_alike(models: Mapping[str, Any]) -> None:
-    """Refuse models that do not decide the same.
-
-    Parameters
-    ----------
-    models : mapping of name to model
-        Fitted; what has no ``classes_`` is left out.
-
-    Raises
-    ------
-    InputError
-        If one of them defers rows, or classes or positive classes differ; it names two of them.
-    """
+    """Refuse models that do not decide the same."""
     own = {name: m for name, m in models.items() if isinstance(m, GoalClassifier)}
     for name, model in own.items():
         if model._defers:
@@ -38,21 +27,7 @@ def check_alike(models: Mapping[str, Any]) -> None:
 
 
 def check_same(what: str, found: Mapping[str, Any], more: str = "") -> None:
-    """Refuse models of which one has something else than the first.
-
-    Parameters
-    ----------
-    what : str
-        As messages call it.
-    found : mapping of name to value
-    more : str
-        Ends the message.
-
-    Raises
-    ------
-    InputError
-        It names both models and values.
-    """
+    """Refuse models of which one has something else than the first."""
     names = list(found)
     for name in names[1:]:
         one, other = found[names[0]], found[name]

@@ -24,18 +24,7 @@ _DOUBT = {SHOWN: 0, OPEN: 1, None: 1, FAILS: 2}
 
 @dataclass(frozen=True)
 class Part:
-    """The objective or a constraint, of two models.
-
-    Parameters
-    ----------
-    today, candidate : Entry
-    difference : Entry or None
-        The candidate's value minus today's, by the pairs of rows; None where it is not known.
-    side : Expression
-        The objective, or the left side.
-    rows_needed : int or None
-        About how many rows like these would show the difference.
-    """
+    """The objective or a constraint, of two models."""
 
     today: Entry
     candidate: Entry
@@ -61,26 +50,7 @@ def which_is_better(
     changed: float,
     names: tuple[str, str] = (TODAY, CANDIDATE),
 ) -> tuple[str, str]:
-    """What the rows show of the candidate, and why.
-
-    It is better where it is shown to meet the goal and the other to fail it; or where its
-    objective is shown to be better, it is not shown to fail, and every constraint holds as
-    surely as for the other. Worse is the reverse.
-
-    Parameters
-    ----------
-    today, candidate : GoalReport
-    parts : sequence of Part
-        The objective, then the constraints.
-    changed : float
-        The share of the rows whose decision differs.
-    names : (str, str)
-        What the sentence calls the two.
-
-    Returns
-    -------
-    verdict, why : str
-    """
+    """What the rows show of the candidate, and why."""
     old, new = today.verdict, candidate.verdict
     first, second = names
     meets = "is shown to meet the goal"

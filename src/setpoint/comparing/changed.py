@@ -19,21 +19,7 @@ ChangedRows: TypeAlias = dict[str, NDArray[Any]]
 
 
 def changed_rows(models: Sequence[JudgedModel], X: Any) -> ChangedRows:
-    """The rows that at least one model decides otherwise than the first.
-
-    Parameters
-    ----------
-    models : sequence of JudgedModel
-        The first is the one in use.
-    X : optional
-        Its index, where it has one, names the rows.
-
-    Returns
-    -------
-    dict of str to array of shape (m,)
-        Columns, as :attr:`ModelComparison.changed` describes them. Rows of weight zero are not
-        there.
-    """
+    """The rows that at least one model decides otherwise than the first."""
     today, others = models[0], models[1:]
     table, classes = today.seen.tables[None], today.seen.classes
     moved = np.any([m.codes != today.codes for m in others], axis=0)

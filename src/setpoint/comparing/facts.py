@@ -45,11 +45,7 @@ class ComparisonFacts:
 
     @property
     def verdict(self) -> str:
-        """Whether a model is shown to be better than the first.
-
-        "shown to be better" where at least one is, "shown to be worse" where all are, else "too
-        close to call".
-        """
+        """Whether a model is shown to be better than the first."""
         found = [pair.verdict for pair in self.pairs.values()]
         if BETTER in found:
             return BETTER

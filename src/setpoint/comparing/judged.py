@@ -35,23 +35,7 @@ _ONLY_DECISIONS = "only its decisions are known"
 
 @dataclass(frozen=True, eq=False)
 class JudgedModel:
-    """A model's decisions on some rows, and what the goal says of them.
-
-    Parameters
-    ----------
-    name : str
-    report : GoalReport
-    seen : CheckedData
-        The rows, as the goal refers to them.
-    codes : int array of shape (N,)
-        The class that it decides for each row of X.
-    shares : mapping of data set to array
-        Its decisions as they are counted: a rule that draws in expectation.
-    scores : array of shape (N,) or None
-        Higher for the positive class of two; None where it has not one score a row.
-    why : str
-        Why there is no frontier where it has no scores.
-    """
+    """A model's decisions on some rows, and what the goal says of them."""
 
     name: str
     report: GoalReport
@@ -65,15 +49,7 @@ class JudgedModel:
     _trace: Callable[[Goal, Evidence, Vary], Frontier]
 
     def frontier(self, vary: Vary) -> Frontier:
-        """The best objective of its scores as one bound moves, on these rows.
-
-        Raises
-        ------
-        GoalError
-            If `vary` is not a constraint, or there is no method.
-        InfeasibleError
-            If no rule meets the other constraints.
-        """
+        """The best objective of its scores as one bound moves, on these rows."""
         goal, i = vary_of(Goal.parse(self.report.goal), vary)
         return self._trace(goal, self._evidence(self._rows(goal)), i)
 
@@ -98,18 +74,7 @@ def judged_classifier(
     rows: Mapping[str, Any],
     known: Mapping[str | None, Floats],
 ) -> JudgedModel:
-    """A fitted classifier of this library, judged on rows with labels.
-
-    Parameters
-    ----------
-    name : str
-    clf : GoalClassifier
-    goal : Goal
-    rows : mapping
-        Arguments of its ``evaluate``.
-    known : mapping of data set to array
-        Its scores, where they are known.
-    """
+    """A fitted classifier of this library, judged on rows with labels."""
     X, sides = rows["X"], rows.get("sensitive_features")
     own = (
         X, rows["y"], rows.get("sample_weight"), sides, rows.get("baseline"),
@@ -155,20 +120,7 @@ def judged_decisions(
     classes: ClassOrder,
     rows: GivenRows,
 ) -> JudgedModel:
-    """Decisions of any other model, judged on rows with labels.
-
-    Parameters
-    ----------
-    name : str
-    codes : int array of shape (N,)
-        What it decides, in the order of `classes`.
-    scores : array of shape (N,), optional
-        Higher for the positive class of two.
-    goal : Goal
-        About the rows of X alone.
-    classes : ClassOrder
-    rows : GivenRows
-    """
+    """Decisions of any other model, judged on rows with labels."""
 
     def seen_by(wanted: Goal) -> CheckedData:
         return CheckedData.check(wanted, classes, {None: rows}, None)

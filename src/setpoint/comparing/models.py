@@ -142,12 +142,7 @@ def compare(
 
 
 def _check_both_classes(order: ClassOrder, y: Any, n_rows: int) -> None:
-    """Rows of one class of two show nothing of what a goal trades between them.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Rows of one class of two show nothing of what a goal trades between them."""
     codes = order.codes(y, "y", n_rows)
     if len(order.labels) == 2 and len(np.unique(codes)) == 1:
         raise InputError(

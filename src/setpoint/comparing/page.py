@@ -37,31 +37,12 @@ _MOST_ROWS = 200
 def write_comparison(
     path: str | os.PathLike[str], found: ComparisonFacts, header: Header | None = None
 ) -> None:
-    """Write the page; an old file stays until the new one is whole.
-
-    Parameters
-    ----------
-    path : path
-    found, header
-        As in :func:`page_of_comparison`.
-    """
+    """Write the page; an old file stays until the new one is whole."""
     atomic_write(path, page_of_comparison(found, header).encode("utf-8"))
 
 
 def page_of_comparison(found: ComparisonFacts, header: Header | None = None) -> str:
-    """The page as text: HTML without scripts and outside resources.
-
-    Parameters
-    ----------
-    found : ModelComparison
-    header : Header, optional
-        File names and cautions.
-
-    Raises
-    ------
-    ImportError
-        If jinja2, or for the picture matplotlib, is not installed.
-    """
+    """The page as text: HTML without scripts and outside resources."""
     header = header or Header()
     rows = next(iter(found.pairs.values())).changes.rows
     top = (

@@ -25,14 +25,7 @@ _MOST_GROUPS = 40
 
 @dataclass(frozen=True)
 class ChangedGroup:
-    """What changes in one group.
-
-    Parameters
-    ----------
-    column : str
-    value : object
-    changes : Comparison
-    """
+    """What changes in one group."""
 
     column: str
     value: Any
@@ -41,26 +34,7 @@ class ChangedGroup:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A model against the one that is in use, on the same rows.
-
-    Parameters
-    ----------
-    today, candidate : str
-        Their names.
-    parts : sequence of Part
-        The objective, then the constraints: of both models, and the difference by the pairs of
-        decisions.
-    changes : Comparison
-        The decisions that change.
-    groups : sequence of ChangedGroup
-        Where the goal names columns.
-    verdict : {"shown to be better", "shown to be worse", "too close to call"}
-        Of the candidate.
-    why : str
-        A sentence.
-    level : float
-        Confidence of each limit of a difference by itself.
-    """
+    """A model against the one that is in use, on the same rows."""
 
     today: str
     candidate: str
@@ -73,10 +47,7 @@ class Pair:
 
     @property
     def rows_needed(self) -> int | None:
-        """About how many rows like these would show a difference of the objective.
-
-        None where one is shown already, and where there is none that rows could show.
-        """
+        """About how many rows like these would show a difference of the objective."""
         return self.parts[0].rows_needed
 
 
@@ -89,20 +60,7 @@ def pair_of(
     level: float = LEVEL,
     names: tuple[str, str] = (TODAY, CANDIDATE),
 ) -> Pair:
-    """Compare two models that were judged on the same rows.
-
-    Parameters
-    ----------
-    goal : Goal
-    today, candidate : JudgedModel
-    apart : bool
-        Whether the deployed model that the goal refers to is another one than `today`. The
-        difference of a part that refers to it is then not known.
-    level : float
-        Confidence of each limit of a difference by itself.
-    names : (str, str)
-        What sentences call the two.
-    """
+    """Compare two models that were judged on the same rows."""
     # Pairs are those of decisions as they are made: against the other model's.
     table = replace(candidate.seen.tables[None], deployed=today.codes)
     shares = candidate.shares[None]

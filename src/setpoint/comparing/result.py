@@ -167,22 +167,7 @@ def comparison_of(
     apart: bool = False,
     named: bool = True,
 ) -> ModelComparison:
-    """Compare models that were judged on the same rows.
-
-    Parameters
-    ----------
-    goal : Goal
-    models : sequence of JudgedModel
-        The first is the one in use.
-    X : optional
-        The rows, whose index names those that change.
-    vary : bool, constraint or str
-        Whether there are frontiers, and along which bound.
-    apart : bool
-        Whether the deployed model that the goal refers to is another one than the first.
-    named : bool
-        Whether sentences call models by their names; else today's and the candidate.
-    """
+    """Compare models that were judged on the same rows."""
     today, others = models[0], models[1:]
     level = 1.0 - (1.0 - LEVEL) / len(others)
     pairs = {}

@@ -30,13 +30,7 @@ def text_of(found: ComparisonFacts) -> str:
 
 
 def lines_of(found: ComparisonFacts, about: Mapping[str, str] | None = None) -> Iterator[str]:
-    """What the rows show, and the numbers behind it.
-
-    Parameters
-    ----------
-    about : mapping of name to str, optional
-        What stands behind the name of a model, such as its file.
-    """
+    """What the rows show, and the numbers behind it."""
     if len(found.pairs) == 1:
         yield found.why
     yield from ("", f"Goal: {found.goal}")

@@ -25,17 +25,7 @@ def kind_of(dtype: nw.dtypes.DType) -> str:
 
 
 class Field(NamedTuple):
-    """A column that rows are grouped by, under the name it has in a pass.
-
-    Parameters
-    ----------
-    name : str
-    dtype : narwhals type
-        That of the table's column.
-    only : tuple of values or None
-        As in :class:`~setpoint.counting.source.Key`; then the column holds places among them,
-        after the last one those of the rest and of what is missing.
-    """
+    """A column that rows are grouped by, under the name it has in a pass."""
 
     name: str
     dtype: nw.dtypes.DType

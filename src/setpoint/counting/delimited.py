@@ -35,21 +35,7 @@ def relation_of_text(
     separator: str | None,
     decimal: str | None,
 ) -> Any:
-    """A relation over CSV files with the same line of names.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-    typed : sequence of str, optional
-        Columns whose values say what they hold; None: all.
-    separator, decimal : str, optional
-        As :func:`setpoint.counting.tables.table_of` takes them.
-
-    Raises
-    ------
-    ValueError
-        If a file cannot be read, or has other names than the first.
-    """
+    """A relation over CSV files with the same line of names."""
     if decimal not in (None, ".", ","):
         raise InputError(f"`decimal`: the decimal mark is '.' or ',', found {decimal!r}")
     mark = {"\\t": "\t"}.get(separator or "", separator) or _separator_of(files[0])

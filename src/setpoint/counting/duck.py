@@ -18,24 +18,12 @@ _PREFIXES = (
 
 
 def duckdb_module() -> Any:
-    """The package.
-
-    Raises
-    ------
-    ImportError
-        If it is missing; the message says how to install it.
-    """
+    """The package."""
     return needed_by("Tables that are counted where they are", "scale", "duckdb")
 
 
 def connected(path: str = ":memory:") -> Any:
-    """A connection of its own: nothing is loaded from elsewhere, and no bar is drawn.
-
-    Parameters
-    ----------
-    path : str
-        A database, opened to be read only; else none.
-    """
+    """A connection of its own: nothing is loaded from elsewhere, and no bar is drawn."""
     settings = {
         "autoinstall_known_extensions": "false",
         "temp_directory": str(Path(tempfile.gettempdir()) / f"setpoint-{os.getpid()}"),

@@ -30,14 +30,7 @@ _WHOLE = 2.0**62
 
 @dataclass(frozen=True)
 class Dialect:
-    """What is asked of one engine.
-
-    Parameters
-    ----------
-    lazy_branches : bool
-        Whether a condition is followed only by the rows that meet it. Where all rows follow every
-        branch, formulas in the branches cost more than the choice of their numbers.
-    """
+    """What is asked of one engine."""
 
     lazy_branches: bool
 
@@ -144,21 +137,11 @@ class Dialect:
     # --- rows that count --------------------------------------------------------------------
 
     def finite(self, column: nw.Expr) -> nw.Expr:
-        """Neither NaN nor infinite.
-
-        No comparison and no test for NaN says so: the least and the largest value that Parquet
-        files tell of their columns leave NaN out, and DuckDB takes every row to lie between them.
-        """
+        """Neither NaN nor infinite."""
         return (column - column) == self.number(0.0)
 
     def faulty(self, marks: Marks, values: Sequence[str], good: nw.Expr) -> nw.Expr:
-        """Numbers of the bins of rows at fault, `good` for others.
-
-        Parameters
-        ----------
-        values : sequence of str
-            Which of score and weight there are.
-        """
+        """Numbers of the bins of rows at fault, `good` for others."""
         if marks.weight in values:
             w = nw.col(marks.weight)
             fine = self.finite(w) & (w >= self.number(0.0))

@@ -44,12 +44,7 @@ ENGINES = {nw.Implementation.DUCKDB: "DuckDB", nw.Implementation.POLARS: "Polars
 
 
 class LazyFrames(Source):
-    """Rows of a lazy frame, counted by the engine whose frame it is.
-
-    Parameters
-    ----------
-    frame : DuckDB relation or Polars LazyFrame
-    """
+    """Rows of a lazy frame, counted by the engine whose frame it is."""
 
     def __init__(self, frame: Any) -> None:
         self._frame: nw.LazyFrame[Any] = nw.from_native(frame)

@@ -32,13 +32,6 @@ _MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 class Kinds(NamedTuple):
     """Combinations of the codes of some columns.
 
-    Parameters
-    ----------
-    of_row : int array of shape (N,)
-        The kind of each row.
-    codes : int array of shape (columns, kinds)
-        What it consists of; kinds are in the order of these.
-
     Examples
     --------
     >>> Kinds.of([np.array([1, 0, 1]), np.array([0, 2, 0])], [2, 3], 3)
@@ -81,8 +74,6 @@ def bins_of(binning: Binning, scores: Floats) -> Codes:
 def order_of(scores: Floats) -> Codes:
     """Whole numbers in the order of scores (N,), one for each distinct one, clear of -8 to -1.
 
-    NaN and infinity are given the bins that they have.
-
     Examples
     --------
     >>> order_of(np.array([-5e-324, -0.0, 0.0, 5e-324, np.nan]))
@@ -94,15 +85,7 @@ def order_of(scores: Floats) -> Codes:
 
 
 def reached(scores: Floats, group: Codes, thresholds: Sequence[Floats]) -> Codes:
-    """How many thresholds of its group each score (N,) reaches; NaN and infinity below 0.
-
-    Parameters
-    ----------
-    scores : array of shape (N,)
-    group : int array of shape (N,)
-        Place among `thresholds`; below 0: of none, and the answer is 0.
-    thresholds : sequence of arrays, each ascending
-    """
+    """How many thresholds of its group each score (N,) reaches; NaN and infinity below 0."""
     out = np.zeros(len(scores), np.int64)
     for own, edges in zip(_of_groups(group, len(thresholds)), thresholds, strict=True):
         out[own] = np.searchsorted(edges, scores[own], side="right")
@@ -110,16 +93,7 @@ def reached(scores: Floats, group: Codes, thresholds: Sequence[Floats]) -> Codes
 
 
 def inside(scores: Floats, group: Codes, ranges: Sequence[tuple[Floats, Floats]]) -> Bools:
-    """Whether each score (N,) lies in a range of its group; NaN and infinity lie in none.
-
-    Parameters
-    ----------
-    scores : array of shape (N,)
-    group : int array of shape (N,)
-        Place among `ranges`.
-    ranges : sequence of (lowest, highest)
-        Arrays, ascending and without overlaps; both ends belong.
-    """
+    """Whether each score (N,) lies in a range of its group; NaN and infinity lie in none."""
     out = np.zeros(len(scores), bool)
     for own, (low, high) in zip(_of_groups(group, len(ranges)), ranges, strict=True):
         place = np.searchsorted(low, scores[own], side="right")
@@ -148,13 +122,7 @@ def is_good(bins: Codes) -> Bools:
 
 
 def checked(counts: Counts) -> Counts:
-    """The counts.
-
-    Raises
-    ------
-    TooManyLinesError
-        If they have more lines than a client should hold.
-    """
+    """The counts."""
     if counts.n_lines > MOST_LINES:
         raise TooManyLinesError(
             f"grouping gives more than {MOST_LINES:,} lines: group by columns of fewer values, "
@@ -171,20 +139,7 @@ def count(
     weight: Floats | None = None,
     scale: float = 1.0,
 ) -> Counts:
-    """Count rows; in bins that do not count their score is 0, and their weight, if there are any.
-
-    Parameters
-    ----------
-    levels : tuple of lists
-        What `kinds.codes` are places of.
-    kinds : Kinds
-    bins : int array of shape (N,)
-    scores : array of shape (N,)
-    weight : array of shape (N,), optional
-        Above 0 and finite where the bin counts.
-    scale : float
-        ``2**q``.
-    """
+    """Count rows; in bins that do not count their score and weight are 0."""
     good = is_good(bins)
     columns = list(zip(levels, kinds.codes[:, kinds.of_row], strict=True))
     w = None if weight is None else np.where(good, weight, 0.0)

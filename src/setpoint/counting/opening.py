@@ -26,15 +26,7 @@ def is_lazy(frame: Any) -> bool:
 
 
 def source_of(frame: Any) -> Source:
-    """The source of a lazy frame, or a source as it is.
-
-    A dask frame is counted by its own workers, others by their engine.
-
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    """
+    """The source of a lazy frame, or a source as it is."""
     if hasattr(frame, "recount"):
         source: Source = frame
         return source

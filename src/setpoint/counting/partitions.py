@@ -28,16 +28,7 @@ _FAN_IN = 8
 
 
 class Partitions(Source):
-    """The partitions of a dask DataFrame: each is counted by a compiled kernel.
-
-    Counts are whole numbers, so that no bit of the result depends on the order of partitions, on
-    how rows are cut into them, or on which are counted again after a failure.
-
-    Parameters
-    ----------
-    frame : dask DataFrame
-        Computed by the scheduler that dask is set to, which is the last client made, else threads.
-    """
+    """The partitions of a dask DataFrame: each is counted by a compiled kernel."""
 
     engine = "dask"
 

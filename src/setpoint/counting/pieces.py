@@ -41,20 +41,7 @@ class Ask(NamedTuple):
 def count_piece(
     frame: Any, by: GroupBy, binning: Binning | None = None, parts: Sequence[Part] = ()
 ) -> Counts:
-    """Count the rows of a piece.
-
-    Parameters
-    ----------
-    frame : pandas DataFrame
-    by, binning, parts
-        As of :meth:`Source.count`. Where there are scores and no binning, numbers of bins
-        ascend with the score and are the same in every piece; :func:`settled` counts them up.
-
-    Raises
-    ------
-    TooManyLinesError
-        If there are more lines than a client should hold.
-    """
+    """Count the rows of a piece."""
     rows = _Rows.of(frame, by)
     if parts:
         rows = rows.take(_inside(rows, parts, by.score is not None))
@@ -66,14 +53,7 @@ def count_piece(
 
 
 def recount_piece(frame: Any, by: GroupBy, steps: Sequence[tuple[Part, Floats]]) -> Counts:
-    """Count the rows of a piece by how many thresholds of their part they reach.
-
-    Parameters
-    ----------
-    frame : pandas DataFrame
-    by, steps
-        As of :meth:`Source.recount`.
-    """
+    """Count the rows of a piece by how many thresholds of their part they reach."""
     rows = _Rows.of(frame, by)
     group = np.full(rows.kinds.codes.shape[1], -1)
     for i, (part, _) in reversed(list(enumerate(steps))):
@@ -96,14 +76,7 @@ def sample_piece(frame: Any, score: str, label: str | None, n: int) -> list[tupl
 
 
 def settled(counts: Counts, numbered: bool = False) -> Counts:
-    """The counts in an order that depends on them alone.
-
-    Parameters
-    ----------
-    counts : Counts
-    numbered : bool
-        Whether to number the bins of rows that count from 0 on.
-    """
+    """The counts in an order that depends on them alone."""
     bins = counts.bin.copy()
     if numbered:
         good = is_good(bins)

@@ -93,13 +93,7 @@ def kind_of_pandas(dtype: Any) -> str:
 
 
 def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
-    """The numbers (N,) of a column, and which are NULL; None: none are.
-
-    Raises
-    ------
-    TypeError
-        If it holds something else.
-    """
+    """The numbers (N,) of a column, and which are NULL; None: none are."""
     column = _plain(column)
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "fiub":
@@ -128,15 +122,7 @@ def numbers_of(column: Any, name: str) -> tuple[Floats, Bools | None]:
 
 
 def levels_of(column: Any, only: Sequence[Any] | None = None) -> tuple[list[Any], Codes]:
-    """The distinct values of a column as plain Python values, and each row's place (N,).
-
-    Parameters
-    ----------
-    column : pandas Series
-    only : sequence, optional
-        Values that matter: others are Rest.REST. Text is compared with text, numbers with
-        numbers, and the level is the value as it is given here. What is missing is None.
-    """
+    """The distinct values of a column as plain Python values, and each row's place (N,)."""
     column = _plain(column)
     if not isinstance(column, np.ndarray):
         return _tidy(*_levels_of_arrow(column), only)

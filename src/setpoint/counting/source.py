@@ -39,14 +39,7 @@ class Rest(Enum):
 
 
 class Key(NamedTuple):
-    """A column that rows are grouped by.
-
-    Parameters
-    ----------
-    name : str
-    only : tuple of values or None
-        The values that matter: others are :attr:`Rest.REST`. None: all matter.
-    """
+    """A column that rows are grouped by."""
 
     name: str
     only: tuple[Any, ...] | None = None
@@ -54,18 +47,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupBy:
-    """What a pass counts.
-
-    Parameters
-    ----------
-    keys : tuple of Key
-    score : str, optional
-        Column of the score; None: rows are not binned, all have bin 0.
-    weight : str, optional
-        Column of the weight; None: every row weighs 1.
-    q : int
-        Weights are counted as ``round(w * 2**q)``.
-    """
+    """What a pass counts."""
 
     keys: tuple[Key, ...]
     score: str | None = None
@@ -80,18 +62,7 @@ class GroupBy:
 
 
 class Part(NamedTuple):
-    """Some of the rows: of some combinations of values, and with scores in some ranges.
-
-    Parameters
-    ----------
-    keys : tuple of int
-        Places among the keys of the GroupBy.
-    values : tuple of tuples
-        Combinations of values of these keys, as levels of :class:`Counts` hold them; empty where
-        `keys` is: then every row belongs.
-    ranges : tuple of (lowest, highest)
-        Both ends belong.
-    """
+    """Some of the rows: of some combinations of values, and with scores in some ranges."""
 
     keys: tuple[int, ...]
     values: tuple[tuple[Any, ...], ...]
@@ -115,13 +86,7 @@ class TooManyLinesError(InputError):
 
 
 class Source(Protocol):
-    """Rows on an engine.
-
-    Attributes
-    ----------
-    engine : str
-        What a report calls it.
-    """
+    """Rows on an engine."""
 
     engine: str
 
@@ -134,47 +99,15 @@ class Source(Protocol):
         ...
 
     def sample(self, score: str, label: str | None, n: int) -> Floats:
-        """About `n` finite scores of any part of the rows, with as many of each label as can be.
-
-        A sample that does not represent the rows costs a pass, never the result.
-        """
+        """About `n` finite scores of any part of the rows, with as many of each label as can be."""
         ...
 
     def count(
         self, by: GroupBy, binning: Binning | None = None, parts: Sequence[Part] = ()
     ) -> Counts:
-        """One pass.
-
-        Parameters
-        ----------
-        by : GroupBy
-        binning : Binning, optional
-            None: every distinct score is a bin, numbered upwards.
-        parts : sequence of Part
-            Rows of none of them are left out; () takes all rows.
-
-        Returns
-        -------
-        Counts
-            With the levels of `by.keys`: plain Python values, None for NULL (and for NaN in a
-            column of numbers), Rest.REST. Rows of weight 0 are left out. Rows whose score is
-            NULL, NaN or infinite, or whose weight is NULL, NaN, infinite or negative, are in the
-            bins below 0 of :mod:`setpoint.evidence.counts`, with low and high 0, and weight 0.
-
-        Raises
-        ------
-        TooManyLinesError
-            If there are more than MOST_LINES.
-        """
+        """One pass."""
         ...
 
     def recount(self, by: GroupBy, steps: Sequence[tuple[Part, Floats]]) -> Counts:
-        """One pass, in which a row's bin is how many thresholds its score reaches.
-
-        Parameters
-        ----------
-        by : GroupBy
-        steps : sequence of (Part, thresholds ascending)
-            Parts do not overlap, and their ranges do not matter; a row of none has bin 0.
-        """
+        """One pass, in which a row's bin is how many thresholds its score reaches."""
         ...

@@ -35,32 +35,6 @@ def table_of(
 ) -> Any:
     """A DuckDB relation over files of one schema, or over a table of a database.
 
-    Parameters
-    ----------
-    paths : path or sequence of paths
-        Parquet files, CSV files in UTF-8 (also gzipped), patterns of them such as
-        ``"scores/*.parquet"``; or one ``"name.duckdb::table"``, opened to be read only.
-    typed : sequence of str, optional
-        CSV: the columns whose values say what they hold; others stay text. None: all. It takes a
-        pass over the files.
-    separator : str, optional
-        CSV: None: the comma, semicolon, tab or bar that stands in the first line most often.
-    decimal : {".", ","}, optional
-        CSV: the decimal mark; None: a point.
-
-    Returns
-    -------
-    duckdb.DuckDBPyRelation
-        As :func:`setpoint.solve` and :func:`setpoint.evaluate` take it. No row was fetched.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file or table, a file is not what its name says, or files have
-        different columns. The message names the path and what is allowed.
-    ImportError
-        If DuckDB is missing.
-
     Examples
     --------
     >>> table_of("scores.xlsx")  # doctest: +ELLIPSIS
@@ -106,13 +80,7 @@ def is_database(path: str) -> bool:
 
 
 def files_named(paths: Sequence[str]) -> list[str]:
-    """The files of paths and patterns, each once; those of a pattern in order of their names.
-
-    Raises
-    ------
-    ValueError
-        If there is no such file, a pattern fits none, or it is a folder.
-    """
+    """The files of paths and patterns, each once; those of a pattern in order of their names."""
     found: list[str] = []
     for path in paths:
         at = Path(path)

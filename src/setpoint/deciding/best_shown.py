@@ -45,22 +45,7 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The bounds that some rows show of the best of several rules.
-
-    Parameters
-    ----------
-    bounds : dict of str to float
-        To copy: for each constraint, as text, that they do not show. Empty: no bound that says
-        anything.
-    limits, values : dict of str to float
-        The strictest bounds that they show of a rule that was tried, and its left sides there.
-    reached : float or None
-        The objective there, of `rule`.
-    rule : Rule or None
-        That another fit for these bounds would certify, where that is known; else that rule.
-    out_of_reach : bool
-        Whether none of the rules comes near what was asked: more rows do not help.
-    """
+    """The bounds that some rows show of the best of several rules."""
 
     bounds: Mapping[str, float] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -71,16 +56,7 @@ class Best:
 
 
 def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = None) -> Best:
-    """The bounds nearest to those asked for that the rows show of one of some rules.
-
-    Parameters
-    ----------
-    tests : RuleTests
-    tried : sequence of Tried
-        Chosen without these rows; the safest first.
-    again : callable, optional
-        None: it would cost a search, and the limits have to do.
-    """
+    """The bounds nearest to those asked for that the rows show of one of some rules."""
     promised = [i for i, part in enumerate(tests.parts) if part is not None]
     among = max(len(tried) * len(promised), 1)
     for one in sorted(tried, key=lambda one: _missing(tests, one, promised, among))[:_MOST_RULES]:

@@ -61,32 +61,7 @@ _REFITTED = (
 
 @dataclass(frozen=True, eq=False)
 class Certification:
-    """Rows that certify, and how rules are tried on them.
-
-    Parameters
-    ----------
-    settings : Confidence
-    scored : callable
-        From what was found to the rows that certify, with the scores of its model.
-    draws : array of shape (N,), optional
-        Of these rows, where the rule draws: it is then tested as the function of the row that
-        it is.
-    models : callable, optional
-        From what was found to the models that a path may go through, each with the rows that it
-        was found on; None: the one model.
-    inwards : callable, optional
-        The search for a rule under bounds that lie further inwards.
-    tries : Tries, optional
-        What was tried before; None: this is the first try, but for what the settings say.
-    key : bytes
-        What identifies the rows that those that certify were chosen from.
-    note : str
-        What else is assumed, in a sentence.
-    table : Table, optional
-        Those of them that are rows of X, for the comparison with a deployed model.
-    allowed : callable, optional
-        From what rules do where they were found, counts (entries, m), to which may be tried.
-    """
+    """Rows that certify, and how rules are tried on them."""
 
     settings: Confidence
     scored: Callable[[Found], Counted]
@@ -107,16 +82,7 @@ class Certification:
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """The rule that is kept, on the rows that certify.
-
-    Parameters
-    ----------
-    found : Found
-        With the model of the rule, and the rows that it was found on.
-    evidence : Counted
-        The rows that certify, with the scores of that model.
-    guarantee : Guarantee
-    """
+    """The rule that is kept, on the rows that certify."""
 
     found: Found
     evidence: Counted
@@ -124,34 +90,12 @@ class Tested:
 
 
 def promise_of(linked: LinkedGoal, settings: Confidence) -> Promise:
-    """What is promised of a goal.
-
-    Raises
-    ------
-    ValueError
-        If the goal has no constraint that could be promised.
-    """
+    """What is promised of a goal."""
     return Promise.of(linked, settings.level, strict=settings.strict, ranges=settings.ranges)
 
 
 def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
-    """The best rule that is certified, with what is promised of it.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    plain : Found
-        The rule for the bounds that are meant.
-    how : Certification
-
-    Raises
-    ------
-    NotCertifiable
-        If not even the safest rule passes its test, unless ``on_uncertified="nearest"``.
-    GoalError
-        If the rows that certify lack what a constraint refers to, or a promise for the next rows
-        is asked for that cannot be given.
-    """
+    """The best rule that is certified, with what is promised of it."""
     promise = promise_of(linked, how.settings)
     rows = _scored(how, plain)
     tests = tests_on(promise, by_label(rows))
@@ -163,13 +107,7 @@ def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
 
 
 def _refuse_next_rows(linked: LinkedGoal, settings: Confidence) -> None:
-    """Refuse to promise the next rows, where not every cut-off can be tried.
-
-    Raises
-    ------
-    GoalError
-        If that is asked for.
-    """
+    """Refuse to promise the next rows, where not every cut-off can be tried."""
     if settings.for_next is not None:
         raise GoalError(
             "`for_next` promises the next rows for thresholds of one model and constraints that "

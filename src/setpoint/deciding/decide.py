@@ -27,15 +27,7 @@ __all__ = ["Decision", "decide", "of_seen"]
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A rule, its report, and how it was found.
-
-    Parameters
-    ----------
-    rule : Rule
-    report : GoalReport
-    trace : tuple of TracePoint
-    found : Found
-    """
+    """A rule, its report, and how it was found."""
 
     rule: Rule
     report: GoalReport
@@ -56,38 +48,7 @@ def decide(
     started: float | None = None,
     certification: Certification | None = None,
 ) -> Decision:
-    """Find the rule, count what it reaches, and say everything once.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    find : callable
-        The search. Its warnings are repeated for the caller, and become notes.
-    family : str
-    solver : str, optional
-        As the user named it; None: as the search names itself.
-    notes : sequence of str
-        For the report, after those of the search.
-    folds : int, optional
-        Of cross-validation, by which the rows have their scores.
-    trace : sequence of TracePoint, optional
-        Of a training that ended before; None: the search's own.
-    table : Table, optional
-        The rows of X, the first of those that the search looked at. Where a deployed model
-        decides them too, the report compares.
-    started : float, optional
-        When the work began, on the clock of :func:`~setpoint.search.limits.now`; None: now.
-    certification : Certification, optional
-        Rows that certify. The rule is then the best of a path that passes its tests there, and
-        the report counts it on them.
-
-    Raises
-    ------
-    InfeasibleError, StoppedError, GoalError
-        Whatever `find` raises.
-    NotCertifiable
-        If the rows that certify do not show that any rule of the path keeps the goal.
-    """
+    """Find the rule, count what it reaches, and say everything once."""
     start = now() if started is None else started
     heavy = [] if table is None else heavy_tails(linked.goal, table)
     with warnings.catch_warnings(record=True) as caught:

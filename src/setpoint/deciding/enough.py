@@ -27,13 +27,7 @@ _ROUNDING = 1.05
 
 
 def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
-    """The tests of rules on rows that certify.
-
-    Raises
-    ------
-    GoalError
-        If they lack labels, or what a constraint refers to.
-    """
+    """The tests of rules on rows that certify."""
     try:
         return promise.tests(rows.marginals, weighted=_have_weights(rows))
     except GoalError as error:
@@ -41,53 +35,19 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
 
 
 def require_tests(promise: Promise, rows: Rows | Counted) -> None:
-    """Refuse what has no test on such rows, whatever is decided.
-
-    Raises
-    ------
-    GoalError
-        It says why.
-    """
+    """Refuse what has no test on such rows, whatever is decided."""
     tests_on(promise, rows).require_tests(_of_nobody(rows))
 
 
 def check_enough(promise: Promise, rows: Rows | Counted, settings: Confidence) -> None:
-    """Refuse rows that could not certify a constraint if not one of them spoke against it.
-
-    Parameters
-    ----------
-    promise : Promise
-    rows : Rows or Counted
-        Those that certify.
-    settings : Confidence
-
-    Raises
-    ------
-    NotCertifiable
-        Unless ``on_uncertified="nearest"``, where it is a warning.
-    """
+    """Refuse rows that could not certify a constraint if not one of them spoke against it."""
     for constraint, confidence, found in _fewest(promise, rows):
         if found.trials > found.available:
             _refuse(constraint, confidence, found, 1.0, settings)
 
 
 def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: float) -> float:
-    """The share of all rows that is set apart to certify.
-
-    Parameters
-    ----------
-    promise : Promise
-    rows : Rows
-        All rows given.
-    settings : Confidence
-    usual : float
-        Of "auto"; more where fewer rows could not certify a constraint.
-
-    Raises
-    ------
-    NotCertifiable
-        As in :func:`check_enough`.
-    """
+    """The share of all rows that is set apart to certify."""
     given = settings.certification_size
     share = usual if given == "auto" else float(given)
     for constraint, confidence, found in _fewest(promise, rows):

@@ -14,19 +14,7 @@ __all__ = ["Found"]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a family's search found.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        The rule and what is known of it.
-    evidence : Counted
-        The rows that it was found on, with the scores that it decides by.
-    objective : Entry, optional
-        Where the objective was measured, not counted.
-    model : object
-        The model that the scores come from, where several were compared.
-    """
+    """What a family's search found."""
 
     outcome: Outcome
     evidence: Counted

@@ -75,50 +75,7 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FitData:
-    """What ``fit`` was given, checked.
-
-    Parameters
-    ----------
-    goal : Goal
-    metric : BlackBox or None
-        The goal, where it has no formula.
-    solver : Solver
-    limits : SearchLimits
-        As given.
-    X : array, sparse matrix or frame of shape (N, d)
-        As given.
-    y : array-like of shape (N,)
-        As given.
-    true : array of shape (N,)
-        Class codes.
-    weight : array of shape (N,) or None
-    features : array, CSR matrix or frame of shape (N, d)
-        As the model takes them.
-    judged : CheckedData
-        The rows that the goal is counted on: those of X and of further data sets, or a
-        validation sample in their place.
-    given : dict of data set (None: the rows of X, or the validation sample) to GivenRows
-    deployed : Deployed or None
-        On the rows of X.
-    key : int
-        What draws are made by.
-    started : float
-        On the clock of :func:`~setpoint.search.limits.now`.
-    is_validated : bool
-        Whether the rows that the goal is counted on are a validation sample.
-    certifying : CertifyingRows or None
-        Rows that certify, and are none of the others.
-    index : int array of shape (N,) or None
-        Which of the rows given these are; None: all.
-    whole : array, sparse matrix or frame of shape (n_given, d), optional
-        All rows of X, where there is an `index`.
-    n_given : int
-        Their number.
-    promised : Confidence or None
-        What is to hold on new rows; None: nothing.
-    digests : mapping of str to str
-        Of all parts of the rows as given.
-    """
+    """What ``fit`` was given, checked."""
 
     goal: Goal
     metric: BlackBox | None
@@ -180,20 +137,7 @@ def open_fit(
     validation: Dataset | None = None,
     certify_on: Any = None,
 ) -> FitData:
-    """Check everything that ``fit`` was given, before any work.
-
-    Parameters
-    ----------
-    validation : Dataset, optional
-        Rows that the goal is counted on in place of those of X.
-    certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
-        Rows that certify, where none of those above are to be set apart for it.
-
-    Raises
-    ------
-    GoalError, ValueError, TypeError
-        Whatever is wrong with a parameter or an argument, by its name.
-    """
+    """Check everything that ``fit`` was given, before any work."""
     started = now()
     metric, goal = blackbox_of(classifier.goal), as_goal(classifier.goal)
     solver, limits = classifier._chosen()
@@ -264,14 +208,7 @@ def _digests(
 def with_certifying_rows(
     data: FitData, classifier: Fitted, decide_on: DecideOn, certify_on: Any
 ) -> FitData:
-    """The data with what is promised and the rows that certify, drawn from it or given.
-
-    Raises
-    ------
-    ValueError, GoalError
-        If what is asked for cannot be promised, rows that certify are of no use, lack what the
-        goal refers to, or took part in the fit.
-    """
+    """The data with what is promised and the rows that certify, drawn from it or given."""
     settings = promised(data.goal, classifier.confidence)
     if settings is None:
         if certify_on is not None:
@@ -348,13 +285,7 @@ def given_rows(
     baseline: Any = None,
     datasets: Mapping[str, Dataset] | None = None,
 ) -> dict[str | None, GivenRows]:
-    """X and the further data sets; what the constructor names holds for all of them.
-
-    Parameters
-    ----------
-    classifier : estimator
-        Its `sensitive_features` and `baseline` stand in for those that are None here.
-    """
+    """X and the further data sets; what the constructor names holds for all of them."""
     columns = classifier.sensitive_features if sensitive_features is None else sensitive_features
     deployed = Deployed.of(classifier.baseline if baseline is None else baseline)
     first = deployed

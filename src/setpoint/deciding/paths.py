@@ -49,18 +49,7 @@ class Ways(Protocol):
 
 
 def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[Rung]:
-    """Rules from safe to bold, each with its model.
-
-    Parameters
-    ----------
-    learnt : RuleTests
-        On the rows that the path is learnt on.
-    plain : Found
-        The rule for the bounds that are meant.
-    ways : Ways
-    times : array of shape (entries,)
-        As :func:`times_of` gives them.
-    """
+    """Rules from safe to bold, each with its model."""
     rungs: list[Rung] = []
     for found in (plain,) if ways.models is None else ways.models(plain):
         if isinstance(found.outcome.rule, Band) and ways.allowed is None:
@@ -96,10 +85,7 @@ def searches(plain: Found, ways: Ways) -> bool:
 
 
 def _searched(learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats) -> list[Rung]:
-    """Rules found under bounds further and further inwards, and outwards.
-
-    How much a standard error is follows from the rule before: it varies slowly along the path.
-    """
+    """Rules found under bounds further and further inwards, and outwards."""
     first = _rung(learnt, plain, times)
     out = [first]
     for way in (_SEARCHED[_SEARCHED > 0][::-1], _SEARCHED[_SEARCHED <= 0]):

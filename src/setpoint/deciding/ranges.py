@@ -18,21 +18,7 @@ __all__ = ["check_ranges"]
 def check_ranges(
     settings: Confidence, goal: Goal, tables: Mapping[str | None, Table], where: str = ""
 ) -> None:
-    """Refuse ranges of columns by which nothing counts, and rows outside their range.
-
-    Parameters
-    ----------
-    settings : Confidence
-    goal : Goal
-    tables : mapping of data set to Table
-    where : str
-        Begins messages.
-
-    Raises
-    ------
-    InputError
-        It names the column, and the row and its value.
-    """
+    """Refuse ranges of columns by which nothing counts, and rows outside their range."""
     counts_by = goal.needs.measures
     known = sorted({name for columns in counts_by.values() for name in columns})
     for name, (low, high) in (settings.ranges or {}).items():

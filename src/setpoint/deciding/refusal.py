@@ -84,16 +84,7 @@ class NotCertifiable(InfeasibleError):
 
 
 def refused(guarantee: Guarantee, goal: Goal, best: Best) -> NotCertifiable:
-    """What was tried, why it failed, and what could be certified.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        Of the safest rule, which is not certified.
-    goal : Goal
-    best : Best
-        What the rows show of the rules that were tried.
-    """
+    """What was tried, why it failed, and what could be certified."""
     failed = [c for c in guarantee.constraints if c.text in best.bounds or not c.passed]
     failed = failed or list(guarantee.constraints)
     worst = max(failed, key=lambda c: (c.text in best.bounds, c.p_value))

@@ -32,13 +32,7 @@ SHARE = 0.7
 
 
 def promised(goal: Goal, confidence: float | Confidence | None) -> Confidence | None:
-    """What a user asks to be promised; None where that is nothing.
-
-    Raises
-    ------
-    ValueError
-        If `confidence` is not one.
-    """
+    """What a user asks to be promised; None where that is nothing."""
     found = Confidence.of(confidence)
     own = any(c.confidence is not None for c in goal.constraints)
     return None if found.level is None and not own else found
@@ -53,22 +47,7 @@ def split_scored(
     whole: bool = True,
     blocks: Codes | None = None,
 ) -> tuple[Evidence, Certify, Table | None]:
-    """The rows that rules are found on, and the certification on the others.
-
-    Where every cut-off can be tried, all rows are both.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    evidence : Evidence
-    table : Table, optional
-        The first of its rows, those of X.
-    confidence : Confidence
-    whole : bool
-        Whether all rows may be both: not where the rule may draw.
-    blocks : int array of shape (N,), optional
-        Rows of one block lie on one side, as rows with equal content do.
-    """
+    """The rows that rules are found on, and the certification on the others."""
     promise = promise_of(linked, confidence)
     check_enough(promise, evidence.rows, confidence)
     if whole and nests(evidence, promise.tests(evidence.rows.marginals)):

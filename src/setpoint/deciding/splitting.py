@@ -46,16 +46,7 @@ _FEW_COPIES = 0.98
 
 @dataclass(frozen=True, eq=False)
 class CertifyingRows:
-    """Rows that certify, as checked and as given.
-
-    Parameters
-    ----------
-    judged : CheckedData
-    given : dict of data set (None: those of X) to GivenRows
-        With the features of each.
-    key : bytes
-        What identifies the rows that these were chosen from, in any order: tries are counted by it.
-    """
+    """Rows that certify, as checked and as given."""
 
     judged: CheckedData
     given: Mapping[str | None, GivenRows]
@@ -76,25 +67,13 @@ class CertifyingRows:
         )
 
     def evidence(self, score: Callable[[Any], NDArray[Any]]) -> Evidence:
-        """The rows with scores.
-
-        Parameters
-        ----------
-        score : callable
-            From X to scores (N,) or (N, s).
-        """
+        """The rows with scores."""
         return self.judged.evidence(
             {name: score(self.given[name].X) for name in self.judged.tables}
         )
 
     def draws(self, of: Callable[[Any], Floats | None]) -> Floats | None:
-        """What rows that count are decided by where a rule draws; None where draws are fresh.
-
-        Parameters
-        ----------
-        of : callable
-            From X to draws (N,), or None.
-        """
+        """What rows that count are decided by where a rule draws; None where draws are fresh."""
         found = {name: of(self.given[name].X) for name in self.judged.tables}
         if any(part is None for part in found.values()):
             return None
@@ -102,20 +81,7 @@ class CertifyingRows:
 
 
 def set_apart(data: FitData, share: float, seed: int) -> FitData:
-    """The data of a fit without the rows that certify, which it holds beside them.
-
-    Stratified by class and by what the goal tells apart, in each data set. Rows with equal
-    content lie on one side, in all data sets: those of public tables repeat by thousands, and a
-    data set is often a part of X. Where a validation sample is counted on, rows of X that
-    certify there are not trained on.
-
-    Parameters
-    ----------
-    data : FitData
-    share : float
-        Of the rows of each kind that certify.
-    seed : int
-    """
+    """The data of a fit without the rows that certify, which it holds beside them."""
     rng = np.random.default_rng((seed, _KEY))
     first: dict[str | None, Codes] = {}
     second: dict[str | None, Codes] = {}
@@ -212,21 +178,6 @@ def split_kinds(
 ) -> NDArray[np.bool_]:
     """Which rows are set apart: a share of each kind, blocks as a whole.
 
-    Every row has the same chance. Of kinds with few rows the numbers are drawn, so that they add
-    up to the share of all: rounding each up or down would change the mix of kinds.
-
-    Parameters
-    ----------
-    kinds : int array of shape (N,)
-    blocks : array of shape (N,), optional
-        Rows with one number lie on one side; they count as of the kind of the first.
-    share : float
-    rng : Generator
-
-    Returns
-    -------
-    bool array of shape (N,)
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -256,17 +207,7 @@ def split_kinds(
 
 
 def alike(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | None:
-    """Blocks of rows with equal content, that may not be divided; None where rows may.
-
-    A few rows that equal others are copies, or as good as copies. Where many do, they either are
-    alike by nature, as rows of a few categories are, and then their labels differ: such rows came
-    independently. Or they are copies, of which nothing can be said.
-
-    Raises
-    ------
-    ValueError
-        If many rows equal others, labels included.
-    """
+    """Blocks of rows with equal content, that may not be divided; None where rows may."""
     if content is None:
         return None
     _, first, place, sizes = np.unique(

@@ -12,10 +12,7 @@ _KNOWN: WeakKeyDictionary[Any, Tries] = WeakKeyDictionary()
 
 
 class Tries:
-    """The paths that one object has tried, by the rows that they were tried on.
-
-    The same path again is not another try: it was tested already, with the same result.
-    """
+    """The paths that one object has tried, by the rows that they were tried on."""
 
     def __init__(self) -> None:
         self._paths: dict[bytes, list[bytes]] = {}
@@ -26,15 +23,7 @@ class Tries:
         return _KNOWN.setdefault(owner, Tries())
 
     def number(self, rows: bytes, path: bytes) -> int:
-        """Which try on these rows this is, beginning with 1.
-
-        Parameters
-        ----------
-        rows : bytes
-            What identifies the rows that those that certify were chosen from.
-        path : bytes
-            What distinguishes the rules that are tried from others.
-        """
+        """Which try on these rows this is, beginning with 1."""
         own = blake2b(path, digest_size=16).digest()
         known = self._paths.setdefault(rows, [])
         if own not in known:

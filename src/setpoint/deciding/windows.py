@@ -28,13 +28,7 @@ _PLACES = 33
 
 @dataclass(frozen=True, eq=False)
 class NestedCuts:
-    """Cut-offs on the rows that certify, and the statements that have to hold.
-
-    Parameters
-    ----------
-    cuts : CutoffSet
-    sides : list of Side
-    """
+    """Cut-offs on the rows that certify, and the statements that have to hold."""
 
     cuts: CutoffSet
     sides: list[Side]
@@ -101,17 +95,7 @@ class NestedCuts:
 
 
 def nested(rule: Rule, rows: Counted, tests: RuleTests) -> NestedCuts | None:
-    """The cut-offs of some rows, where every constraint loosens as one threshold moves one way.
-
-    Parameters
-    ----------
-    rule : Rule
-        That was found without a guarantee: one that draws has no cut-offs to walk along.
-    rows : Counted
-        Those that certify.
-    tests : RuleTests
-        On these rows.
-    """
+    """The cut-offs of some rows, where every constraint loosens as one threshold moves one way."""
     if rule.randomized or not nests(rows, tests):
         return None
     cuts = CutoffSet(tests.program.table, rows)

@@ -15,14 +15,6 @@ __all__ = ["AsFloats"]
 class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Numbers and booleans as float64, missing ones as NaN.
 
-    A column without any value in ``fit`` becomes 0: histograms cannot be made of nothing,
-    and a fold of the rows may be without.
-
-    Attributes
-    ----------
-    empty_ : array of bool, shape (n_features_in_,)
-        The columns without a value.
-
     Examples
     --------
     >>> import pandas as pd
@@ -32,26 +24,12 @@ class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any = None) -> AsFloats:
-        """Note the columns without a value.
-
-        Parameters
-        ----------
-        X : frame or array of shape (N, p)
-        """
+        """Note the columns without a value."""
         self.empty_ = np.isnan(self._floats(X, reset=True)).all(axis=0)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The numbers.
-
-        Parameters
-        ----------
-        X : frame or array of shape (N, p)
-
-        Returns
-        -------
-        array of shape (N, p)
-        """
+        """The numbers."""
         check_is_fitted(self)
         return np.where(self.empty_, 0.0, self._floats(X, reset=False))
 

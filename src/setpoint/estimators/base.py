@@ -82,11 +82,7 @@ def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P
 
 
 class GoalClassifier(Explorable, DecidesByRule):
-    """What the classifiers of all families do beside predicting: fit, evaluate, report.
-
-    A family gives scores in ``_scores``; in ``fit`` it opens with
-    :func:`setpoint.deciding.open_fit` and ends with ``_close``.
-    """
+    """What the classifiers of all families do beside predicting: fit, evaluate, report."""
 
     evidence_: Evidence | None
     trace_: tuple[TracePoint, ...]
@@ -104,22 +100,7 @@ class GoalClassifier(Explorable, DecidesByRule):
 
     # ------------------------------------------------------------------ parameters
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of a value, such as ``solver__name``, ``limits__seconds``.
-
-        Parameters
-        ----------
-        **params
-            By name.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter, or the value does not take it.
-        """
+        """Set parameters, also those of a value, such as ``solver__name``, ``limits__seconds``."""
         inside = {key: params.pop(key) for key in list(params) if "__" in key}
         super().set_params(**params)  # a value before what is inside it
         inner: dict[str, dict[str, Any]] = {}
@@ -164,24 +145,7 @@ class GoalClassifier(Explorable, DecidesByRule):
         datasets: Mapping[str, Any] | None = None,
         goal: Goal | Expression | str | None = None,
     ) -> GoalReport:
-        """How far the rule reaches the goal on new rows.
-
-        Parameters
-        ----------
-        X, y, sample_weight, sensitive_features, baseline, datasets
-            As in ``fit``. A rule that draws is measured in expectation. Where the deployed
-            model's decisions on X are available, the report compares with them, whether the
-            goal refers to them or not.
-        goal : Goal, str or metric, optional
-            The goal to judge by; None: that of the fit. Where the fit asked for more than is
-            meant, such as precision of 0.54 for 0.5, this is the goal that is meant: the
-            report then holds both bounds.
-
-        Returns
-        -------
-        GoalReport
-            With status "evaluated".
-        """
+        """How far the rule reaches the goal on new rows."""
         given = sample_weight, sensitive_features, baseline, datasets
         return self._evaluated(goal, X, y, *given, raw={})
 
@@ -262,13 +226,7 @@ class GoalClassifier(Explorable, DecidesByRule):
             self.goal_report_ = replace(report, guarantee=bound)
 
     def _sign(self, given: Mapping[str, str]) -> None:
-        """Write into the report what it was made from, once all of it is there.
-
-        Parameters
-        ----------
-        given : mapping of str to str
-            The digests of the rows.
-        """
+        """Write into the report what it was made from, once all of it is there."""
         self.goal_report_ = self._signed(self.goal_report_, given)
 
     def _signed(self, report: GoalReport, given: Mapping[str, str]) -> GoalReport:

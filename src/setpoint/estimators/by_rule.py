@@ -80,25 +80,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
 
     # ------------------------------------------------------------------ predictions
     def predict(self, X: Any, *, sensitive_features: Any = None) -> Array:
-        """Decide each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, p)
-        sensitive_features : column, dict or frame, optional
-            The columns that the rule looks at, where they are not columns of X.
-
-        Returns
-        -------
-        array of shape (N,)
-            Labels.
-
-        Raises
-        ------
-        GoalError
-            If a column that the rule looks at is missing, or a group is unseen and
-            ``unknown_group="raise"``, see :class:`setpoint.solvers.ModelResponse`.
-        """
+        """Decide each row."""
         check_is_fitted(self)
         return self._decided(X, self._scores(X), sensitive_features)
 
@@ -112,21 +94,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         return self._named(codes)
 
     def decision_distribution(self, X: Any, *, sensitive_features: Any = None) -> Array:
-        """The probability with which the rule decides each class.
-
-        0 and 1 but for rows whose decision depends on a draw. Not a posterior: that is
-        ``predict_proba``. Where the rule may defer, the last column is that of deferring.
-
-        Parameters
-        ----------
-        X, sensitive_features
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        array of shape (N, n)
-            Columns in the order of ``classes_``.
-        """
+        """The probability with which the rule decides each class."""
         check_is_fitted(self)
         scores = self._beside_values(X, self._scores(X), sensitive_features)
         out = self.rule_.distribution(scores, self._segments(X, sensitive_features))
@@ -134,18 +102,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         return np.asarray(out[:, [*np.argsort(self._classes.order), *range(n, out.shape[1])]])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of right decisions; a row that is deferred is not one.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, p)
-        y : array-like of shape (N,)
-        sample_weight : array-like of shape (N,), optional
-
-        Returns
-        -------
-        float
-        """
+        """The share of right decisions; a row that is deferred is not one."""
         decided = self.predict(X)
         if not self._defers:
             return float(accuracy_score(y, decided, sample_weight=sample_weight))
@@ -254,13 +211,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
         return np.where(unseen, self.largest_segment_, codes)
 
     def _check_promised_groups(self, X: Any, sensitive_features: Any) -> None:
-        """Refuse groups that a certified rule promises nothing of, where their columns are there.
-
-        Raises
-        ------
-        GoalError
-            It names the first; with ``unknown_group="largest"`` it is a warning.
-        """
+        """Refuse groups of which a certified rule promises nothing."""
         guarantee = self.goal_report_.guarantee
         if guarantee is None or guarantee.state != "certified":
             return

@@ -29,17 +29,6 @@ __all__ = ["Capacity", "check_at_most"]
 def check_at_most(at_most: Any, grouped: bool) -> None:
     """Refuse what is not a number of rows, or a dict of them, before any work.
 
-    Parameters
-    ----------
-    at_most : int or dict
-    grouped : bool
-        Whether there are groups.
-
-    Raises
-    ------
-    InputError
-        It names the argument, what was found and what is allowed.
-
     Examples
     --------
     >>> check_at_most({"north": 20, "south": 5}, grouped=True)
@@ -64,13 +53,6 @@ def check_at_most(at_most: Any, grouped: bool) -> None:
 class Capacity:
     """How many rows there is room for.
 
-    Parameters
-    ----------
-    most : int array of shape (k,)
-        For each group.
-    groups : int array of shape (N,)
-        The group of each row.
-
     Examples
     --------
     >>> room = Capacity.of({"north": 1, "south": 3}, 3, ["north", "north", "south"])
@@ -84,21 +66,7 @@ class Capacity:
 
     @classmethod
     def of(cls, at_most: Any, n_rows: int, by: Any = None) -> Capacity:
-        """The room that was asked for, checked against the rows.
-
-        Parameters
-        ----------
-        at_most : int or dict
-        n_rows : int
-        by : array-like of shape (N,), optional
-            The group of each row. Those of the batch have to be in the dict; a group of the
-            dict may have no row.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            If the two do not fit together or to the rows.
-        """
+        """The room that was asked for, checked against the rows."""
         check_at_most(at_most, by is not None)
         each = at_most if isinstance(at_most, Mapping) else {None: at_most}
         for group, most in each.items():
@@ -127,21 +95,7 @@ class Capacity:
         return bool((self._sizes(accepted) > self.most).any())
 
     def best(self, accepted: Bools, keys: Sequence[Floats], draws: Callable[[], Floats]) -> Bools:
-        """Those of the rows accepted that there is room for.
-
-        Parameters
-        ----------
-        accepted : bool array of shape (N,)
-        keys : sequence of arrays of shape (N,)
-            High ones come first; a later key settles what is equal in those before.
-        draws : callable
-            A number for each row (N,): of rows with equal keys low ones come first, and then
-            those that stand first. It is called if such rows are at the border.
-
-        Returns
-        -------
-        bool array of shape (N,)
-        """
+        """Those of the rows accepted that there is room for."""
         rows = np.flatnonzero(accepted)
         groups = self.groups[rows]
         sort_by = [-key[rows] for key in keys]

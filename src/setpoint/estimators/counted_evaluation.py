@@ -30,15 +30,7 @@ def evaluate_lazy(
     pos_label: Any = None,
     level: float,
 ) -> GoalReport:
-    """The report on decisions in a table; arguments as of :func:`setpoint.evaluate`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is wrong; the message names it.
-    GoalError
-        If the goal cannot be counted.
-    """
+    """The report on decisions in a table; arguments as of :func:`setpoint.evaluate`."""
     require_formula(goal)
     rows = frame_rows_of(
         frame,

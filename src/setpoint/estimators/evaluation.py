@@ -200,14 +200,7 @@ def _is_frame(given: Any) -> bool:
 
 
 def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
-    """What a metric says, in the user's units.
-
-    Parameters
-    ----------
-    second : array of shape (N,)
-        Class codes of decisions, or scores, as the metric takes them, of all the rows that it
-        was made of.
-    """
+    """What a metric says, in the user's units."""
     of_scores = metric.takes == "scores"
     scores = np.asarray(second if of_scores else np.where(second == 1, 1.0, -1.0), np.float64)
     return float(metric(scores[metric.kept][None])[0])

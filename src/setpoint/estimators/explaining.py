@@ -49,30 +49,6 @@ class ExplainsDecisions:
     def explain(self, X: Any, *, sensitive_features: Any = None) -> Explanation:
         """Explain the decision of each row: its score, its cut-off, and how far it lies.
 
-        It says nothing of features: what moves a score is the model's business.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, p)
-        sensitive_features : column, dict or frame, optional
-            The columns that the rule looks at, where they are not columns of X.
-
-        Returns
-        -------
-        Explanation
-            A sequence of :class:`ExplainedRow`; ``to_frame()`` gives a DataFrame, and printed it
-            is a text.
-
-            With one threshold, or one for each group, the cut-off is that of the row's group;
-            of a rule that defers, the nearer of its two. With amounts of the row, or more than
-            two classes, there is none. A rule that draws keeps the row's draw; with
-            ``draw="random"`` every call draws anew.
-
-        Raises
-        ------
-        GoalError
-            As in :meth:`predict`.
-
         Examples
         --------
         >>> from sklearn.datasets import make_classification

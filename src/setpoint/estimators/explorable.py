@@ -35,41 +35,7 @@ class Explorable:
         other_goal: Goal | Expression | str | None = None,
         check: float | Mapping[str, Any] | None = None,
     ) -> Explorer:
-        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
-
-        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
-        the scores of then; X and y are rows for the check. Copies and model files do not
-        hold those rows: then X and y are the rows to choose on, and `check` says which are held
-        out.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where to write the page; None: nowhere, and it is shown in a notebook.
-        X, y, sample_weight, sensitive_features, baseline
-            As in ``fit``.
-        by : str or sequence of str, optional
-            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
-            names are known.
-        goal : Goal, str or metric, optional
-            None: that of the fit.
-        other_goal : Goal, str or metric, optional
-            A second goal, beside the first.
-        check : float or dict, optional
-            Rows for the check, where X and y are those to choose on: a share of them, drawn at
-            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
-
-        Returns
-        -------
-        Explorer
-
-        Raises
-        ------
-        GoalError
-            A goal names what the rows do not have.
-        ValueError, TypeError
-            If an argument is wrong; the message names it.
-        """
+        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`."""
         # Whoever predicts needs no page.
         from setpoint.estimators.exploring import explored
 

@@ -106,14 +106,7 @@ def explored(
 
 
 def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
-    """The page of a goal on the rows of a fit, such as those for which no rule meets it.
-
-    Parameters
-    ----------
-    goal : Goal
-    evidence : Evidence
-        As of :class:`~setpoint.InfeasibleError`.
-    """
+    """The page of a goal on the rows of a fit, such as those for which no rule meets it."""
     check_curve(goal, evidence.n_classes, evidence.sees)
     if _is_other(evidence):
         raise InputError(_SEVERAL)
@@ -122,13 +115,7 @@ def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
 
 
 def _apart(check: Any) -> tuple[Mapping[str, Any] | None, float]:
-    """Rows for the check as given, or the share of the rows to set apart for it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is something else.
-    """
+    """Rows for the check as given, or the share of the rows to set apart for it."""
     if check is None:
         return None, _SHARE
     if not isinstance(check, Mapping):
@@ -183,15 +170,7 @@ class _Given:
         return {n: c.take(kept) for n, c in self.columns.items()}
 
     def rows(self, evidence: Evidence | None, other: _Given | None = None) -> ScoredRows:
-        """The rows with scores; as a check, counted as those to choose on are.
-
-        Parameters
-        ----------
-        evidence : Evidence or None
-            The rows to choose on, where these are the check.
-        other : _Given, optional
-            The other ones of the two, where both were given.
-        """
+        """The rows with scores; as a check, counted as those to choose on are."""
         inputs, others = self.inputs, None if other is None else other.counted
         by = () if evidence is not None and other is None else self.by
         if evidence is None:

@@ -32,12 +32,7 @@ _FARTHEST = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Standardized:
-    """Dense features by mean and deviation, cut off at 10; sparse ones by their largest value.
-
-    Parameters
-    ----------
-    mean, scale : array of shape (d,)
-    """
+    """Dense features by mean and deviation, cut off at 10; sparse ones by their largest value."""
 
     mean: Floats
     scale: Floats
@@ -88,22 +83,7 @@ def _is_sparse(X: Any) -> bool:
 
 
 def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
-    """X as the preprocessor takes it; names and number of columns as scikit-learn keeps them.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With a parameter `preprocessor`; a transformer of the user's sees X untouched.
-    X : array-like, sparse matrix or frame of shape (N, d)
-    reset : bool
-        Whether the columns are learnt, not compared.
-
-    Raises
-    ------
-    ValueError
-        If columns differ from those of ``fit``, or values are not finite numbers and there
-        is no transformer for them.
-    """
+    """X as the preprocessor takes it; names and number of columns as scikit-learn keeps them."""
     if estimator.preprocessor is not None and not isinstance(estimator.preprocessor, str):
         refuse_masked(X, "`X`")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -131,13 +111,7 @@ def without_column(X: Any, name: str) -> Any:
 
 
 def fit_preprocessor(given: Any, rows: Table, classes: ClassOrder) -> Any:
-    """What turns X into features, fitted on labelled training rows; None changes nothing.
-
-    Raises
-    ------
-    ValueError
-        If `given` is neither "standardize", None nor a transformer.
-    """
+    """What turns X into features, fitted on labelled training rows; None changes nothing."""
     if given is None:
         return None
     if isinstance(given, str) and given == "standardize":

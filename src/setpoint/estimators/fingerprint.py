@@ -32,17 +32,6 @@ class _Hash(Protocol):
 def fingerprint(*parts: Any) -> str:
     """A digest of what some objects hold.
 
-    Parameters
-    ----------
-    *parts
-        Models, arrays, numbers, text, and whatever is made of these. What holds no state that
-        could be read counts by its type alone.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits, the same in every process.
-
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression

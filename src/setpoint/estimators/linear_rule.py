@@ -53,13 +53,7 @@ def linear_scores(X: Any, w: Floats) -> Floats:
 
 
 def check_confidence(classifier: TrainedClassifier) -> None:
-    """Refuse promises that no model of a training can be given.
-
-    Raises
-    ------
-    ValueError
-        If rules were to be tried on cross-validated scores, or for the next rows.
-    """
+    """Refuse promises that no model of a training can be given."""
     asked, name = Confidence.of(classifier.confidence), type(classifier).__name__
     if asked.guarantee == "approximate":
         raise InputError(
@@ -76,10 +70,7 @@ def check_confidence(classifier: TrainedClassifier) -> None:
 
 
 class TrainedClassifier(GoalClassifier):
-    """A family trains in ``_train``, and sets ``parameters_`` there.
-
-    For linear models these are coefficients and intercept.
-    """
+    """A family trains in ``_train``, and sets ``parameters_`` there."""
 
     parameters_: Any
     pos_label: Any
@@ -97,44 +88,7 @@ class TrainedClassifier(GoalClassifier):
         datasets: Mapping[str, Any] | None = None,
         certify_on: Any = None,
     ) -> Self:
-        """Train the model and settle the threshold.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, d)
-            Numbers, or whatever `preprocessor` takes.
-        y : array-like of shape (N,)
-            Two classes.
-        sample_weight : array-like of shape (N,), optional
-            Weighs rows in the goal and in the training; rows of weight zero are left out.
-        sensitive_features : column, frame, dict, str or list of str, optional
-            The columns that the goal refers to.
-        baseline : array-like of shape (N,), str, classifier or Deployed, optional
-            The deployed model's decisions for X, the column of X that holds them, or the
-            model; Deployed for scores and their threshold.
-        datasets : mapping of str to Dataset, (X, y) or X, optional
-            Further data sets that the goal refers to by ``.on("name")``.
-        certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
-            With `confidence`, rows that certify; None: a part of those above.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InfeasibleError
-            If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
-        NotCertifiable
-            If the rows that certify do not show that a rule keeps the goal on new ones.
-        GoalError, ShapeError
-            If the goal refers to what is not there, or is of another kind; the message
-            names who takes it.
-        StoppedError
-            If a limit was reached before there was any model.
-        ValueError, TypeError
-            If an argument is wrong; the message says what.
-        """
+        """Train the model and settle the threshold."""
         data = open_fit(
             self,
             X,
@@ -162,16 +116,7 @@ class TrainedClassifier(GoalClassifier):
         check_confidence(self)
 
     def _scores_by(self, model: Any, X: Any, column: str | None) -> Floats:
-        """Scores (N,) of rows by a model of the training.
-
-        Parameters
-        ----------
-        model : Any
-            As ``parameters_`` is.
-        X : array-like, sparse matrix or frame of shape (N, d)
-        column : str or None
-            Of X, that holds what the deployed model says.
-        """
+        """Scores (N,) of rows by a model of the training."""
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Floats:
@@ -183,16 +128,7 @@ class TrainedClassifier(GoalClassifier):
         models: Callable[[Found], Sequence[Found]],
         allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
     ) -> Certification | None:
-        """How models of the training are certified; None where nothing is promised.
-
-        Parameters
-        ----------
-        data : FitData
-        models : callable
-            From what was found to the models that were kept, each with the rows that choose.
-        allowed : callable, optional
-            From counts (entries, m) on these rows to which rules may be tried.
-        """
+        """How models of the training are certified; None where nothing is promised."""
         rows, settings = data.certifying, data.promised
         if rows is None or settings is None:
             return None
@@ -243,19 +179,7 @@ class TrainedClassifier(GoalClassifier):
         return self._linear("intercept_")[-1:]
 
     def decision_function(self, X: Any) -> Floats:
-        """How far the scores lie above the threshold.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, d)
-
-        Returns
-        -------
-        array of shape (N,)
-            At least 0 where the last of ``classes_`` is decided; where that is the negative
-            class, with the opposite sign. A rule that draws accepts with a probability that
-            rises with it.
-        """
+        """How far the scores lie above the threshold."""
         check_is_fitted(self)
         above = self._scores(X) - self.threshold_
         return -above if self._classes.positive_first else above

@@ -85,13 +85,7 @@ def as_size(n_bytes: int) -> str:
 
 
 def open_archive(source: BinaryIO, path: Path) -> zipfile.ZipFile:
-    """The archive in a file, none of whose members have been read.
-
-    Raises
-    ------
-    ModelFileError
-        If it is not an archive, or has members of one name, or such as setpoint never writes.
-    """
+    """The archive in a file, none of whose members have been read."""
     try:
         archive = zipfile.ZipFile(source)
     except (zipfile.BadZipFile, NotImplementedError, struct.error, OverflowError):
@@ -115,21 +109,7 @@ def open_archive(source: BinaryIO, path: Path) -> zipfile.ZipFile:
 def read_member(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, keep: int | None = None
 ) -> bytes:
-    """Read one member to its end, in pieces, and keep its first bytes.
-
-    The directory of the archive says how long a member is; a stream that goes on behind that
-    is a lie, and ``zipfile`` would expand it whole before it cuts it.
-
-    Parameters
-    ----------
-    keep : int, optional
-        How many bytes; None: all.
-
-    Raises
-    ------
-    ModelFileError
-        If the member is longer or shorter than the directory says, or damaged.
-    """
+    """Read one member to its end, in pieces, and keep its first bytes."""
     longer = copy.copy(info)
     longer.file_size += 1  # one byte more than it may have is asked for
     kept, n_bytes = bytearray(), 0
@@ -152,19 +132,7 @@ def read_member(
 def check_archive(
     archive: zipfile.ZipFile, path: Path, n_bytes: int, max_bytes: int | None = None
 ) -> None:
-    """Refuse members that nobody named, sizes beyond the bound, and arrays that are not whole.
-
-    Parameters
-    ----------
-    n_bytes : int
-        The size of the file.
-    max_bytes : int, optional
-        How many bytes the file may hold; None: 64 MiB, or a hundred times its size.
-
-    Raises
-    ------
-    ModelFileError
-    """
+    """Refuse members that nobody named, sizes beyond the bound, and arrays that are not whole."""
     allowed = max(_FLOOR, _RATIO * n_bytes) if max_bytes is None else max_bytes
     members = {info.filename: info for info in archive.infolist()}
     if SCHEMA not in members:

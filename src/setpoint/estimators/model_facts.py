@@ -41,13 +41,7 @@ def facts_of() -> bytes:
 
 
 def facts_in(archive: zipfile.ZipFile, path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What an open archive says of itself; nothing for a file that skops itself wrote.
-
-    Raises
-    ------
-    ModelFileError
-        If it is too long, no such facts, or of another format.
-    """
+    """What an open archive says of itself; nothing for a file that skops itself wrote."""
     if FACTS not in archive.namelist():
         return {}
     info = archive.getinfo(FACTS)

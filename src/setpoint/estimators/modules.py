@@ -53,13 +53,7 @@ def needed(name: str) -> Any:
 
 
 def device_for(name: str) -> str:
-    """The device to use; "auto" is CUDA where there is any, else the CPU.
-
-    Raises
-    ------
-    ValueError
-        If torch does not know the device, or cannot use it here.
-    """
+    """The device to use; "auto" is CUDA where there is any, else the CPU."""
     torch = needed("torch")
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
@@ -89,27 +83,7 @@ def seeded(*key: int) -> Iterator[None]:
 
 
 def build(module: str | Callable[..., Any], n_features: int, seed: int) -> torch.nn.Module:
-    """A new module, and the same one each time.
-
-    Parameters
-    ----------
-    module : {"linear", "mlp"} or callable
-        "mlp" has three hidden layers of 64 with ReLU. A callable is given the number of
-        features, or nothing if it takes no argument, and returns a module.
-
-    Returns
-    -------
-    Module
-        From rows (n, n_features) to logits (n,) or (n, 1).
-
-    Raises
-    ------
-    TypeError
-        If `module`, or what a callable returns, is not a module.
-    ValueError
-        If the module does not take such rows, gives logits of another shape, or has
-        nothing to train.
-    """
+    """A new module, and the same one each time."""
     needed("torch")
     with seeded(seed):
         made = _made(module, n_features)
@@ -163,13 +137,7 @@ def _arguments(factory: Callable[..., Any], d: int) -> tuple[int, ...]:
 
 
 def check_output(module: torch.nn.Module, n_features: int) -> None:
-    """Refuse what does not give one logit a row.
-
-    Raises
-    ------
-    ValueError
-        If the module does not take such rows, or gives logits of another shape.
-    """
+    """Refuse what does not give one logit a row."""
     import torch
 
     was = module.training
@@ -257,11 +225,7 @@ def as_batch(X: Any, rows: slice | NDArray[np.int64], like: torch.dtype) -> torc
 
 
 def resident(X: Any, like: torch.dtype, device: str) -> Any:
-    """Rows as a dense tensor on a GPU, where there is room for them; else as they are.
-
-    Batches are then taken there: gathering rows in memory, and copying them, takes longer than
-    a step of a small network.
-    """
+    """Rows as a dense tensor on a GPU, where there is room for them; else as they are."""
     import torch
 
     where = torch.device(device)
@@ -291,16 +255,7 @@ def scores(
     device: str = "cpu",
     rows: NDArray[np.int64] | slice | None = None,
 ) -> Floats:
-    """Logits (n,) in evaluation mode, batch by batch.
-
-    Parameters
-    ----------
-    module : Module
-        Moved to the device.
-    X : array or CSR matrix of shape (N, d)
-    rows : array or slice, optional
-        Which rows; None: all.
-    """
+    """Logits (n,) in evaluation mode, batch by batch."""
     import torch
 
     if rows is None:
@@ -333,13 +288,7 @@ def pack(tensors: Mapping[str, torch.Tensor]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, torch.Tensor]:
-    """Tensors from :func:`pack`.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are not such a file.
-    """
+    """Tensors from :func:`pack`."""
     error = needed("safetensors").SafetensorError
     try:
         out: dict[str, torch.Tensor] = needed("safetensors.torch").load(data)
@@ -354,13 +303,7 @@ def to_bytes(module: torch.nn.Module) -> bytes:
 
 
 def load_bytes(module: torch.nn.Module, data: bytes) -> None:
-    """Parameters and buffers from :func:`to_bytes` of a module that was made likewise.
-
-    Raises
-    ------
-    ValueError
-        If they are not those of such a module.
-    """
+    """Parameters and buffers from :func:`to_bytes` of a module that was made likewise."""
     state = unpack(data)
     try:
         module.load_state_dict(state)
@@ -369,13 +312,7 @@ def load_bytes(module: torch.nn.Module, data: bytes) -> None:
 
 
 def module_of(module: Any, state: bytes, n_features: int) -> torch.nn.Module:
-    """A module as :func:`build` makes it, with what :func:`to_bytes` kept, in eval mode.
-
-    Raises
-    ------
-    ValueError
-        If that is not of such a module.
-    """
+    """A module as :func:`build` makes it, with what :func:`to_bytes` kept, in eval mode."""
     made = build(module, n_features, 0)
     load_bytes(made, state)
     return made.eval()

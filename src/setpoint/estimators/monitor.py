@@ -448,13 +448,7 @@ def _groups_of(own: GoalClassifier | None) -> dict[str, list[Any]]:
 
 
 def _strata(goal: Goal, groups: Mapping[str, Sequence[Any]], n: int) -> tuple[Stratum, ...]:
-    """All strata that rows may be of.
-
-    Raises
-    ------
-    ValueError
-        If the values of a column that is compared are not known.
-    """
+    """All strata that rows may be of."""
     levels: list[tuple[str, list[Label | Other]]] = []
     for column, values in sorted(goal.needs.columns.get(None, {}).items()):
         if values is not None:

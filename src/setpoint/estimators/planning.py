@@ -305,10 +305,7 @@ def _same(one: Plan, other: Plan, power: float) -> bool:
 def _table(
     pilot: Pilot, i: int, confidences: tuple[float, ...], power: float
 ) -> tuple[tuple[float, ...], tuple[tuple[int | None, ...], ...]]:
-    """Margins, and the rows that a constraint takes at each confidence and margin.
-
-    The value stays as it is assumed, and the bound moves.
-    """
+    """Margins, and the rows that a constraint takes at each confidence and margin."""
     constraint = pilot.program.constraints[i]
     low, high = pilot.counted.range(constraint.function)
     value = pilot.counted.value(constraint.function)

@@ -19,13 +19,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class LiveLine:
-    """One line on stderr that changes while a block runs, if stderr is a terminal.
-
-    Parameters
-    ----------
-    shown : bool
-        Whether to write anything.
-    """
+    """One line on stderr that changes while a block runs, if stderr is a terminal."""
 
     def __init__(self, shown: bool = True) -> None:
         self.shown = shown
@@ -55,16 +49,7 @@ class LiveLine:
 
 
 class Progress(LiveLine):
-    """Calls, objective, gap and violation on one line of stderr; a plain line at the end.
-
-    Used by ``verbose=1``. Where stderr is not a terminal, only the last line is written.
-
-    Parameters
-    ----------
-    shown : bool
-    most : int, optional
-        Calls that there may be.
-    """
+    """Calls, objective, gap and violation on one line of stderr; a plain line at the end."""
 
     def __init__(self, shown: bool = True, most: int | None = None) -> None:
         super().__init__(shown)

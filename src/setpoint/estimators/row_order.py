@@ -23,20 +23,6 @@ _CORRELATION, _SHARE = 0.05, 0.01
 def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> str:
     """What the order tells, with the remedy; "" where it tells nothing beyond chance.
 
-    Of each class the residuals are looked at that its calibrated score leaves: whether rows that
-    follow each other err together, and whether parts of the file, or folds, differ. Where they do
-    not, the labels themselves are: a model that knows the month has no residuals by month, until
-    the next one.
-
-    Parameters
-    ----------
-    scores : array of shape (N,) or (N, n)
-        In the order of the file.
-    true : int array of shape (N,)
-        Class codes.
-    fold : int array of shape (N,), optional
-        By which the rows have their scores; None: the model was trained on these rows.
-
     Examples
     --------
     >>> scores, true = np.full(400, 0.5), np.repeat([0, 1], 200)

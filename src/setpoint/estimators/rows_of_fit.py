@@ -14,23 +14,7 @@ __all__ = ["require_rows"]
 def require_rows(
     what: str, X: Any, y: Any, beside: Mapping[str, Any], evidence: Evidence | None
 ) -> None:
-    """Refuse to go on without rows, or with a part of them.
-
-    Parameters
-    ----------
-    what : str
-        Who asks, for messages.
-    X, y : array-like or None
-    beside : mapping
-        What else belongs to these rows, by the names of arguments.
-    evidence : Evidence or None
-        The rows of the fit.
-
-    Raises
-    ------
-    ValueError
-        If only one of X and y is there, something beside them without them, or nothing at all.
-    """
+    """Refuse to go on without rows, or with a part of them."""
     if (X is None) != (y is None):
         raise InputError(f"{what}: `X` and `y` go together")
     if X is not None:

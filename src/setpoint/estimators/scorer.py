@@ -130,14 +130,7 @@ class GoalScorer:
         return given
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Ask for metadata, with metadata routing, as other scorers do.
-
-        Parameters
-        ----------
-        **requests
-            For `sample_weight`, `sensitive_features` and `baseline`: True, False, None
-            or another name.
-        """
+        """Ask for metadata, with metadata routing, as other scorers do."""
         unknown = sorted(set(requests) - set(_ROUTED))
         if unknown:
             raise InputTypeError(f"set_score_request takes {list(_ROUTED)}, got {unknown}")

@@ -25,11 +25,6 @@ _LEAST = 1e-3
 def shortfall_of(entry: Entry) -> float:
     """How far a constraint is missed, in units of what chance explains; NaN if not evaluated.
 
-    Parameters
-    ----------
-    entry : Entry
-        Of a constraint, with limits.
-
     Examples
     --------
     >>> near = Entry("precision >= 0.8", 0.78, 0.8, -0.02, False, 0.73, 0.82, relation=">=")
@@ -57,19 +52,6 @@ def score_without_cliff(
     sense: float, value: float, constraints: Iterable[Entry], spread: float | None, weight: float
 ) -> float:
     """The objective, higher is better, less what the worst miss costs; NaN if not evaluated.
-
-    Parameters
-    ----------
-    sense : {1.0, -1.0}
-        -1 for a goal that minimises.
-    value : float
-        The objective.
-    constraints : iterable of Entry
-        With limits.
-    spread : float or None
-        The range of the objective; None: 1 plus the size of `value`.
-    weight : float
-        The share of that range which the largest miss that chance explains costs.
 
     Examples
     --------

@@ -25,12 +25,7 @@ _NOT_LISTED = {"tests", "externals", "setup", "conftest", "experimental", "estim
 
 
 def skops_io() -> Any:
-    """``skops.io``, loaded without the packages that nobody uses yet.
-
-    Types of scikit-learn are trusted as skops trusts them; each is looked up when it is
-    met. What scikit-learn's adapters import (torch, CuPy and Dask where these are installed)
-    is refused for the time of the import, as if the packages were not installed.
-    """
+    """``skops.io``, loaded without the packages that nobody uses yet."""
     if "skops.io" in sys.modules:
         return import_module("skops.io")
     with _LOCK:
@@ -68,11 +63,6 @@ class _AnyEstimator(str):
 
 def is_estimator(name: str) -> bool:
     """Whether a full name is that of a class which ``sklearn.utils.all_estimators`` lists.
-
-    Parameters
-    ----------
-    name : str
-        A module of scikit-learn that is named so is imported; nothing else is.
 
     Examples
     --------

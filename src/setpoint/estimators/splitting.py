@@ -24,21 +24,6 @@ def folds_of(
 ) -> list[Fold]:
     """All folds, drawn once.
 
-    Parameters
-    ----------
-    cv : int, float, splitter, iterable or None
-        None is 5. A number draws stratified folds whatever the order of the rows, a float one
-        split that leaves out this share; a splitter is used as it is.
-    seed : int
-        Draws the folds of a number.
-    params : mapping, optional
-        For the splitter, such as groups.
-
-    Raises
-    ------
-    ValueError
-        If `cv` is none of these, or a split names rows that there are not.
-
     Examples
     --------
     >>> [(train, test)] = folds_of(0.5, np.zeros((4, 1)), [0, 1, 0, 1], seed=0)

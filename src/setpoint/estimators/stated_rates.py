@@ -35,23 +35,6 @@ _ROUNDING = 1e-9
 def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
     """The table that the rates settle; or two, where one rate beside the prior leaves it open.
 
-    What is the same of both tables is settled by that rate.
-
-    Parameters
-    ----------
-    rates : mapping
-        Names of rates to their values; or "column=value" of each group to such a mapping, which
-        has the group's "share" of the rows, too.
-    goal : Goal
-        It says which columns there are.
-
-    Raises
-    ------
-    ValueError
-        If they are not rates, not those that settle a table, or contradict each other.
-    TypeError
-        If they are not a mapping.
-
     Examples
     --------
     >>> goal = Goal.parse("maximize recall s.t. precision >= 0.5")

@@ -39,41 +39,6 @@ def argmax_features(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weighted argmax and its diagonal and column features in one pass: the oracle.
 
-    The rule is ``argmax_j W[segment, j] * score_j - B[segment, j]``, ties to the lowest j:
-    the plug-in rule for losses in diagonal and column features.
-
-    Parameters
-    ----------
-    scores_cm : ndarray of shape (n, N)
-        Scores, class-major; contiguous, or they are copied. n below 65,536.
-    W, B : ndarray of shape (n_segments, n)
-        Factor and charge of each class.
-    starts : integer ndarray of shape (n_segments + 1,), optional
-        Row k of W and B decides the rows from ``starts[k]`` to ``starts[k + 1]``; None:
-        there is one segment.
-    stratum : integer ndarray of shape (N,), optional
-        Which row of the result counts; None is the first. In range, not checked.
-    true : integer ndarray of shape (N,), optional
-        True class; needed unless soft. A value outside [0, n) is never right.
-    weight : ndarray of shape (N,), optional
-        None counts rows.
-    n_strata : int
-        Rows of the result.
-    soft : bool
-        Credit a decision with the score of the decided class, not with its being right.
-
-    Returns
-    -------
-    diag : ndarray of shape (n_strata, n)
-        Sum of w * (score of j if soft, else [true = j]) over the rows decided j.
-    col : ndarray of shape (n_strata, n)
-        Sum of w over the rows decided j.
-
-    Raises
-    ------
-    ValueError
-        If the labels are needed and missing, or W, B or starts do not fit the scores.
-
     Examples
     --------
     >>> eta = np.array([[0.7, 0.4, 0.5], [0.3, 0.6, 0.5]])
@@ -118,14 +83,6 @@ def argmax_features(
 
 def choose(totals: NDArray[np.float64], out: NDArray[np.int64], best: NDArray[np.float64]) -> None:
     """The class with the largest total of each row, ties to the lowest, into `out`.
-
-    Parameters
-    ----------
-    totals : ndarray of shape (n, N)
-        Class-major.
-    out : int64 ndarray of shape (N,)
-    best : ndarray of shape (>= N,)
-        To work in.
 
     Examples
     --------

@@ -31,15 +31,6 @@ _MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 class Binning:
     """Pieces of the line, each cut into equal bins.
 
-    Scores below the first edge count as the first edge, those above the last as the last.
-
-    Parameters
-    ----------
-    edges : array of shape (J + 1,)
-        Where pieces begin, ascending, and where the last one ends.
-    parts : int array of shape (J,)
-        Bins of each piece, at least 1.
-
     Examples
     --------
     >>> binning = Binning(np.array([0.0, 0.5, 1.0]), np.array([2, 1]))
@@ -78,16 +69,7 @@ class Binning:
 
     @classmethod
     def from_sample(cls, scores: Floats, n_bins: int, pieces: int = PIECES) -> Binning:
-        """Pieces of about as many scores of a sample each; without a sample, bins for shares.
-
-        Parameters
-        ----------
-        scores : array of shape (N,)
-            Best with as many of each class: a sample that does not represent the rows costs
-            a pass, never the result.
-        n_bins : int
-            About so many bins.
-        """
+        """Pieces of about as many scores of a sample each; without a sample, bins for shares."""
         if not len(scores):
             return cls.default(n_bins)
         # A quarter of the pieces halves the top again and again: few rows are accepted there, and
@@ -109,11 +91,7 @@ class Binning:
 
     @classmethod
     def from_ranges(cls, ranges: Sequence[tuple[float, float]], n_bins: int) -> Binning:
-        """Bins inside some ranges (lowest, highest); every end of a range begins a piece.
-
-        So no bin reaches over an end. Ranges are also cut at equal steps of the order of
-        floating-point numbers: equal parts alone never part 1e-300 from 1e-200.
-        """
+        """Bins inside some ranges (lowest, highest); every end of a range begins a piece."""
         ends = np.unique(np.array(ranges, np.float64).ravel())
         steps = max(min(256 // len(ranges), 64), 2)
         inner = [_steps(low, high, steps) for low, high in ranges]

@@ -13,15 +13,7 @@ __all__ = ["ONE_BLOCK", "BlockCodes", "Blocks"]
 
 
 class Blocks(NamedTuple):
-    """Rows that are counted apart.
-
-    Attributes
-    ----------
-    code : int array of shape (N,) or None
-        In [0, n); None is 0. Not to be changed afterwards, as what follows from it is kept for
-        the next question.
-    n : int
-    """
+    """Rows that are counted apart."""
 
     code: Integers | None
     n: int
@@ -31,17 +23,7 @@ ONE_BLOCK = Blocks(None, 1)
 
 
 class BlockCodes:
-    """Block and stratum of each row as one code, kept for the blocks asked for last.
-
-    Solvers ask for the same blocks in every call.
-
-    Parameters
-    ----------
-    stratum : int array of shape (N,)
-    n_strata : int
-    order : int array of shape (N,), optional
-        The order in which the codes are wanted.
-    """
+    """Block and stratum of each row as one code, kept for the blocks asked for last."""
 
     def __init__(self, stratum: Codes, n_strata: int, order: Codes | None) -> None:
         self.n_strata = n_strata
@@ -50,13 +32,7 @@ class BlockCodes:
         self._last: tuple[Integers, int, Codes] | None = None
 
     def of(self, block: Integers | None, n_blocks: int) -> Codes | None:
-        """``block * n_strata + stratum`` (N,) in order; None where that is 0 everywhere.
-
-        Raises
-        ------
-        ValueError
-            If the blocks are not codes of the rows.
-        """
+        """``block * n_strata + stratum`` (N,) in order; None where that is 0 everywhere."""
         if block is None or n_blocks == 1:
             return None if self.n_strata == 1 else self._stratum
         last = self._last

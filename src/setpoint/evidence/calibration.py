@@ -19,8 +19,6 @@ __all__ = ["surplus_of"]
 def surplus_of(evidence: Evidence, rule: Decider) -> tuple[Floats, float]:
     """By how much posteriors exceed labels (n, n), by true and decided class; and the weight.
 
-    Sums over the labelled rows.
-
     Examples
     --------
     >>> from setpoint.evidence import Evidence

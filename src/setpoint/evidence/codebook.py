@@ -35,22 +35,7 @@ DEFERRED = Deferred("defer")
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """What distinguishes the rows, before any is counted.
-
-    Parameters
-    ----------
-    classes : tuple of labels
-        What rules answer. With two classes, (negative, positive). Where a rule may defer,
-        DEFERRED comes last: a class that no row has.
-    strata : tuple of Stratum
-        Those that rows are encoded into, then for each measure a copy of them all, in which
-        rows count by that measure.
-    columns : dict
-        For each data set (None: X) the columns that are known, whether or not they
-        split strata.
-    decide_on : tuple of str
-        The columns that a rule may look at.
-    """
+    """What distinguishes the rows, before any is counted."""
 
     classes: tuple[Label, ...]
     strata: tuple[Stratum, ...]
@@ -145,15 +130,7 @@ def _order(measure: Measure) -> tuple[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """The weight of the rows by stratum and true class, the same for every decision.
-
-    Parameters
-    ----------
-    weights : array of shape (strata, n + 1)
-        The last column holds unlabelled rows.
-    smallest : array of shape (strata, n + 1)
-        The smallest positive row weight; inf where there are no rows.
-    """
+    """The weight of the rows by stratum and true class, the same for every decision."""
 
     weights: Floats
     smallest: Floats

@@ -20,12 +20,6 @@ _DENSE = 1_000_000
 class Column:
     """A column with its distinct values and each row's place among them.
 
-    Nothing is looked at before it is asked for, and no more than once.
-
-    Parameters
-    ----------
-    values : array of shape (N,)
-
     Examples
     --------
     >>> column = Column(np.array(["bb", "a", "bb"]))
@@ -66,11 +60,6 @@ class Column:
 def factorize(values: NDArray[Any]) -> tuple[list[Any], Codes]:
     """The distinct values of a column, and each row's place among them.
 
-    Parameters
-    ----------
-    values : array of shape (N,)
-        Any dtype; objects of mixed types work.
-
     Examples
     --------
     >>> factorize(np.array(["b", "a", "b"], dtype=object))
@@ -99,15 +88,7 @@ def factorize(values: NDArray[Any]) -> tuple[list[Any], Codes]:
 
 
 def compress(codes: Codes, size: int | None = None) -> tuple[Codes, Codes]:
-    """The codes that occur, ascending, and each row's place among them.
-
-    Parameters
-    ----------
-    codes : array of shape (N,)
-        At least 0.
-    size : int, optional
-        All are below it; found out if left out.
-    """
+    """The codes that occur, ascending, and each row's place among them."""
     if size is None:
         size = int(codes.max(initial=0)) + 1
     if size == 1:

@@ -25,24 +25,6 @@ def count_threshold(
 ) -> NDArray[np.float64]:
     """Weight of each kind among the rows with ``score >= threshold``.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (N,)
-        The one column that a binary rule looks at.
-    threshold : float
-        Rows at the threshold are accepted.
-    kind : integer ndarray of shape (N,)
-        In [0, n_kinds), not checked; fastest as uint8.
-    n_kinds : int
-        Number of kinds.
-    weight : ndarray of shape (N,), optional
-        None counts rows.
-
-    Returns
-    -------
-    ndarray of shape (n_kinds,)
-        Accepted weight.
-
     Examples
     --------
     >>> count_threshold(np.array([0.1, 0.5, 0.9]), 0.5, np.array([1, 1, 0], dtype=np.uint8), 2)
@@ -65,25 +47,6 @@ def count_pairs(
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Confusion of hard decisions: sums of weights and of their squares.
-
-    Parameters
-    ----------
-    stratum, true, pred : integer ndarray of shape (N,)
-        Counting stratum (None: one stratum), true class and decided class of each row.
-    n_strata, n_true, n_pred : int
-        Their numbers.
-    weight : ndarray of shape (N,), optional
-        None counts rows.
-
-    Returns
-    -------
-    counts, squares : ndarray of shape (n_strata, n_true, n_pred)
-        Sums of w and of w squared.
-
-    Raises
-    ------
-    IndexError
-        If a stratum, class or decision is out of range.
 
     Examples
     --------
@@ -113,27 +76,6 @@ def count_distribution(
     weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Expected confusion of a randomised rule.
-
-    Parameters
-    ----------
-    stratum, true : integer ndarray of shape (N,)
-        As in :func:`count_pairs`.
-    p : ndarray of shape (N, n_pred)
-        Probability with which each row is given each class.
-    n_strata, n_true : int
-        Numbers of strata and true classes.
-    weight : ndarray of shape (N,), optional
-        None counts rows.
-
-    Returns
-    -------
-    counts, squares : ndarray of shape (n_strata, n_true, n_pred)
-        Sums of w p and of w^2 p.
-
-    Raises
-    ------
-    IndexError
-        If a stratum or class is out of range.
 
     Examples
     --------

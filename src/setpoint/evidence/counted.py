@@ -33,11 +33,7 @@ class Decider(Protocol):
 
 
 class Counted(Protocol):
-    """Data that can be counted: rows in memory, or counts of rows that lie elsewhere.
-
-    :class:`~setpoint.evidence.evidence.Evidence` holds rows with scores;
-    :class:`~setpoint.evidence.tally.Tally` holds counts of bins of scores.
-    """
+    """Data that can be counted: rows in memory, or counts of rows that lie elsewhere."""
 
     if TYPE_CHECKING:  # a field of a subclass takes no default from here
 

@@ -25,27 +25,7 @@ weight is NULL, negative or not finite."""
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Lines of a count; a line is one combination of values and a bin.
-
-    Parameters
-    ----------
-    levels : tuple of list
-        For each column that was grouped by, its distinct values.
-    codes : int array of shape (columns, lines)
-        Places among the levels.
-    bin : int array of shape (lines,)
-        Below 0: see :data:`MISSING` and its like.
-    rows : int array of shape (lines,)
-        Number of rows.
-    weight, squares : int array of shape (lines,)
-        Sums of ``round(w * 2**q)`` and ``round(w * w * 2**q)``; without weights the rows.
-    low, high : array of shape (lines,)
-        Lowest and highest score.
-    least, most : array of shape (lines,)
-        Smallest and largest weight.
-    rounded : bool array of shape (lines,)
-        Whether a weight was not a multiple of ``2**-q``.
-    """
+    """Lines of a count; a line is one combination of values and a bin."""
 
     levels: tuple[list[Any], ...]
     codes: Codes
@@ -89,17 +69,7 @@ class Counts:
         weight: Floats | None = None,
         scale: float = 1.0,
     ) -> Counts:
-        """Count rows in memory: the reference that engines are compared with.
-
-        Parameters
-        ----------
-        columns : sequence of (levels, codes (N,))
-        bins : int array of shape (N,)
-        scores : array of shape (N,), optional
-        weight : array of shape (N,), optional
-        scale : float
-            ``2**q``.
-        """
+        """Count rows in memory: the reference that engines are compared with."""
         n = len(bins)
         ones = np.ones(n, np.int64)
         w = np.ones(n) if weight is None else weight

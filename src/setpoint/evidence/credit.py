@@ -36,13 +36,7 @@ class Credit(ABC):
 
     @abstractmethod
     def check(self, rows: Rows, scores: Floats) -> None:
-        """Refuse scores that are not what the credit needs.
-
-        Raises
-        ------
-        ValueError
-            If they are not of the right shape, or not posteriors where these are needed.
-        """
+        """Refuse scores that are not what the credit needs."""
 
     @abstractmethod
     def is_exact(self, codebook: Codebook) -> bool:
@@ -63,13 +57,7 @@ class Credit(ABC):
     def counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
-        """Counts (n_blocks, strata, n + 1, n) of decisions.
-
-        Parameters
-        ----------
-        code : int array of shape (N,) or None
-            ``block * codes + place``; None is 0.
-        """
+        """Counts (n_blocks, strata, n + 1, n) of decisions."""
         once = self._counts(rows, scores, code, decided, n_blocks)
         if rows.measures is None:
             return once
@@ -138,10 +126,7 @@ class Posteriors(Credit):
         return not codebook.hides_strata
 
     def marginals(self, rows: Rows, scores: Floats) -> Marginals:
-        """The sums of posteriors, and of a stratum's rows the smallest weight.
-
-        One row is the least that can be decided, so its posterior does not make it smaller.
-        """
+        """The sums of posteriors, and of a stratum's rows the smallest weight."""
         weights = self.counts(rows, scores, *self._all(rows))[0, :, :, 0]
         least = [self._least(rows), *(self._least(rows.weighted(w)) for w in rows.by_measure)]
         return Marginals(weights, np.where(weights > 0, np.concatenate(least)[:, None], np.inf))
@@ -179,14 +164,7 @@ class Posteriors(Credit):
 
 @dataclass(frozen=True, eq=False)
 class JointPosteriors(Posteriors):
-    """A row counts in every stratum of its segment and in every class, by their posterior.
-
-    Parameters
-    ----------
-    columns : int array of shape (segments, s, 2)
-        The stratum and class that each score refers to, in each segment; two may refer to the
-        same.
-    """
+    """A row counts in every stratum of its segment and in every class, by their posterior."""
 
     columns: Codes
     of_classes = False

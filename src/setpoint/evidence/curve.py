@@ -22,21 +22,7 @@ __all__ = ["Curve", "curve_of", "plain_threshold"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The distinct cut-offs of one segment.
-
-    Cut-off j accepts the first j blocks of equal scores, from the highest down.
-
-    Parameters
-    ----------
-    values : array of shape (m,)
-        Distinct scores, descending; of a block of several scores the lowest.
-    counts : array of shape (K, m + 1)
-        Accepted weight by kind.
-    kinds : tuple of (stratum, true class)
-        What the K rows of `counts` tell apart.
-    highest : array of shape (m,), optional
-        The highest score of each block; None: blocks are of one score each.
-    """
+    """The distinct cut-offs of one segment."""
 
     values: Floats
     counts: Floats
@@ -50,11 +36,7 @@ class Curve:
 
     @cached_property
     def hull(self) -> NDArray[np.int64]:
-        """The cut-offs that a linear objective can pick, ascending.
-
-        With one stratum these are the vertices of the ROC polygon. With more, every
-        cut-off is one.
-        """
+        """The cut-offs that a linear objective can pick, ascending."""
         if len(self.kinds) == 1:
             return np.array([0, self.n_cutoffs - 1])
         if len(self.kinds) == 2:
@@ -104,9 +86,6 @@ class Curve:
     def nearest(self, cutoffs: NDArray[np.int64], plain: float | None) -> int:
         """Which of some cut-offs, ascending, departs least from the plain threshold.
 
-        Left out are those that another betters for one class at no cost to the other. Without
-        a plain threshold the largest true less false positive rate decides, then the first.
-
         Examples
         --------
         >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 2.0, 2.0]])
@@ -139,10 +118,7 @@ class Curve:
 
 
 def plain_threshold(curves: Sequence[Curve]) -> float | None:
-    """The threshold of a plain decision: 0.5 of scores between 0 and 1, 0 of those on both sides.
-
-    None of others: a scale of its own has no plain threshold.
-    """
+    """The threshold of a plain decision: 0.5 of scores in [0, 1], 0 of others."""
     some = [c for c in curves if len(c.values)]
     low = min((float(c.values[-1]) for c in some), default=0.0)
     high = (

@@ -32,43 +32,6 @@ def cutoffs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distinct scores in descending order and the weight of each kind accepted there.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (N,)
-        Real scores without NaN (not checked); -0.0 equals 0.0.
-    kind : integer ndarray of shape (N,)
-        The kind of each row, in [0, n_kinds): the label (bool too), or stratum x label.
-    weight : ndarray of shape (N,) or None
-        Finite weights >= 0 (not checked); None counts rows. A row of weight zero is
-        as if absent.
-    n_kinds : int
-        Number of kinds.
-    measures : sequence of ndarray of shape (N,)
-        Further weights by which the same kinds are counted.
-
-    Returns
-    -------
-    values : ndarray of shape (m,)
-        The distinct scores, descending.
-    counts : ndarray of shape (n_kinds * (1 + measures), m + 1)
-        ``counts[k, j]`` is the weight of kind k among the rows with
-        ``scores >= values[j - 1]``; ``counts[:, 0]`` is zero. Non-decreasing along j. The kinds
-        by each of the measures follow.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ or a kind lies outside [0, n_kinds).
-
-    Notes
-    -----
-    The result does not depend on the order of the rows, bit for bit: weights are
-    summed within a block in ascending order, and block by block after that.
-
-    Unweighted scores are packed with their kind into one int64 each, exactly, because
-    sorting numbers is several times faster than sorting an index. Scores that span too
-    many powers of two for the free bits, and weights, take an argsort.
-
     Examples
     --------
     >>> values, counts = cutoffs(np.array([0.2, 0.9, 0.9, -1.0]), np.array([0, 1, 0, 1]), None, 2)
@@ -123,11 +86,7 @@ def cutoffs(
 def midway(
     values: NDArray[np.float64], k: int, highest: NDArray[np.float64] | None = None
 ) -> float:
-    """A threshold that accepts exactly the first `k` of descending scores, or of blocks of them.
-
-    It lies midway to the next score, so that a last bit that differs between batches does
-    not flip a decision. `values` are then the lowest scores of the blocks.
-    """
+    """A threshold that accepts exactly the first `k` of descending scores, or of blocks of them."""
     if k <= 0:
         return float("inf")
     if k >= len(values):
@@ -158,13 +117,7 @@ def midways(
 def _pack(
     scores: NDArray[np.float64], kind: NDArray[np.integer[Any]], n_kinds: int
 ) -> tuple[NDArray[np.int64], int, int] | None:
-    """Keys whose ascending order is descending score, then kind; None if they do not fit.
-
-    The bits of a non-negative float64, read as an integer, are ordered as the float. A
-    score becomes ``bits - origin`` (zero stays 0), which needs few bits where the
-    scores span few powers of two; the kind fills the bits left free below. Nothing is
-    rounded, so nothing can turn subnormal or tie.
-    """
+    """Keys whose ascending order is descending score, then kind; None if they do not fit."""
     bits = scores.view(np.int64)
     low, high = map(int, _magnitudes(bits))
     shift = (n_kinds - 1).bit_length()
@@ -218,11 +171,7 @@ def _score_bits(rank: np.int64, origin: int) -> np.int64:
 
 @kernel(plain=True)
 def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> None:
-    """Sweep of sorted keys of two kinds: rows seen and ones seen give both counts.
-
-    The bits of the distinct scores are written over the first keys, already read: fresh
-    memory costs as much as the sweep.
-    """
+    """Sweep of sorted keys of two kinds: rows seen and ones seen give both counts."""
     counts[0, 0] = counts[1, 0] = 0.0
     j = -1
     ones = 0
@@ -302,11 +251,7 @@ def _accumulate(
 def _sort_block(
     kind: NDArray[np.integer[Any]], weight: NDArray[np.float64], start: int, stop: int
 ) -> None:
-    """Sort rows [start, stop) by weight: the canonical order of a sum.
-
-    Rows of equal weight may stay in any order, whatever their kind: exchanging equal
-    summands changes no kind's sum.
-    """
+    """Sort rows [start, stop) by weight: the canonical order of a sum."""
     # Shell sort, which is insertion sort on the usual short block and starts with a look
     # whether there is anything to do. NumPy's sort would take seconds to compile here.
     i = start + 1

@@ -16,25 +16,13 @@ __all__ = ["DecidedRows"]
 
 @dataclass(frozen=True, eq=False)
 class DecidedRows:
-    """Rows and decisions.
-
-    Parameters
-    ----------
-    rows : Rows
-    decisions : array of shape (N,) or (N, n)
-        Class codes, or the probability of each.
-    """
+    """Rows and decisions."""
 
     rows: Rows
     decisions: NDArray[Any]
 
     def sums(self, weights: Floats) -> Floats:
         """What each row (N,) adds to a sum over tables of counts.
-
-        Parameters
-        ----------
-        weights : array of shape (1 + measures, plain strata, n + 1, n)
-            What one more in each entry adds: of rows counted once each, and of each measure.
 
         Examples
         --------

@@ -17,11 +17,7 @@ _MANY, _PARTS = 4, 300
 
 
 def folds_of(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
-    """Of merged rows most and the rest, with about the same share of each kind of row.
-
-    A row of many times the ordinary weight stands for many equal ones, and falls apart as
-    these would.
-    """
+    """Of merged rows most and the rest, with about the same share of each kind of row."""
     rows = evidence.rows
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     many = weight >= _MANY * np.median(weight)

@@ -23,33 +23,6 @@ _STRIDE = 64
 def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
     """Vertices of the convex hull of a monotone curve.
 
-    Parameters
-    ----------
-    x, y : ndarray of shape (m,)
-        Points in order along the curve: both non-decreasing (not checked). For a
-        binary segment, negatives and positives accepted: rows of
-        :func:`setpoint.evidence.cutoffs.cutoffs`.
-
-    Returns
-    -------
-    ndarray of int64
-        Indices of the vertices, upper and lower chain together, ascending, first and
-        last point included. Of equal points one is named; points inside an edge are
-        left out.
-
-    Raises
-    ------
-    ValueError
-        If x and y differ in length or are empty.
-
-    Notes
-    -----
-    Andrew's monotone chain, O(m). A chain through every 64th point comes first and
-    rules out, without a branch a point, nearly all the others; the chain is then built
-    from those outside it. Exact where the coordinates are integers and the largest x
-    times the largest y is below 2^53. With other weights a point within rounding of an
-    edge may be kept or dropped.
-
     Examples
     --------
     >>> hull(np.array([0.0, 0.0, 1.0, 2.0, 2.0]), np.array([0.0, 1.0, 1.0, 1.0, 2.0]))

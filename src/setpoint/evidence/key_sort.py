@@ -24,10 +24,6 @@ _FEW = 1 << 16
 def sorted_keys(keys: Keys) -> Keys:
     """The keys (n,) in ascending order; `keys` may be used up.
 
-    Parameters
-    ----------
-    keys : int array of shape (n,)
-
     Examples
     --------
     >>> sorted_keys(np.array([3, 1, 2]))

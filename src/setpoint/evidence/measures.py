@@ -22,12 +22,6 @@ __all__ = ["Measure", "measured", "measures_of"]
 class Measure(NamedTuple):
     """What of a column rows count by.
 
-    Parameters
-    ----------
-    column : str
-    sign : {1, -1}
-        1: what is above 0, ``max(x, 0)``; -1: what is below, ``max(-x, 0)``.
-
     Examples
     --------
     >>> str(Measure("amount")), str(Measure("amount", -1))
@@ -65,13 +59,7 @@ def measures_of(wanted: Sequence[str], columns: Mapping[str, Column]) -> tuple[M
 def measured(
     measures: Sequence[Measure], wanted: Sequence[str], columns: Mapping[str, Column], n_rows: int
 ) -> Floats:
-    """What each row counts by each measure (measures, N); 0 for a column that the rows lack.
-
-    Raises
-    ------
-    InputError
-        If a column goes below 0 and none of the measures says so.
-    """
+    """What each row counts by each measure (measures, N); 0 for a column that the rows lack."""
     out = np.zeros((len(measures), n_rows))
     for k, measure in enumerate(measures):
         if measure.column in columns and measure.column in wanted:

@@ -27,18 +27,7 @@ def shares_of(codebook: Codebook, marginals: Marginals) -> Floats:
 
 
 def pooled(codebook: Codebook, shares: Floats, gains: Floats) -> Floats:
-    """What deciding a class gains by segment and class, from gains by stratum and class.
-
-    Parameters
-    ----------
-    codebook : Codebook
-    shares : array of shape (plain strata, n)
-    gains : array of shape (plain strata, n, n)
-
-    Returns
-    -------
-    array of shape (segments, n, n)
-    """
+    """What deciding a class gains by segment and class, from gains by stratum and class."""
     n = codebook.n_classes
     out = np.zeros((len(codebook.segments), n, n))
     np.add.at(out, codebook.stratum_segment[: codebook.n_plain], shares[:, :, None] * gains)
@@ -46,15 +35,7 @@ def pooled(codebook: Codebook, shares: Floats, gains: Floats) -> Floats:
 
 
 def at_mean_measures(codebook: Codebook, marginals: Marginals, gains: Floats) -> Floats:
-    """Gains (plain strata, n, n) of a row that counts what rows of its kind do on average.
-
-    Parameters
-    ----------
-    codebook : Codebook
-    marginals : Marginals
-    gains : array of shape (strata, n, n)
-        Of the plain strata, and of their copies by each measure.
-    """
+    """Gains (plain strata, n, n) of a row that counts what rows of its kind do on average."""
     if not codebook.measures:
         return gains
     n, m = codebook.n_classes, codebook.n_plain

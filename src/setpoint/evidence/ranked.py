@@ -15,20 +15,7 @@ __all__ = ["RankedAnswers", "RankedCuts", "effects_of"]
 
 
 class RankedCuts:
-    """The cuts along the lead of one answer over the best other one, in one segment.
-
-    Cut k gives the answer to the first k blocks of rows with equal leads.
-
-    Parameters
-    ----------
-    leads : array of shape (rows,)
-    gains : array of shape (rows, d)
-        What the answer adds to the sums beyond what the best other one does.
-
-    Attributes
-    ----------
-    sums : array of shape (blocks + 1, d)
-    """
+    """The cuts along the lead of one answer over the best other one, in one segment."""
 
     def __init__(self, leads: Floats, gains: Floats) -> None:
         order = np.argsort(-leads, kind="stable")
@@ -54,22 +41,6 @@ class RankedCuts:
 
 class RankedAnswers:
     """Totals of answers, which can be shifted, and what the answers add to some sums.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        With posteriors of classes.
-    effects : array of shape (n, N, d)
-        Of :func:`effects_of`.
-    totals : list of array of shape (rows, n)
-        What the argmax is taken of, by segment; they are changed.
-
-    Attributes
-    ----------
-    sums : array of shape (segments, d)
-        What the decisions in each segment add.
-    shifts : array of shape (segments, n)
-        How much the totals were made smaller.
 
     Examples
     --------
@@ -113,14 +84,7 @@ class RankedAnswers:
 
 
 def effects_of(evidence: Evidence, tensors: Floats) -> Floats:
-    """What each answer adds to some sums (n, N, d) on each row.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    tensors : array of shape (d, strata, n + 1, n)
-        The sums as linear functions of the counts.
-    """
+    """What each answer adds to some sums (n, N, d) on each row."""
     rows, n, plain = evidence.rows, evidence.n_classes, evidence.codebook.n_plain
     if evidence.credit.by_posteriors:
         credit = evidence.posteriors

@@ -22,19 +22,7 @@ ROUNDING = 4.0 * np.finfo(np.float64).eps
 
 
 class Ratios(NamedTuple):
-    """An objective and the bounds on R other ratios over the counts of K kinds, for kernels.
-
-    Attributes
-    ----------
-    forms : ndarray of shape (R + 1, 2, K + 1)
-        Numerator and denominator, the objective first; it is maximised.
-    zeros : ndarray of shape (R + 1, 2)
-        Magnitude up to which each numerator and denominator is zero but for rounding.
-    offsets : ndarray of shape (R + 1,)
-        What is added to each ratio.
-    lower, upper : ndarray of shape (R,)
-        Bounds in the user's units; -inf and inf where there is none.
-    """
+    """An objective and the bounds on R other ratios over the counts of K kinds, for kernels."""
 
     forms: Floats
     zeros: Floats
@@ -44,18 +32,7 @@ class Ratios(NamedTuple):
 
 
 def zeros_of(forms: Floats, totals: Floats, rounding: float = ROUNDING) -> Floats:
-    """Magnitude (...,) up to which forms (..., K + 1) are zero but for rounding.
-
-    "All rows but those accepted" must end at nothing. Take such totals from ``counts[:, -1]``.
-
-    Parameters
-    ----------
-    forms : ndarray of shape (..., K + 1)
-    totals : ndarray of shape (K,)
-        The largest count of each kind.
-    rounding : float
-        Share of what the terms of a form reach at most.
-    """
+    """Magnitude (...,) up to which forms (..., K + 1) are zero but for rounding."""
     zeros: Floats = rounding * (np.abs(forms) @ np.append(totals, 1.0))
     return zeros
 

@@ -35,19 +35,7 @@ def counted_rows(weight: Floats | None) -> slice | NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows by the codes of a codebook.
-
-    Parameters
-    ----------
-    codebook : Codebook
-    true : int array of shape (N,)
-        Class codes; n stands for unlabelled.
-    weight : array of shape (N,) or None
-    stratum : int array of shape (N,)
-        Codes of the codebook's strata without a measure; some may have no row.
-    measures : array of shape (measures, N) or None
-        What each row counts by each measure of the codebook, at least 0; None without measures.
-    """
+    """Rows by the codes of a codebook."""
 
     codebook: Codebook
     true: Integers
@@ -71,31 +59,6 @@ class Rows:
         codebook: Codebook | None = None,
     ) -> Rows:
         """The rows of one data set that count; arrays are checked by the caller.
-
-        Parameters
-        ----------
-        classes : sequence of labels
-        true : int array of shape (N,) or None
-            Class codes; None for unlabelled rows.
-        n_rows : int
-            N.
-        needs : Requirements, optional
-            What the goal refers to.
-        dataset : str, optional
-        weight : array of shape (N,), optional
-            Rows of weight zero are left out.
-        columns : mapping of name to Column or array of shape (N,), optional
-            Side information.
-        baseline : int array of shape (N,), optional
-            Class codes that the deployed model predicts.
-        decide_on : sequence of str
-        codebook : Codebook, optional
-            Made of other rows; these are of its strata. None: one is made of these.
-
-        Raises
-        ------
-        EmptyPopulationError
-            If a row is of a stratum that the codebook does not have.
 
         Examples
         --------
@@ -140,13 +103,7 @@ class Rows:
 
     @classmethod
     def concat(cls, parts: Sequence[Rows]) -> Rows:
-        """All rows of several parts, such as data sets or files.
-
-        Raises
-        ------
-        GoalError
-            If they have other classes or segments.
-        """
+        """All rows of several parts, such as data sets or files."""
         if len(parts) == 1:
             return parts[0]
         codebook = parts[0].codebook
@@ -301,25 +258,11 @@ class Rows:
         return out
 
     def undecided(self, decided: Floats) -> float:
-        """The share of the weight of rows whose decision depends on a draw.
-
-        Parameters
-        ----------
-        decided : array of shape (N, n)
-            The probability of each class.
-        """
+        """The share of the weight of rows whose decision depends on a draw."""
         return float(np.average(decided.max(axis=1) < _CERTAIN, weights=self.weight))
 
     def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
-        """Binary rows of weight 1: from how many are accepted by stratum and true class.
-
-        Parameters
-        ----------
-        accepted : array of shape (strata, n + 1)
-            Expected numbers, as prefix sums give them without another pass.
-        deferred : array of shape (strata, n + 1), optional
-            Those that are deferred, where rules may.
-        """
+        """Binary rows of weight 1: from how many are accepted by stratum and true class."""
         book = self.codebook
         plain = self.weight is None and self.measures is None
         if not plain or len(book.labels) != 2 or book.defers == (deferred is None):

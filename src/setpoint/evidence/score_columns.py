@@ -15,12 +15,6 @@ __all__ = ["ScoreColumns", "beside"]
 def beside(scores: Floats, values: Sequence[Floats]) -> Floats:
     """Posteriors with columns of values behind them (N, n + values).
 
-    Parameters
-    ----------
-    scores : array of shape (N, n) or (N,)
-        One score a row is the posterior of the second of two classes.
-    values : sequence of array of shape (N,)
-
     Examples
     --------
     >>> beside(np.array([0.25]), [np.array([8.0])])
@@ -32,15 +26,6 @@ def beside(scores: Floats, values: Sequence[Floats]) -> Floats:
 
 class ScoreColumns(NamedTuple):
     """What the columns of scores (N, n + values) are, and what totals are linear in.
-
-    Parameters
-    ----------
-    n_labels : int
-        The first columns are posteriors of so many classes.
-    defers : bool
-        Whether rules may defer: a class more, which no row has.
-    values : tuple of str
-        The columns behind the posteriors.
 
     Examples
     --------

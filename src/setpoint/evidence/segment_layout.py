@@ -16,21 +16,7 @@ _ROWS = 4096
 
 
 class SegmentLayout:
-    """Scores class-major, labels and weights, rows of one segment side by side.
-
-    Attributes
-    ----------
-    order : int array of shape (N,) or None
-        Rows in the order of their segments; None where that is their own.
-    starts : int array of shape (segments + 1,)
-        Where each segment begins, and the number of rows.
-    scores : array of shape (s, N)
-    true : int array of shape (N,)
-    weight : array of shape (N,) or None
-    codes : BlockCodes
-    rows : list of int array or slice
-        The rows of each segment.
-    """
+    """Scores class-major, labels and weights, rows of one segment side by side."""
 
     def __init__(self, rows: Rows, scores: Floats) -> None:
         n_segments = len(rows.codebook.segments)

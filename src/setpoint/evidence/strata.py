@@ -30,19 +30,7 @@ __all__ = ["Stratum", "encode", "segments_of", "strata_of"]
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rows that a goal cannot tell apart but by true and predicted class.
-
-    Parameters
-    ----------
-    dataset : str or None
-        None for the rows of X.
-    key : tuple of (column, value)
-        Sorted by column.
-    baseline : int or None
-        Class code that the deployed model predicts, where the goal mentions it.
-    measure : Measure or None
-        The column by which its rows count; None: each counts once.
-    """
+    """Rows that a goal cannot tell apart but by true and predicted class."""
 
     dataset: str | None = None
     key: Key = ()
@@ -71,24 +59,7 @@ def strata_of(
     baseline: Codes | None,
     n_rows: int,
 ) -> tuple[tuple[Stratum, ...], Codes]:
-    """The strata of one data set and each row's stratum.
-
-    Parameters
-    ----------
-    dataset : str or None
-    splits : mapping of column to values or None
-        Distinguished are these values and the rest, or (None) all values.
-    columns : mapping of name to Column
-    baseline : array of shape (n_rows,), optional
-        Class codes that the deployed model predicts, if the goal refers to it.
-    n_rows : int
-
-    Returns
-    -------
-    strata : tuple of Stratum
-        Sorted, so that the order of rows does not matter.
-    codes : array of shape (n_rows,)
-    """
+    """The strata of one data set and each row's stratum."""
     code: Codes = np.zeros(n_rows, np.int64)
     parts: list[tuple[str | None, list[Any], int]] = []
     size = 1
@@ -159,22 +130,6 @@ def encode(
 ) -> Codes:
     """The stratum of each row, among known ones.
 
-    Parameters
-    ----------
-    strata : sequence of Stratum
-        As :func:`strata_of` made them of other rows.
-    dataset, columns, baseline, n_rows
-        As there.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-
-    Raises
-    ------
-    EmptyPopulationError
-        If rows are of no known stratum.
-
     Examples
     --------
     >>> known, _ = strata_of(None, {"g": None}, {"g": Column(np.array(["b", "a"]))}, None, 2)
@@ -219,13 +174,7 @@ def encode(
 def segments_of(
     strata: Sequence[Stratum], decide_on: Sequence[str]
 ) -> tuple[tuple[Key, ...], Codes]:
-    """The segments that strata project on, and each stratum's segment.
-
-    Raises
-    ------
-    GoalError
-        If a data set lacks a column that the rule is to look at.
-    """
+    """The segments that strata project on, and each stratum's segment."""
     names = sorted(decide_on)
     keys: list[Key] = []
     for stratum in strata:

@@ -16,17 +16,7 @@ __all__ = ["Surest", "surest_first"]
 
 
 class Surest(NamedTuple):
-    """Sums over the rows whose largest posterior is no smaller than one after the other.
-
-    Attributes
-    ----------
-    rows : int array of shape (m,)
-        Their number.
-    weight, known, wrong : array of shape (m,)
-        Their weight, that of those with a label, and of those whose likeliest class it is not.
-    total : float
-        The weight of all rows.
-    """
+    """Sums over the rows whose largest posterior is no smaller than one after the other."""
 
     rows: Codes
     weight: Floats
@@ -37,13 +27,6 @@ class Surest(NamedTuple):
 
 def surest_first(evidence: Evidence, strata: NDArray[np.bool_], segment: int) -> Surest:
     """The rows of some strata in one segment; equal posteriors stand together.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        With posteriors.
-    strata : bool array of shape (strata,)
-    segment : int
 
     Examples
     --------

@@ -25,21 +25,7 @@ _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the fir
 
 
 class BestCutoff(NamedTuple):
-    """What a sweep found.
-
-    Attributes
-    ----------
-    cutoff : int
-        Number of blocks accepted, 0 to m; -1 if no cut-off qualifies.
-    value : float
-        Objective there; -inf if there is none.
-    n_feasible : int
-        Cut-offs that meet every constraint.
-    violation : float
-        The largest violation there, in the user's units; inf if there is none.
-    below, above : int
-        The feasible cut-offs on either side of `near`; -1 where there is none.
-    """
+    """What a sweep found."""
 
     cutoff: int
     value: float
@@ -60,25 +46,8 @@ def best_of(
 ) -> BestCutoff:
     """The best of some columns of counts.
 
-    Parameters
-    ----------
-    counts : contiguous ndarray of shape (K, n)
-    ratios : Ratios
-        A bound is met when passed by at most 1e-9, and at infinity by an equal infinite value.
-    required : ndarray of shape (h, K + 1), optional
-        Affine forms. A column where one is below -1e-9 is left out, whatever else it offers.
-    tiebreak : callable, optional
-        From the columns that tie, ascending, to the place of the one to take; None: the first.
-    near : int
-        A column; the feasible ones nearest to it are found, too.
-    least_violation : bool
-        Where none is feasible, take one with the smallest largest violation, to 1e-12, and
-        of those the best.
-
     Examples
     --------
-    Precision of at least 0.9 is not to be had; accept two rows at least:
-
     >>> from setpoint.evidence.ratios import zeros_of
     >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
     >>> forms = np.array([[[0, 1, 0], [0, 0, 1.0]], [[0, 1, 0], [1, 1, 0]]])
@@ -189,15 +158,7 @@ def sweep(
     slack: float,
     near: int,
 ) -> tuple[NDArray[np.int64], Floats, int, int, int]:
-    """The kernel of :func:`best_of`, for compiled code; `slack` is what a bound may be missed by.
-
-    Returns
-    -------
-    ties, values : arrays
-        The feasible cut-offs whose objectives are the best, to rounding, and these.
-    n_feasible, below, above
-        As in :class:`BestCutoff`.
-    """
+    """The kernel of :func:`best_of`, for compiled code; a bound may be missed by `slack`."""
     n = counts.shape[1]
     n_blocks = (n + _BLOCK - 1) // _BLOCK
     top = np.full(n_blocks, -np.inf)

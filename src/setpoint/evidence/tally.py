@@ -29,18 +29,7 @@ class ChangedTableError(SetpointError, RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Counted lines by the codes of a codebook.
-
-    Parameters
-    ----------
-    stratum, true : int array of shape (lines,)
-        As of :class:`~setpoint.evidence.rows.Rows`.
-    bin : int array of shape (lines,)
-        Ascending with the score.
-    rows, weight, squares : int array of shape (lines,)
-        As of :class:`~setpoint.evidence.counts.Counts`.
-    low, high : array of shape (lines,)
-    """
+    """Counted lines by the codes of a codebook."""
 
     stratum: Codes
     true: Codes
@@ -58,17 +47,7 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The bins of one segment, in descending order of score.
-
-    Parameters
-    ----------
-    low, high : array of shape (m,)
-        Lowest and highest score of each.
-    counts : int array of shape (3, K, m)
-        Rows, weight and squared weight of each kind, in units of ``2**-q``.
-    kinds : tuple of (stratum, true class)
-        What the K rows of `counts` tell apart.
-    """
+    """The bins of one segment, in descending order of score."""
 
     low: Floats
     high: Floats
@@ -113,13 +92,7 @@ class Bins:
         return cls(low + 0.0, high + 0.0, counts, kinds)
 
     def replaced(self, ranges: list[tuple[int, int]], new: Bins) -> Bins:
-        """The bins with some ranges of them, first and last, counted again.
-
-        Raises
-        ------
-        ChangedTableError
-            If a range does not hold, kind by kind, what it held before, or other scores.
-        """
+        """The bins with some ranges of them, first and last, counted again."""
         parts: list[Bins] = []
         start = 0
         for first, last in ranges:
@@ -152,20 +125,6 @@ class Bins:
 @dataclass(frozen=True, eq=False)
 class Tally(Counted):
     """Counts of bins of scores: what a search needs of rows that lie elsewhere.
-
-    It stands where :class:`~setpoint.evidence.evidence.Evidence` does.
-
-    Parameters
-    ----------
-    codebook : Codebook
-        Of two classes.
-    bins : tuple of Bins
-        One for each segment.
-    smallest : array of shape (strata, 3)
-        The smallest weight by stratum and true class; inf where there are no rows.
-    unit : float
-        Weight of one in the counts, ``2**-q``.
-    is_weighted : bool
 
     Examples
     --------
@@ -203,19 +162,7 @@ class Tally(Counted):
         return cls(codebook, tuple(bins), smallest, unit, is_weighted)
 
     def refined(self, ranges: dict[int, list[tuple[int, int]]], lines: Lines) -> Tally:
-        """The tally with some ranges of bins of each segment counted again.
-
-        Parameters
-        ----------
-        ranges : dict of segment to list of (first bin, last bin)
-        lines : Lines
-            Of all rows in them; others may be among them.
-
-        Raises
-        ------
-        ChangedTableError
-            If they do not hold what was counted there before.
-        """
+        """The tally with some ranges of bins of each segment counted again."""
         bins = list(self.bins)
         segment = self.codebook.stratum_segment[lines.stratum]
         for s, own in ranges.items():
@@ -282,13 +229,7 @@ class Tally(Counted):
         return {}
 
     def confusion(self, rule: Decider) -> Confusion:
-        """What a rule does whose thresholds lie between bins.
-
-        Raises
-        ------
-        ValueError
-            If one lies inside a bin.
-        """
+        """What a rule does whose thresholds lie between bins."""
         counts = np.zeros((3, len(self.strata), 3, 2))
         for s, bins in enumerate(self.bins):
             segment = np.full(bins.n_bins, s) if rule.needs_segments else None

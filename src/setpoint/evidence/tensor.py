@@ -23,22 +23,6 @@ _LEAST, _MOST = 256, 8192
 def decide_by_segment(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -> NDArray[np.int64]:
     """``argmax_j (scores @ G[segment])_j`` of rows in the order of their segments.
 
-    Parameters
-    ----------
-    scores_cm : array of shape (s, N)
-        Scores, column-major, rows of one segment side by side.
-    starts : int array of shape (segments + 1,)
-        Segment k has the rows from ``starts[k]`` to ``starts[k + 1]``.
-    G : array of shape (segments, s, n)
-
-    Returns
-    -------
-    int64 array of shape (N,)
-        Ties go to the lowest class. Totals that agree within rounding are added up again in
-        the order of the score columns, as :class:`setpoint.rules.Argmax` does: a matrix
-        product would order them as it likes, and the multipliers of a linear program make
-        such rows.
-
     Examples
     --------
     >>> eta = np.array([[0.7, 0.4], [0.3, 0.6]])

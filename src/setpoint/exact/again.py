@@ -22,12 +22,7 @@ COLLECTED = 2_000_000
 def asked_again(
     tally: Tally, kept: list[NDArray[np.int64]], most: int, finer: bool
 ) -> tuple[Ranges, bool]:
-    """What to count again, and whether by the score itself.
-
-    Few rows are closed at once, and many cut into finer bins once. Where that was not enough,
-    as many bins as have few rows are closed, or the others are cut each by itself: joined ranges
-    that are cut again in the same way might make no progress.
-    """
+    """What to count again, and whether by the score itself."""
     if rows_in(tally, kept) <= most:
         return ranges_of(tally, kept), True
     if finer:
@@ -48,11 +43,7 @@ def asked_again(
 
 
 def ranges_of(tally: Tally, kept: list[NDArray[np.int64]]) -> Ranges:
-    """Bins as ranges, no more than an engine is to be asked for at once.
-
-    Ranges with the fewest rows between them are joined first; what is between is counted again,
-    too.
-    """
+    """Bins as ranges, no more than an engine is to be asked for at once."""
     out: Ranges = {}
     joints: list[tuple[int, int, int]] = []
     for s, at in enumerate(kept):

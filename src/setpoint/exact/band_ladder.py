@@ -23,24 +23,7 @@ _CLOSE = 25
 
 
 def band_ladder(tests: RuleTests, evidence: Counted, times: Floats, near: Band) -> list[Rung]:
-    """The rungs over bands of one segment, from safe to bold.
-
-    Parameters
-    ----------
-    tests : RuleTests
-        On the rows of `evidence`.
-    evidence : Counted
-        Two classes and deferred rows, one score a row.
-    times : array of shape (entries,)
-        As in :func:`~setpoint.guarantees.margins.margins_of`.
-    near : Band
-        The rule that was found: cut-offs close to its own are all tried.
-
-    Raises
-    ------
-    ValueError
-        If there is more than one segment.
-    """
+    """The rungs over bands of one segment, from safe to bold."""
     pairs = CutoffPairs(tests.program.table, evidence)
     if pairs.n_blocks > 1:
         raise InputError(f"bands of {pairs.n_blocks} segments are too many to try them all")

@@ -36,10 +36,7 @@ _LEAST_GAIN = 1e-12
 
 
 def every_band(pairs: CutoffPairs, program: Program, most: int) -> Optimum | None:
-    """Of all pairs the best that meet the goal; None where there are more than `most` choices.
-
-    Segments that nothing couples are tried one by one.
-    """
+    """Of all pairs the best that meet the goal; None where there are more than `most` choices."""
     parts = separated(pairs, program)
     apart = parts is not None and all(s.n_pairs <= most for s in pairs.segments)
     if not apart and pairs.n_combinations > most:
@@ -124,10 +121,7 @@ def _picked(choice: MixtureWeights) -> list[MixtureWeights]:
 
 
 def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray[np.int64]]:
-    """For each segment pairs of cut-offs near those of a mixture, nearest first.
-
-    Either cut-off is near its own mean, so that with `most` all combinations can be tried.
-    """
+    """For each segment pairs of cut-offs near those of a mixture, nearest first."""
     each = max(most ** (1.0 / pairs.n_blocks), 1.0)
     out = []
     for segment, part in zip(pairs.segments, choice, strict=True):

@@ -64,35 +64,7 @@ def branch_and_bound(
     limits: Limits,
     tol: float = 0.0,
 ) -> Optimum:
-    """The best thresholds to within `tol`, or the best ones known when a limit is reached.
-
-    Parameters
-    ----------
-    cuts : CutoffSet
-    program : Program
-        Of a shape whose best mixtures are bounded.
-    master : Master
-        With the columns of the best mixture of all.
-    mixed : Optimum
-        That mixture.
-    start : Optimum
-        Thresholds to begin with; they need not meet the goal.
-    limits : Limits
-        Each box is a call. None: as many as take a second or two.
-    tol : float
-        A gap that need not be closed.
-
-    Returns
-    -------
-    Optimum
-        "optimal" where nothing is left to search, without a choice if no thresholds meet the
-        goal; else "feasible", with a bound on all thresholds.
-
-    Warns
-    -----
-    StoppedWarning
-        If a limit of the user's, or Ctrl-C, ended the search.
-    """
+    """The best thresholds to within `tol`, or the best ones known when a limit is reached."""
     search = _Search(cuts, program, start)
     whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
     budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
@@ -163,11 +135,7 @@ class _Search:
         return SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
 
     def left(self, window: CutoffSet, master: Master, box: _Box) -> _Box | None:
-        """What may still be better in a box with its best mixture; None: nothing.
-
-        Thresholds near the mixture are tried, then what its multipliers leave: all of it where
-        that is little, else its windows are searched on.
-        """
+        """What may still be better in a box with its best mixture; None: nothing."""
         self._try(_near(self.cuts, box))
         known = self.value + self.least_gain
         if box.mixed.bound <= known:

@@ -54,26 +54,7 @@ def closed_by_multipliers(
     mixed: Optimum,
     tol: float = 0.0,
 ) -> Optimum:
-    """The best choice without draws, or a better one than `start` with a smaller bound.
-
-    Parameters
-    ----------
-    pairs : CutoffPairs
-    program : Program
-    master : Master
-        With the columns of the best mixture.
-    start : Optimum
-        A choice of one pair a segment that meets the goal.
-    mixed : Optimum
-        The best mixture.
-    tol : float
-        A gap that need not be closed.
-
-    Returns
-    -------
-    Optimum
-        "optimal" where nothing is left.
-    """
+    """The best choice without draws, or a better one than `start` with a smaller bound."""
     best = replace(start, bound=mixed.bound)
     for _ in range(_ROUNDS):
         gap = best.bound - best.value
@@ -99,10 +80,7 @@ def closed_by_multipliers(
 def _bound_at(
     space: AchievableSet, program: Program, master: Master, value: float, at: Floats
 ) -> _Bound | None:
-    """Multipliers that bound all choices of a larger score than `value`; None for other shapes.
-
-    Where the score is concave, `at` is where its tangent is taken: the best mixture.
-    """
+    """Multipliers that bound all choices of a larger score than `value`; None for other shapes."""
     score, needed = program.score, value
     if isinstance(score, Ratio):
         if score.at_zero != score.offset:
@@ -124,18 +102,7 @@ def _bound_at(
 def left_by_multipliers(
     cuts: CutoffSet, program: Program, master: Master, at: Floats, value: float
 ) -> list[NDArray[np.int64]] | None:
-    """For each segment the cut-offs that may lead to more than `value`; None: nothing known.
-
-    Parameters
-    ----------
-    cuts : CutoffSet
-    program : Program
-    master : Master
-        With the columns of the best mixture.
-    at : array of shape (d,)
-        The rates of that mixture.
-    value : float
-    """
+    """For each segment the cut-offs that may lead to more than `value`; None: nothing known."""
     if not np.isfinite(value):
         return None
     try:
@@ -184,10 +151,7 @@ def _tried(
 def _lists(
     pairs: CutoffPairs, slopes: Floats, tops: Floats, deficit: float
 ) -> tuple[list[NDArray[np.int64]], float]:
-    """For each segment the pairs that fall short by no more than a deficit, and that deficit.
-
-    The one asked for, or one at which all combinations can be tried; no lists where there is none.
-    """
+    """For each segment the pairs that fall short by no more than a deficit, and that deficit."""
     most = max(int(_MOST_TRIED ** (1.0 / pairs.n_blocks)), 1)
     within = deficit
     for _ in range(_HALVED):
@@ -216,14 +180,7 @@ def _within(
 def _cutoffs_left(
     segment: PairSegment, slopes: Floats, least: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats, Floats]:
-    """Cut-offs that may be in a pair worth at least `least`, and the terms of their sum less it.
-
-    Returns
-    -------
-    i, j : int arrays
-    first, second : arrays
-        ``first[a] + second[b] >= 0`` where pair (i[a], j[b]) is worth `least`.
-    """
+    """Cut-offs that may be in a pair worth at least `least`, and the terms of their sum less it."""
     const, high, low = segment.terms(slopes)
     counts = segment.curve.counts
     first, second = high @ counts, low @ counts

@@ -51,26 +51,7 @@ def concluded(
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
 ) -> Outcome:
-    """What a search leads to: a rule with its certificate, or what is nearest.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-    find : callable
-        The search.
-    searched : callable
-        The same for other programs: what is reachable where no rule meets this one.
-    nearest : callable
-        The choice with the least violation.
-    randomized, on_infeasible, tol
-        As of :func:`setpoint.exact.solver.solve_exact`.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule of the kind asked for meets the constraints.
-    """
+    """What a search leads to: a rule with its certificate, or what is nearest."""
     try:
         found = find()
     except NoRuleError as error:
@@ -90,22 +71,7 @@ def concluded(
 def settled(
     fixed: Optimum, mixed: Optimum, randomized: Randomized, tol: float, rivals: str
 ) -> Optimum:
-    """The rule without draws, or the mixture where draws are asked for and gain more than `tol`.
-
-    Parameters
-    ----------
-    fixed, mixed : Optimum
-        The best of either kind.
-    randomized : {False, "auto"}
-    tol : float
-    rivals : str
-        What a draw is compared with, in words.
-
-    Raises
-    ------
-    NoRuleError
-        If no rule without draws meets the constraints, and none may draw.
-    """
+    """The rule without draws, or the mixture where draws are asked for and gain more than `tol`."""
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:

@@ -28,18 +28,7 @@ _REJECTED, _ACCEPTED, _DEFERRED = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class PairSegment:
-    """The pairs of cut-offs of one segment and what each adds to the features.
-
-    A pair (i, j), i <= j, accepts the first i blocks of the curve and rejects those behind
-    the first j; its number is ``i * n_cutoffs + j``.
-
-    Parameters
-    ----------
-    curve : Curve
-    table : RateTable
-    plain : float, optional
-        The threshold of a plain decision, where scores have one.
-    """
+    """The pairs of cut-offs of one segment and what each adds to the features."""
 
     curve: Curve
     table: RateTable
@@ -127,10 +116,7 @@ class PairSegment:
         return [(high * n + j, high), (i * n + low, low)]
 
     def along(self, number: int, *, high: bool) -> Segment:
-        """The pairs that share one cut-off with a pair, as cut-offs of their own.
-
-        The `high` one counts from the first cut-off, the low one from where the two are equal.
-        """
+        """The pairs that share one cut-off with a pair, as cut-offs of their own."""
         i, j = self.pair(number)
         counts, rejected = self.curve.counts, self._weights[_REJECTED]
         deferred, accepted = self._weights[_DEFERRED], self._weights[_ACCEPTED]
@@ -145,17 +131,7 @@ class PairSegment:
 
 
 class CutoffPairs(AchievableSet):
-    """What pairs of cut-offs do to the rates: a block is a segment, a column a pair.
-
-    Parameters
-    ----------
-    rates : RateTable
-        Of a goal that is linked to the codebook of `evidence`.
-    evidence : Counted
-        Two classes and deferred rows, one score a row.
-    most : int
-        Up to this many columns linear programs begin with all; else they grow.
-    """
+    """What pairs of cut-offs do to the rates: a block is a segment, a column a pair."""
 
     def __init__(self, rates: RateTable, evidence: Counted, most: int = _ALL_AT_ONCE) -> None:
         super().__init__(rates)

@@ -32,16 +32,7 @@ _ALL_AT_ONCE = 600
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """The cut-offs of one segment and what each adds to the features.
-
-    Parameters
-    ----------
-    curve : Curve
-    rows : AcceptedRates
-        The rates over the accepted weights of the segment's kinds.
-    plain : float, optional
-        The threshold of a plain decision, where scores have one.
-    """
+    """The cut-offs of one segment and what each adds to the features."""
 
     curve: Curve
     rows: AcceptedRates
@@ -87,11 +78,7 @@ class Segment:
         return np.asarray(self.curve.counts[:, hull[at]])
 
     def best(self, slopes: Floats) -> tuple[int, float]:
-        """The first column with the largest ``slopes @ column``, and that.
-
-        Counts only grow along the curve, so the ends of a block bound what is in it, and
-        most blocks need not be looked into.
-        """
+        """The first column with the largest ``slopes @ column``, and that."""
         columns = self.columns
         if len(columns) <= 4 * _PRICED:
             gains = columns @ slopes
@@ -115,17 +102,7 @@ class Segment:
 
 
 class CutoffSet(AchievableSet):
-    """What cut-offs do to binary rates: a block is a segment, a column a cut-off.
-
-    Parameters
-    ----------
-    rates : RateTable
-        Of a goal that is linked to the codebook of `evidence`.
-    evidence : Counted
-        Binary, one score a row.
-    most : int
-        Up to this many columns linear programs begin with all; else they grow.
-    """
+    """What cut-offs do to binary rates: a block is a segment, a column a cut-off."""
 
     def __init__(
         self,

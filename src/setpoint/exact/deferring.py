@@ -47,24 +47,7 @@ def solve_deferring(
     tol: float = 1e-4,
     limits: Limits | None = None,
 ) -> Outcome:
-    """The rule with two cut-offs a segment that reaches a binary goal on these rows.
-
-    Parameters
-    ----------
-    program : Program
-        Of a goal that defers.
-    evidence : Counted
-        Two classes and deferred rows, one score a row.
-    randomized, on_infeasible, tol, limits
-        As of :func:`setpoint.exact.solver.solve_exact`.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule of the kind asked for meets the constraints.
-    ShapeError
-        If the goal's shape is not one that an exact method takes.
-    """
+    """The rule with two cut-offs a segment that reaches a binary goal on these rows."""
     pairs = CutoffPairs(program.table, evidence)
     return concluded(
         pairs,
@@ -85,15 +68,7 @@ def find_bands(
     tol: float,
     limits: Limits | None = None,
 ) -> Optimum:
-    """The choice of pairs that reaches a program, and what is known of it.
-
-    Raises
-    ------
-    NoRuleError
-        If none of the kind asked for meets the constraints.
-    ShapeError
-        If the goal's shape is not one that an exact method takes.
-    """
+    """The choice of pairs that reaches a program, and what is known of it."""
     shape = program.score.shape
     boundless = not (shape.concave or shape.quasiconcave)
     most = MOST_PAIRS if boundless else FEW_PAIRS

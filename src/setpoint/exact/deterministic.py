@@ -66,10 +66,7 @@ def n_combinations(cuts: CutoffSet) -> int:
 
 
 def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
-    """One sweep a segment, where neither objective nor constraints couple segments; else None.
-
-    One segment is always so, whatever the shapes. Exact among deterministic rules.
-    """
+    """One sweep a segment, where neither objective nor constraints couple segments; else None."""
     parts = separated(cuts, program)
     if parts is None:
         return None
@@ -87,16 +84,7 @@ def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
 
 
 class SegmentGoal(NamedTuple):
-    """What one segment is to do, where none depends on another.
-
-    Parameters
-    ----------
-    score : RateFunction
-        To be maximised.
-    constraints : tuple of ProgramConstraint
-    rest : array of shape (d,)
-        The rates' shares of all other segments.
-    """
+    """What one segment is to do, where none depends on another."""
 
     score: RateFunction
     constraints: tuple[ProgramConstraint, ...]
@@ -159,10 +147,7 @@ def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[RateFuncti
 def iter_combinations(
     cuts: CutoffSet | CutoffPairs, lists: Sequence[NDArray[np.int64]]
 ) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
-    """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one.
-
-    The last segment's cut-off moves fastest; each feature lies contiguous in memory.
-    """
+    """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
     cuts.limits.call()
     segments: tuple[Segment | PairSegment, ...] = cuts.segments
     *tables, last = [s.features(c).T for s, c in zip(segments, lists, strict=True)]
@@ -203,10 +188,7 @@ def best_combination(
     lists: Sequence[NDArray[np.int64]],
     beaten: float | None = None,
 ) -> tuple[MixtureWeights | None, float]:
-    """Of all combinations of some cut-offs the best that meets the constraints, and its score.
-
-    None where none scores above `beaten`.
-    """
+    """Of all combinations of some cut-offs the best that meets the constraints, and its score."""
     best, choice = -INF if beaten is None else beaten, None
     for v, choice_of in iter_combinations(cuts, lists):
         k, value = _best_met(program, v, None if choice is None and beaten is None else best)
@@ -216,11 +198,7 @@ def best_combination(
 
 
 def _best_met(program: Program, v: Floats, beaten: float | None) -> tuple[int, float]:
-    """The first of the best points (m, d) that meet the constraints, and its score.
-
-    -1 where none scores above `beaten`. Constraints cost more than scores: they are looked at
-    from the best score downwards, and mostly not far.
-    """
+    """The first of the best points (m, d) that meet the constraints, and its score."""
     scores = program.scores(v)
     left = np.arange(len(v)) if beaten is None else np.flatnonzero(scores > beaten)
     size = _LOOKED_AT
@@ -277,11 +255,7 @@ def from_nearest(cuts: CutoffSet, program: Program, choice: MixtureWeights) -> O
 
 
 def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
-    """Of thresholds that treat the segments alike: the best, and those with the least violation.
-
-    Alike is the same score, or the same share accepted of all rows, of the positives, or of
-    the negatives: with these a goal that compares groups is often met or nearly so.
-    """
+    """Of thresholds that treat the segments alike: the best, and those with the least violation."""
     curves = [segment.curve for segment in cuts.segments]
     some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
     levels = np.quantile(some, np.linspace(0.0, 1.0, _ALIGNED))

@@ -44,28 +44,7 @@ def frontier_exact(
     randomized: Randomized = False,
     tol: float = 1e-4,
 ) -> Frontier:
-    """The best objective of a binary goal as one bound moves.
-
-    Parameters
-    ----------
-    goal : Goal
-    evidence : Evidence
-        Binary, with one score a row.
-    vary, values
-        As in :func:`setpoint.frontier`.
-    randomized : {False, "auto", True}
-        "auto": mixtures where there are several thresholds, or where a draw gains more
-        than `tol` at the bound that the goal sets.
-    tol : float
-
-    Raises
-    ------
-    GoalError
-        If `vary` is not a constraint, or (ShapeError) the goal has a shape that no exact
-        method takes.
-    InfeasibleError
-        If no rule meets the other constraints.
-    """
+    """The best objective of a binary goal as one bound moves."""
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.

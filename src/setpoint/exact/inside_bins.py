@@ -47,13 +47,7 @@ _LOOSEST = 8
 
 
 class TalliedSet(CutoffSet):
-    """What cut-offs between bins do; a price says also what those inside bins could.
-
-    Parameters
-    ----------
-    rates : RateTable
-    tally : Tally
-    """
+    """What cut-offs between bins do; a price says also what those inside bins could."""
 
     def __init__(self, rates: RateTable, tally: Tally) -> None:
         super().__init__(rates, tally)
@@ -157,11 +151,7 @@ def _could_win(
 def _without_ends(
     low: Floats, high: Floats, tally: Counted, segment: Segment
 ) -> tuple[Floats, Floats]:
-    """Boxes (kinds, m) that hold all cut-offs inside a bin, and neither of its ends.
-
-    Inside one row more is accepted than at the lower end, and one less than at the upper: where
-    nobody or everybody is accepted, ratios may have no bound.
-    """
+    """Boxes (kinds, m) that hold all cut-offs inside a bin, and neither of its ends."""
     kinds = segment.curve.kinds
     smallest = np.array([tally.marginals.smallest[c, t] for c, t in kinds])
     first, last = [], []
@@ -179,11 +169,7 @@ def _without_ends(
 def _in_combinations(
     cuts: TalliedSet, program: Program, found: Optimum | NoRuleError
 ) -> tuple[list[NDArray[np.int64]], float]:
-    """The open bins that may be part of a better combination, by the bound of mixtures.
-
-    Where it is a ratio A / B, multipliers price A less the bound times B: to be better than the
-    best known one a combination may lose there what is between them, times its B.
-    """
+    """The open bins that may be part of a better combination, by the bound of mixtures."""
     value = found.value if isinstance(found, Optimum) else -INF
     try:
         bound = best_mixture(cuts, program).bound

@@ -32,24 +32,7 @@ def cutoff_ladder(
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
 ) -> list[Rung]:
-    """The rungs over thresholds of one segment or two, from safe to bold.
-
-    Parameters
-    ----------
-    tests : RuleTests
-        On the rows of `evidence`.
-    evidence : Counted
-        Two classes, one score a row.
-    times : array of shape (entries,)
-        As in :func:`~setpoint.guarantees.margins.margins_of`.
-    allowed : callable, optional
-        From counts (entries, m) to which rules may be taken.
-
-    Raises
-    ------
-    ValueError
-        If there are more segments.
-    """
+    """The rungs over thresholds of one segment or two, from safe to bold."""
     cuts = CutoffSet(tests.program.table, evidence)
     if cuts.n_blocks > MOST_SEGMENTS:
         raise InputError(f"thresholds of {cuts.n_blocks} segments are too many to try them all")

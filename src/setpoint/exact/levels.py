@@ -41,10 +41,7 @@ _ROUNDS = 100
 def every_threshold(
     cuts: CutoffSet, program: Program, most: int = MOST_COMBINATIONS, near: float | None = None
 ) -> Optimum | None:
-    """The best of all thresholds: by levels, or of up to so many combinations; else None.
-
-    A ratio is looked for from `near` on.
-    """
+    """The best of all thresholds: by levels, or of up to so many combinations; else None."""
     found = solve_by_levels(cuts, program, near)
     if found is None and n_combinations(cuts) <= most:
         return enumerate_cutoffs(cuts, program)
@@ -52,10 +49,7 @@ def every_threshold(
 
 
 def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None) -> Optimum | None:
-    """The best thresholds, among all; None where the goal couples segments in another way.
-
-    "optimal" without a choice where none meets the goal.
-    """
+    """The best thresholds, among all; None where the goal couples segments in another way."""
     score = program.score
     parts, below = parts_of(cuts, program), None
     if parts is None and isinstance(score, Ratio) and score.at_zero == score.offset:
@@ -105,17 +99,7 @@ def _climbed(
 
 
 class _Tied(NamedTuple):
-    """What the segments have to do, of which one constraint at most couples them.
-
-    Parameters
-    ----------
-    rates : dict of int to RateFunction
-        By segment, what that constraint compares.
-    end : callable
-        From the smallest of the rates to the largest that goes with it.
-    alone : list of list of ProgramConstraint
-        By segment, the other constraints.
-    """
+    """What the segments have to do, of which one constraint at most couples them."""
 
     rates: dict[int, RateFunction]
     end: Callable[[Floats], Floats]
@@ -236,11 +220,7 @@ class _Sweep:
 
 
 def _largest(values: Floats, first: NDArray[np.int64], behind: NDArray[np.int64]) -> Floats:
-    """The largest value in each window (m,); -inf where it is empty.
-
-    Of two windows of a power of two that cover it, the larger one: those of one power are
-    made of those of the one before.
-    """
+    """The largest value in each window (m,); -inf where it is empty."""
     out = np.full(len(first), -INF)
     size = behind - first
     if not (size > 0).any():

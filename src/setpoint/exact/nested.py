@@ -43,21 +43,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A statement that loosens as one threshold moves one way.
-
-    Parameters
-    ----------
-    segment : int
-    rises : bool
-        Whether accepting more is safer.
-    successes : array of shape (cut-offs,)
-        Rows that count as success at each cut-off.
-    trials : int
-    share : float
-        Of successes, on the population, from which on the statement holds.
-    constraint : int
-        The number of its constraint.
-    """
+    """A statement that loosens as one threshold moves one way."""
 
     segment: int
     rises: bool
@@ -68,10 +54,7 @@ class Side:
 
 
 def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[Side] | None:
-    """The statements of a promise, where each loosens as one threshold moves one way.
-
-    None where one does not, is more than one binomial, or rows have weights.
-    """
+    """The statements of a promise, where each loosens as one threshold moves one way."""
     known = ways_of(cuts.evidence, tests)
     return None if known is None else [_side(cuts, way) for way in known]
 
@@ -83,13 +66,7 @@ def nests(evidence: Counted, tests: RuleTests) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Way:
-    """A statement that loosens as the threshold of a segment moves one way.
-
-    Parameters
-    ----------
-    good : bool array of shape (strata, n + 1, 2)
-        Whether a row that is rejected, or accepted, is a success.
-    """
+    """A statement that loosens as the threshold of a segment moves one way."""
 
     segment: int
     rises: bool
@@ -165,18 +142,7 @@ def _added(counted: CountedRates, x: Requirement) -> Floats | None:
 def certified_windows(
     cuts: CutoffSet, tests: RuleTests, sides: list[Side], next_rows: int | None = None
 ) -> list[tuple[int, int]] | None:
-    """For each segment the first and the last certified cut-off; None where there is none.
-
-    Parameters
-    ----------
-    cuts : CutoffSet
-    tests : RuleTests
-        On the same rows.
-    sides : list of Side
-        As :func:`sides_of` gives them.
-    next_rows : int, optional
-        Promise the next rows that each constraint refers to in place of the population.
-    """
+    """For each segment the first and the last certified cut-off; None where there is none."""
     windows = {(side.segment, side.rises) for side in sides}
     # The next rows have to meet every statement; on the population the first that fails counts.
     shares = len(windows) if next_rows is None else len(sides)
@@ -200,16 +166,6 @@ def certified_windows(
 
 def least_successes(trials: int, share: float, level: float, next_rows: int | None = None) -> int:
     """The fewest successes that certify a share of successes; trials + 1 where none do.
-
-    Parameters
-    ----------
-    trials : int
-    share : float
-        On the population, or among the next rows.
-    level : float
-    next_rows : int, optional
-        With f failures among the trials, those among the next m rows are at most as many as
-        those of a beta-binomial law with (f + 1, trials - f), whatever the scores' law.
 
     Examples
     --------

@@ -15,14 +15,6 @@ __all__ = ["best_in_order", "in_deficit"]
 def best_in_order(counts: Floats, high: Floats, low: Floats) -> tuple[int, int, float]:
     """The pair (i, j), i <= j, with the largest ``high @ counts[:, i] + low @ counts[:, j]``.
 
-    The largest first term up to j is kept while j moves on, so that one pass is enough. Among
-    equal sums the smallest j, and then the smallest i.
-
-    Parameters
-    ----------
-    counts : array of shape (K, m)
-    high, low : array of shape (K,)
-
     Examples
     --------
     >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
@@ -54,15 +46,6 @@ def in_deficit(
     most: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The pairs (i[a], j[b]), in order, with ``first[a] + second[b] >= least``.
-
-    Parameters
-    ----------
-    first, second : arrays
-        `second` descends.
-    i, j : int arrays
-    least : float
-    most : int
-        After so many and one more it ends.
 
     Examples
     --------

@@ -19,10 +19,7 @@ _MOVES = 2
 
 
 def plainest(cuts: CutoffSet | CutoffPairs, program: Program, found: Optimum) -> Optimum:
-    """The cut-offs that were found, moved one after the other where all else is as good.
-
-    A sweep over the cut-offs of one segment has chosen among those that tie already.
-    """
+    """The cut-offs that were found, moved one after the other where all else is as good."""
     alone = cuts.n_blocks == 1 and isinstance(cuts, CutoffSet)
     if alone or found.is_drawn or not found.is_feasible:
         return found

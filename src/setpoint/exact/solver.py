@@ -60,35 +60,7 @@ def solve_exact(
     tol: float = 1e-4,
     limits: Limits | None = None,
 ) -> Outcome:
-    """The rule over thresholds that reaches a binary goal on these rows.
-
-    Parameters
-    ----------
-    program : Program
-        Of a goal bound to `evidence.schema`.
-    evidence : Counted
-        Binary, with one score a row. Where rules may defer, they have two cut-offs a segment.
-    randomized : {False, "auto", True}
-        Whether the rule may draw; "auto" draws only where that gains more than `tol`.
-    on_infeasible : {"raise", "nearest"}
-    tol : float
-        Loss in the objective at which a rule without draws is preferred, and a gap that the
-        search for the best thresholds leaves open.
-    limits : Limits, optional
-        Of the search for the best thresholds of several segments, a call a box; without it
-        that is not searched for, and thresholds near the best mixture have to do.
-
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule of the kind asked for meets the constraints.
-    ShapeError
-        If the goal's shape is not one that an exact method takes.
-    """
+    """The rule over thresholds that reaches a binary goal on these rows."""
     if program.codebook.defers:
         return solve_deferring(
             program,
@@ -117,13 +89,7 @@ def concluded_by_cutoffs(
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
 ) -> Outcome:
-    """What a search over cut-offs leads to: a rule with its certificate, or what is nearest.
-
-    Parameters
-    ----------
-    find : callable
-        As :func:`find_rule`.
-    """
+    """What a search over cut-offs leads to: a rule with its certificate, or what is nearest."""
     return concluded(
         cuts,
         program,
@@ -143,15 +109,7 @@ def find_rule(
     tol: float,
     limits: Limits | None = None,
 ) -> Optimum:
-    """The choice of cut-offs that reaches a program, and what is known of it.
-
-    Raises
-    ------
-    NoRuleError
-        If none of the kind asked for meets the constraints.
-    ShapeError
-        If the goal's shape is not one that an exact method takes.
-    """
+    """The choice of cut-offs that reaches a program, and what is known of it."""
     apart = solve_separable(cuts, program) if randomized is not True else None
     if apart is not None:
         at_vertex = _at_vertex(cuts, program)

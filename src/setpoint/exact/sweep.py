@@ -37,21 +37,7 @@ def sweep(
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats | None = None,
 ) -> BestCutoff:
-    """The feasible cut-off of one segment with the largest `objective`.
-
-    Among ties the one that departs least from the plain threshold, as :meth:`Curve.nearest` says.
-
-    Parameters
-    ----------
-    cuts : AchievableSet
-        For its limits and the number of features.
-    segment : Segment
-    objective : Bound
-        To be maximised.
-    constraints : tuple of BoundConstraint
-    rest : array of shape (d,), optional
-        Features of the other segments' decisions.
-    """
+    """The feasible cut-off of one segment with the largest `objective`."""
     cuts.limits.call()
     extra = np.zeros(cuts.d) if rest is None else rest
     bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]

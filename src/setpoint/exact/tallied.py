@@ -32,16 +32,7 @@ Again = Callable[[Tally, Ranges, bool], Lines]
 
 
 class Step(NamedTuple):
-    """What is known after a pass.
-
-    Parameters
-    ----------
-    tally : Tally
-    gap : float
-        No rule of the kind is better by more; inf where none is found yet.
-    bins, rows : int
-        What is left to look into.
-    """
+    """What is known after a pass."""
 
     tally: Tally
     gap: float
@@ -62,47 +53,7 @@ def solve_tallied(
     collected: int = COLLECTED,
     watch: Callable[[Step], None] | None = None,
 ) -> tuple[Outcome, Step]:
-    """The rule over thresholds that reaches a goal on counted rows.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-        To the codebook of `tally`.
-    tally : Tally
-        After the first pass.
-    again : callable
-        Another pass, over the rows of some bins.
-    randomized, on_infeasible, limits
-        As :func:`~setpoint.exact.solver.solve_exact` takes them.
-    tol : float
-        Loss in the objective at which a rule without draws is preferred.
-    within : float
-        The certified gap at which passes end; 0: when no bin could hold a better cut-off, nor
-        one that is as good and wins the tie.
-    collected : int
-        Up to so many rows are counted again by the score itself.
-    watch : callable, optional
-        Called after each pass.
-
-    Returns
-    -------
-    outcome : Outcome
-        Its gap and bound hold for all cut-offs, those inside bins too.
-    step : Step
-        What the last pass left.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule meets the constraints, whatever is inside bins.
-    ChangedTableError
-        If two passes do not agree.
-
-    Warns
-    -----
-    StoppedWarning
-        If Ctrl-C ended a pass: the rule is that of the passes before.
-    """
+    """The rule over thresholds that reaches a goal on counted rows."""
     finer = True
     while True:
         program = linked.at(tally.marginals)
@@ -141,11 +92,7 @@ def solve_tallied(
 
 
 def _certified(found: Optimum | NoRuleError, gap: float, proved: bool) -> float:
-    """By how much another rule of the kind may be better, whatever bins hold.
-
-    Thresholds that a goal couples are bounded by draws among them, until all that could be part
-    of a better combination are known.
-    """
+    """By how much another rule of the kind may be better, whatever bins hold."""
     if isinstance(found, NoRuleError):
         return INF
     return max(gap, max(found.bound, -INF if proved else found.mixed) - found.value)

@@ -24,11 +24,6 @@ _LEVEL = 6
 def packed(values: NDArray[Any]) -> dict[str, Any]:
     """An array in the narrowest kind of number that holds all of it exactly.
 
-    Parameters
-    ----------
-    values : array
-        Of numbers; written row by row.
-
     Examples
     --------
     >>> import numpy as np

@@ -23,14 +23,6 @@ _STEEP = 1.5
 def chosen_cuts(m: int, most: int, always: Iterable[int] = ()) -> Codes:
     """The cut-offs of m distinct scores that a page holds, ascending, both ends among them.
 
-    Parameters
-    ----------
-    m : int
-    most : int
-        About so many bins; where there are no more scores, each has its own.
-    always : iterable of int
-        Cut-offs that are among them.
-
     Examples
     --------
     >>> chosen_cuts(4, 8).tolist()
@@ -79,16 +71,7 @@ def short_thresholds(curve: Curve, cuts: Codes) -> Floats:
 
 
 class Bins:
-    """A curve at some of its cut-offs.
-
-    Parameters
-    ----------
-    curve : Curve
-    cuts : int array of shape (m + 1,)
-        The first accepts nobody, the last everybody.
-    kinds : tuple of (stratum, true class)
-        What is counted apart; those that the curve does not have are 0.
-    """
+    """A curve at some of its cut-offs."""
 
     def __init__(self, curve: Curve, cuts: Codes, kinds: tuple[Kind, ...]) -> None:
         self.cuts, self.kinds = cuts, kinds

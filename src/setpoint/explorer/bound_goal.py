@@ -33,18 +33,7 @@ _STEPS = 500
 
 
 class BoundGoal:
-    """A goal linked to the rows of a page.
-
-    Parameters
-    ----------
-    goal : Goal
-    rows : ScoredRows
-
-    Raises
-    ------
-    GoalError
-        The goal names what the rows do not have.
-    """
+    """A goal linked to the rows of a page."""
 
     def __init__(self, goal: Goal, rows: ScoredRows) -> None:
         self.goal, self.rows = goal, rows

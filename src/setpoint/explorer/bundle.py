@@ -22,16 +22,7 @@ ENTRY = "view/main.js"
 
 @cache
 def bundled(entry: str = ENTRY) -> str:
-    """A module and all that it imports, each once, those below first.
-
-    Imports and exports are left out: all modules share one scope, so no two may have the same
-    name at their top. So are comments and indentation, for the page's size.
-
-    Raises
-    ------
-    ValueError
-        If two modules have a name in common, or something is imported in another form.
-    """
+    """A module and all that it imports, each once, those below first."""
     order: list[str] = []
     _visit(entry, order, ())
     owner: dict[str, str] = {}

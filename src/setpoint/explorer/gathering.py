@@ -51,13 +51,7 @@ def joined(goal: Goal, other: Goal | None) -> Goal:
 
 
 def names_of(by: Any) -> tuple[str, ...]:
-    """The columns that `by` names.
-
-    Raises
-    ------
-    TypeError
-        If it is not a name, or a sequence of names.
-    """
+    """The columns that `by` names."""
     if by is None:
         return ()
     names = (by,) if isinstance(by, str) else by
@@ -67,20 +61,7 @@ def names_of(by: Any) -> tuple[str, ...]:
 
 
 def check_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> None:
-    """Refuse a goal that has no curve of one threshold, such as one over three classes.
-
-    Parameters
-    ----------
-    goal : Goal
-    n_classes : int
-    values : sequence of str
-        Columns of numbers that the rule looks at.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to drag along; the message says why.
-    """
+    """Refuse a goal that has no curve of one threshold, such as one over three classes."""
     why = ""
     if goal.is_blackbox:
         why = "The metric has no formula, so a page cannot compute it."
@@ -100,15 +81,7 @@ def check_curve(goal: Goal, n_classes: int, values: Sequence[str] = ()) -> None:
 
 
 def share_of(check: Any) -> float | None:
-    """The share of the rows that `check` sets apart; None where it is not a number.
-
-    Raises
-    ------
-    ValueError
-        If it is not between 0 and 1.
-    TypeError
-        If it is neither None, a number nor a dict.
-    """
+    """The share of the rows that `check` sets apart; None where it is not a number."""
     if check is None or isinstance(check, Mapping):
         return None
     if isinstance(check, bool) or not isinstance(check, (int, float, np.number)):
@@ -123,12 +96,6 @@ def share_of(check: Any) -> float | None:
 
 def cautions(goal: Goal, values: Sequence[str] = ()) -> list[str]:
     """What is to be said above a page.
-
-    Parameters
-    ----------
-    goal : Goal
-    values : sequence of str
-        Columns of numbers that a rule could look at, and the page's thresholds do not.
 
     Examples
     --------
@@ -156,18 +123,7 @@ def group_columns(
     columns: Mapping[str, Column],
     others: Mapping[str, Column] | None = None,
 ) -> tuple[GroupColumn, ...]:
-    """The columns of groups: those that the goal names, then those of `by`.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    goal : Goal
-    by : sequence of str
-    columns : mapping of str to Column
-        Those of `by`, a row for each row of the evidence.
-    others : mapping of str to Column, optional
-        Of rows held out, whose values are to be known too.
-    """
+    """The columns of groups: those that the goal names, then those of `by`."""
     named = [n for n in sorted(goal.needs.columns.get(None, {})) if n not in by]
     out = list(columns_of_strata(evidence, named))
     for name in by:
@@ -183,13 +139,7 @@ def group_columns(
 def by_columns(
     by: Sequence[str], sensitive_features: Any, n_rows: int, X: Any = None
 ) -> dict[str, Column]:
-    """The columns that `by` names, checked.
-
-    Raises
-    ------
-    GoalError, ValueError, TypeError
-        If one is not there, or has values that are missing or too many.
-    """
+    """The columns that `by` names, checked."""
     if not by:
         return {}
     known = as_columns(sensitive_features, n_rows=n_rows, X=X, wanted=by, who="`by` names")
@@ -215,21 +165,7 @@ def scored_rows(
 
 
 def split_rows(rows: ScoredRows, share: float) -> tuple[ScoredRows, ScoredRows, Codes]:
-    """Rows to choose on and rows held out, drawn at random with a fixed seed.
-
-    The share is the same among the rows of each stratum and class.
-
-    Returns
-    -------
-    chosen, held : ScoredRows
-    index : int array
-        The rows chosen on.
-
-    Raises
-    ------
-    ValueError
-        If one of the parts would lack a class.
-    """
+    """Rows to choose on and rows held out, drawn at random with a fixed seed."""
     kind = rows.evidence.rows.kind.astype(np.int64)
     rng = np.random.default_rng(_SEED)
     order = rng.permutation(len(kind))

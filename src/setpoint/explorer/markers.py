@@ -18,16 +18,7 @@ __all__ = ["Marker", "markers_of"]
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """Decisions to compare with.
-
-    Parameters
-    ----------
-    name : str
-    share : array of shape (N,)
-        The probability with which each row is accepted.
-    words : str
-    rule : Rule, optional
-    """
+    """Decisions to compare with."""
 
     name: str
     share: Floats
@@ -41,17 +32,7 @@ def markers_of(
     rule: Rule | None = None,
     share: Floats | None = None,
 ) -> list[Marker]:
-    """Today's rule and the deployed model, where they are known.
-
-    Parameters
-    ----------
-    rows : ScoredRows
-    labels : sequence of labels
-        In the library's order.
-    rule : Rule, optional
-    share : array of shape (N,), optional
-        The probability with which the rule accepts each row.
-    """
+    """Today's rule and the deployed model, where they are known."""
     out = []
     if rule is not None and share is not None:
         out.append(Marker("today's rule", share, rule.explain(ClassNames(tuple(labels))), rule))

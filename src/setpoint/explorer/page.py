@@ -15,13 +15,7 @@ ROOM = "setpoint.explorer"
 
 
 def page_of(payload: dict[str, Any]) -> str:
-    """The page of a payload as text.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
+    """The page of a payload as text."""
     values = {
         "headline": payload["programs"][0]["goal"],
         "script": bundled(),

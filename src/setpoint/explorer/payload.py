@@ -44,19 +44,7 @@ def payload_of(
     check: ScoredRows | None = None,
     warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Everything that the page of one goal, or of two, computes from.
-
-    Parameters
-    ----------
-    goals : sequence of Goal
-        The second one is shown beside the first.
-    rows : ScoredRows
-        On which a rule is chosen.
-    markers : sequence of Marker
-    check : ScoredRows, optional
-        Rows held out, with the same codebook.
-    warnings : sequence of str
-    """
+    """Everything that the page of one goal, or of two, computes from."""
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
     bound = [BoundGoal(goal, rows) for goal in goals]

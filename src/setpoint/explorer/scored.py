@@ -21,18 +21,7 @@ __all__ = ["GroupColumn", "ScoredRows", "columns_of_strata"]
 
 @dataclass(frozen=True, eq=False)
 class GroupColumn:
-    """A column whose groups a page shows side by side.
-
-    Parameters
-    ----------
-    name : str
-    values : tuple of str
-        In words.
-    codes : int array of shape (N,)
-        For each row the place of its value.
-    named : bool
-        Whether the goal names it.
-    """
+    """A column whose groups a page shows side by side."""
 
     name: str
     values: tuple[str, ...]
@@ -46,18 +35,7 @@ class GroupColumn:
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """The rows that a page is about.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Two classes, one score a row.
-    groups : tuple of GroupColumn
-    where : str
-        A sentence that says which rows these are.
-    deployed : int array of shape (N,), optional
-        What the deployed model decides.
-    """
+    """The rows that a page is about."""
 
     evidence: Evidence
     groups: tuple[GroupColumn, ...] = ()
@@ -94,13 +72,7 @@ class ScoredRows:
         return np.ones(rows.n_rows) if rows.weight is None else rows.weight
 
     def accepted(self, share: Floats) -> Floats:
-        """The weight of each kind (K,) that a decision accepts.
-
-        Parameters
-        ----------
-        share : array of shape (N,)
-            The probability with which each row is accepted.
-        """
+        """The weight of each kind (K,) that a decision accepts."""
         rows = self.evidence.rows
         tables = (self.weight, *rows.by_measure)
         n, plain = rows.codebook.n_classes + 1, rows.codebook.n_plain

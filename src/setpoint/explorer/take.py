@@ -54,18 +54,6 @@ def take_templates(
 ) -> dict[str, Any]:
     """Templates for one threshold.
 
-    Of JSON and SQL every second piece stands for the threshold. Of Python and of the command,
-    which chooses anew by the goal, a list is a place.
-
-    Parameters
-    ----------
-    classes : sequence of labels
-        The second is the positive one.
-    goals : sequence of Goal
-        Of the page.
-    weighted : bool
-        Whether the rows have weights.
-
     Examples
     --------
     >>> found = take_templates(("no", "yes"))

@@ -27,10 +27,7 @@ class ReadsArguments:
         raise NotImplementedError
 
     def arguments(self, node: ast.Call, of: str = "") -> tuple[list[Any], dict[str, Any]]:
-        """What stands in the parentheses of a call: by position, and by name.
-
-        With `of`, the name of a metric, those that say what a row is worth are linear forms.
-        """
+        """What stands in the parentheses of a call: by position, and by name."""
         entry = TABLE.get(of)
         by_name = entry.params if entry is not None and entry.any_of else ()
         by_pair = entry is not None and bool({"costs", "values"} & set(entry.params))

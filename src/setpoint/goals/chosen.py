@@ -24,13 +24,6 @@ class HasRows:
     def on(self, /, *population: str | Mapping[str, Label], **where: Label) -> Expression:
         """The same expression on part of the rows.
 
-        Parameters
-        ----------
-        *population : str or dict
-            The name of a data set, a dict of column to value, or both.
-        **where : label
-            Column = value, for columns whose names are identifiers.
-
         Examples
         --------
         >>> from setpoint.metrics import recall
@@ -42,16 +35,6 @@ class HasRows:
 
     def weighted(self, column: str) -> Expression:
         """The same expression, each row counted by its number in a column.
-
-        Parameters
-        ----------
-        column : str
-            A column of numbers that are not negative.
-
-        Raises
-        ------
-        GoalError
-            If the rows are weighted already, or the metric is in units of columns itself.
 
         Examples
         --------
@@ -65,11 +48,6 @@ class HasRows:
     @property
     def decided(self) -> Expression:
         """The same expression over the rows that are decided, where some are deferred.
-
-        Raises
-        ------
-        GoalError
-            If it counts the rows that are deferred.
 
         Examples
         --------

@@ -23,13 +23,7 @@ INF = float("inf")
 
 @dataclass(frozen=True)
 class Entry:
-    """One metric as data.
-
-    A rate has `event` and `given`; a formula has `formula` (of the parameters' values).
-    `of_class`: it refers to one class. `low`, `high`: its range. `optional`: it goes without
-    its parameters; `any_of`: it takes some of them, each by its name. `misses_deferred`: a row
-    of the class that is not decided is missed, as recall has it.
-    """
+    """One metric as data."""
 
     name: str
     words: str
@@ -71,13 +65,7 @@ TABLE: dict[str, Entry] = {}
 def parameters_of(
     entry: Entry, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[str, Param], ...]:
-    """A metric's parameters, by position or by name, checked.
-
-    Raises
-    ------
-    GoalError
-        If a parameter is missing, unknown, given twice or outside its range.
-    """
+    """A metric's parameters, by position or by name, checked."""
     if entry.any_of:
         return _some_of(entry, args, named)
     if len(args) > len(entry.params):

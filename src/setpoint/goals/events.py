@@ -106,19 +106,6 @@ _kept_factors = lru_cache(maxsize=4096)(_factors)
 class Event:
     """A conjunction of words about (true, predicted, baseline) class.
 
-    Parameters
-    ----------
-    words : str
-        Words separated by spaces; "!" negates. ``actual``: the true class is the class
-        in question; ``predicted``: the predicted one is; ``correct``: predicted = true;
-        ``changed``: predicted differs from the deployed model's; ``was_correct``: the
-        deployed model's is the true class; ``deferred``: nothing is predicted, so that the
-        row is neither right nor wrong, neither changed nor of any class; ``found``: as
-        ``predicted``, and a deferred row is not; ``labelled``: the true
-        class is known. No words: every row.
-    costs : tuple of (true, predicted, cost)
-        Instead of words: a number for pairs of classes.
-
     Examples
     --------
     >>> Event("actual predicted").matrix(n=2, label=1, baseline=None, deployed=False)
@@ -158,12 +145,7 @@ class Event:
         deployed: bool,
         defers: bool = False,
     ) -> tuple[Floats, Floats, Diagonal]:
-        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
-
-        With `deployed`, the baseline class takes the place of the predicted one. With
-        `defers`, the last predicted class stands for no decision.
-        The last true class stands for unlabelled rows. The masks cannot be written to.
-        """
+        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
         found = _kept_factors if n <= _FEW else _factors
         return found(self.words, self.needs_truth, n, label, baseline, deployed, defers)
 

@@ -169,13 +169,7 @@ class Expression(HasReducers, HasRows):
 
     # -- populations and reducers ---------------------------------------------------
     def __call__(self, *, label: Any) -> Expression:
-        """The same expression for one class: `label` is pushed to its metrics.
-
-        Raises
-        ------
-        GoalError
-            If no metric in it is waiting for a class.
-        """
+        """The same expression for one class: `label` is pushed to its metrics."""
         out = map_metrics(self, lambda m: m.for_label(label))
         if out == self:
             raise GoalError(f"{self}: no metric here is of one class and without label")
@@ -247,11 +241,7 @@ class Const(_Node):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Metric(_Node):
-    """An entry of the table of metrics, for one class and one population.
-
-    With `only_decided` it is measured over those of its rows that are not deferred.
-    Metrics are equal if they are written alike: the label True is not the label 1.
-    """
+    """An entry of the table of metrics, for one class and one population."""
 
     name: str
     params: tuple[tuple[str, Param], ...] = ()

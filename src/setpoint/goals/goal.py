@@ -221,13 +221,7 @@ class SupportsGoal(Protocol):
 
 
 def as_goal(goal: Goal | SupportsGoal | Expression | str) -> Goal:
-    """A goal from a goal, its text, a black box, or a bare score metric ("f1": "maximize f1").
-
-    Raises
-    ------
-    GoalError
-        If a bare expression does not say whether higher is better.
-    """
+    """A goal from a goal, its text, a black box, or a bare score metric ("f1": "maximize f1")."""
     if isinstance(goal, Goal):
         return goal
     if isinstance(goal, SupportsGoal) and not isinstance(goal, type):

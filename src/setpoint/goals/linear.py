@@ -31,13 +31,6 @@ _OWN = "make it a column of its own"
 class LinearForm:
     """A sum of columns times numbers, and a number: what one row is worth.
 
-    Parameters
-    ----------
-    terms : tuple of (column, coefficient)
-        Sorted by column, each once, none with the coefficient 0.
-    constant : float
-        The number that every row has.
-
     Examples
     --------
     >>> form = LinearForm.of("amount - 2 * fee - 5")
@@ -52,22 +45,7 @@ class LinearForm:
 
     @classmethod
     def of(cls, value: object, what: str = "the linear expression") -> LinearForm:
-        """The form that a number, another form or a text stands for.
-
-        Parameters
-        ----------
-        value : float, str or LinearForm
-            In a text a column stands as it is, or in quotes where its name is not a word.
-        what : str
-            What it is called in a message.
-
-        Raises
-        ------
-        GoalError
-            If it is not linear, or holds a number that is not finite.
-        InputTypeError
-            If it is neither a number nor a text.
-        """
+        """The form that a number, another form or a text stands for."""
         if isinstance(value, LinearForm):
             return value
         if isinstance(value, str):

@@ -47,11 +47,6 @@ DEFER = "defer"
 class Other:
     """Every value of a column but the ones named.
 
-    Parameters
-    ----------
-    than : tuple of Label
-        The values that are distinguished, sorted by their text.
-
     Examples
     --------
     >>> str(Other(("IN",)))
@@ -109,15 +104,7 @@ _LARGEST = 2**1024
 
 
 def plain_label(value: Any, what: str) -> Label:
-    """The plain Python scalar behind `value`; NumPy scalars are unwrapped.
-
-    Raises
-    ------
-    TypeError
-        If `value` is neither text, number nor bool.
-    GoalError
-        If `value` is NaN, infinite or an integer beyond any float.
-    """
+    """The plain Python scalar behind `value`; NumPy scalars are unwrapped."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None:
@@ -144,15 +131,6 @@ def plain_label(value: Any, what: str) -> Label:
 class Population:
     """The rows of one data set on which a rate is measured.
 
-    Parameters
-    ----------
-    dataset : str or None
-        The name of a data set; None stands for the rows of `X`.
-    where : tuple of (column, value)
-        All of these hold; sorted by column, a column at most once.
-    measure : str or None
-        The column that says how much each row counts; None: each row counts once.
-
     Examples
     --------
     >>> Population().narrowed("unlabelled", {"country": "IN"})
@@ -171,13 +149,7 @@ class Population:
         return "the rows of " + (", ".join(parts) or "X")
 
     def weighted(self, measure: str) -> Population:
-        """The same rows, each counted by its number in a column.
-
-        Raises
-        ------
-        GoalError
-            If they are counted by a column already.
-        """
+        """The same rows, each counted by its number in a column."""
         if self.measure is not None:
             raise GoalError(
                 f"the rows are already weighted by {self.measure!r}; they cannot be weighted by "
@@ -186,24 +158,12 @@ class Population:
         return replace(self, measure=measure)
 
     def within(self, outer: Population) -> Population:
-        """This population, restricted to another one.
-
-        Raises
-        ------
-        GoalError
-            If a data set, a column or a measure is already fixed.
-        """
+        """This population, restricted to another one."""
         out = self.narrowed(outer.dataset, dict(outer.where))
         return out if outer.measure is None else out.weighted(outer.measure)
 
     def narrowed(self, dataset: str | None, where: Mapping[str, Label | Other]) -> Population:
-        """This population, restricted further.
-
-        Raises
-        ------
-        GoalError
-            If a data set or a column is already fixed.
-        """
+        """This population, restricted further."""
         if dataset is not None and self.dataset is not None:
             raise GoalError(
                 f"the population is already the data set {self.dataset!r}; "
@@ -227,15 +187,7 @@ EVERYWHERE = Population()
 def chosen_rows(
     population: tuple[Any, ...], where: Mapping[str, Any]
 ) -> tuple[str | None, dict[str, Label]]:
-    """The data set and the column values that the arguments of ``.on`` name.
-
-    Raises
-    ------
-    TypeError
-        If an argument is neither a name, a dict nor column=value.
-    GoalError
-        If nothing is named, or something twice.
-    """
+    """The data set and the column values that the arguments of ``.on`` name."""
     dataset: str | None = None
     columns: dict[str, Label] = {}
     pairs: list[tuple[Any, Any]] = []
@@ -264,13 +216,7 @@ def chosen_rows(
 
 
 def measure_name(column: object) -> str:
-    """The column that ``.weighted`` names, as plain text.
-
-    Raises
-    ------
-    InputTypeError
-        If it is not the name of a column.
-    """
+    """The column that ``.weighted`` names, as plain text."""
     if not isinstance(column, str) or not column:
         raise InputTypeError(
             f".weighted takes the name of one column of numbers, got {column!r} "

@@ -63,8 +63,6 @@ def range_of(e: Expression) -> Range:
 def in_shares(e: Expression, bound: float) -> str:
     """How a bound on shares is written that is given per cent, or as a number of rows.
 
-    Begins with "; ". Empty where the bound is neither; just above 1 it is another slip.
-
     Examples
     --------
     >>> from setpoint.metrics import fp, precision, tp

@@ -28,15 +28,7 @@ REDUCERS: dict[str, str] = {
 
 
 def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
-    """The columns of a reducer as plain text; refuses what is not a name.
-
-    Raises
-    ------
-    TypeError
-        If a column is not named by text.
-    GoalError
-        If a column is named twice, or ``deviation`` has none.
-    """
+    """The columns of a reducer as plain text; refuses what is not a name."""
     names: list[str] = []
     for c in columns:
         if not isinstance(c, str) or not c:

@@ -22,21 +22,7 @@ Split = frozenset[Label] | None
 
 @dataclass(frozen=True)
 class Requirements:
-    """What has to be known about the rows before a goal can be counted.
-
-    Parameters
-    ----------
-    columns : mapping of data set to (mapping of column to split)
-        For each data set the goal refers to (None: the rows of X), the columns and how
-        they split: into some values and the rest, or (None) into all values.
-    baseline : frozenset of data sets
-        Where the deployed model's predictions are needed.
-    labels : frozenset of data sets
-        Where true classes are needed.
-    measures : mapping of data set to (mapping of column to bool)
-        For each data set that needs some, the columns of numbers that rows count by, and
-        whether they must not be negative.
-    """
+    """What has to be known about the rows before a goal can be counted."""
 
     columns: Mapping[str | None, Mapping[str, Split]] = field(default_factory=dict)
     baseline: frozenset[str | None] = frozenset()
@@ -116,13 +102,7 @@ def requirements_of(sides: Iterable[Expression]) -> Requirements:
 
 
 def require_rows_alone(goal: Goal, why: str) -> None:
-    """Refuse a goal over more than true and predicted class; `why` ends the message.
-
-    Raises
-    ------
-    GoalError
-        If it names groups, data sets, values of rows or the deployed model, or defers.
-    """
+    """Refuse a goal over more than true and predicted class; `why` ends the message."""
     needs = goal.needs
     strange = [*map(repr, needs.names), *map(repr, needs.datasets), *_stakes(goal)]
     if needs.baseline:
@@ -133,11 +113,6 @@ def require_rows_alone(goal: Goal, why: str) -> None:
 
 def require_plain(goal: Goal, why: str) -> None:
     """Refuse a goal over values of rows, or over rows that are deferred; `why` ends the message.
-
-    Raises
-    ------
-    GoalError
-        If it counts rows by a column of numbers, or defers.
 
     Examples
     --------

@@ -33,12 +33,7 @@ _OPEN, _CLOSED = ("(", "[", "{"), (")", "]", "}")
 
 
 class Source:
-    """The text in Python's spelling, with the place in the original of each character.
-
-    It has a part for the objective, and one for the constraints where these are. The confidence
-    of a constraint becomes an operator that binds like its comparison, ``x >= 0.9 not in 0.99``;
-    `sure` holds for each part the places of the text where it was a confidence.
-    """
+    """The text in Python's spelling, with the place in the original of each character."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -92,10 +87,7 @@ class Source:
 
 
 def _share(percent: str) -> str:
-    """A number per cent as a share, exactly as that is written: 0.29 for 29%.
-
-    The blank after it keeps what follows from being read as more digits.
-    """
+    """A number per cent as a share, exactly as that is written: 0.29 for 29%."""
     return f"{float(Decimal(percent.rstrip('%').strip()) / 100)!r} "
 
 

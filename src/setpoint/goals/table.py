@@ -37,13 +37,7 @@ class MetricFunction:
         return self.name
 
     def __call__(self, *args: Any, label: Any = None, **named: Any) -> Expression:
-        """The metric with its parameters, by position or by name.
-
-        Raises
-        ------
-        GoalError
-            If a parameter is missing, unknown, given twice or outside its range.
-        """
+        """The metric with its parameters, by position or by name."""
         metric = Metric(self.name, parameters_of(TABLE[self.name], args, named))
         return metric if label is None else metric(label=label)
 

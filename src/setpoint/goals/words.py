@@ -72,11 +72,6 @@ _COMPOSITE = (Sum, Product, Quotient)
 def goal_in_words(goal: Goal, positive: Label | None = None) -> str:
     """The goal as one sentence.
 
-    Parameters
-    ----------
-    positive : label, optional
-        The positive class of a binary goal.
-
     Examples
     --------
     >>> from setpoint import Goal

@@ -43,17 +43,7 @@ def number_of_draws(level: float) -> int:
 
 
 def drawn_p(requirement: Requirement, rates: Rates, draws: int, seed: int) -> float:
-    """The share of draws in which a requirement is not met.
-
-    Parameters
-    ----------
-    requirement : Requirement
-        Its level and sign; its function is that of `rates`.
-    rates : Rates
-        None of them empty.
-    draws, seed : int
-        The same seed gives the same draws, at every level.
-    """
+    """The share of draws in which a requirement is not met."""
     sign, level = requirement.sign, requirement.level
     drawn = _draws(
         rates.above.shape,

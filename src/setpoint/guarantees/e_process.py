@@ -48,24 +48,7 @@ _NUMBERS, _FEWEST_POINTS, _MOST_POINTS = 40_000, 64, 1024
 
 @dataclass(frozen=True, eq=False)
 class Bets:
-    """What rows add to requirements, and how much is bet on each.
-
-    Parameters
-    ----------
-    first : int array of shape (2 * entries + 1,)
-        Where the items of each entry begin; after all entries those of late rows, whose
-        predictions were counted before.
-    requirement, share : int array of shape (items,)
-        What an item is of; share is -1 where a row is bet on by itself.
-    above, below, added : array of shape (items,)
-        What it adds above and below the line, and to the bet.
-    shares : int array of shape (requirements + 1,)
-        Where the shares of each requirement begin.
-    coef : array of shape (shares,)
-    sign, level : array of shape (requirements,)
-    sizes : array of shape (requirements, N_BETS)
-        Of the bets, divided by the largest x.
-    """
+    """What rows add to requirements, and how much is bet on each."""
 
     first: Codes
     requirement: Codes
@@ -81,15 +64,7 @@ class Bets:
 
 
 def bets_of(watched: Sequence[Increments], early: NDArray[np.bool_]) -> Bets:
-    """The bets on some requirements.
-
-    Parameters
-    ----------
-    watched : sequence of Increments
-    early : array of shape (entries,)
-        The entries of a confusion that hold rows without labels: a requirement that looks at
-        them needs none, and does not look at a row again when its label comes.
-    """
+    """The bets on some requirements."""
     n, items = len(early), list[tuple[int, int, int, float, float, float]]()
     shares, coefs = [0], list[float]()
     for j, x in enumerate(watched):
@@ -131,20 +106,7 @@ def _sizes(low: float, high: float) -> Floats:
 
 
 class Crossing(NamedTuple):
-    """A wealth that reached its limit.
-
-    Attributes
-    ----------
-    requirement : int
-    row : int
-        The row at which it did, counted from 1.
-    since : int
-        An estimate of when the change came: the mean over all rows with which the bet that
-        gained most could have begun, each weighed by what it would have won since.
-    wealth : float
-    value : float
-        Of the requirement's left side on the rows since then.
-    """
+    """A wealth that reached its limit."""
 
     requirement: int
     row: int
@@ -155,28 +117,7 @@ class Crossing(NamedTuple):
 
 @dataclass(eq=False)
 class Wealth:
-    """The state of the bets: constant memory, whatever comes.
-
-    Parameters
-    ----------
-    bets : array of shape (requirements, N_BETS)
-        The wealth of each.
-    begun : array of shape (requirements, N_BETS, 4)
-        Sums over the rows with which each bet could have begun, weighed by what it would have
-        won since: of 1, of the row, and of the totals before it. Until the alarm.
-    totals : array of shape (requirements, 2)
-        What all rows added above and below the line.
-    waiting : array of shape (shares, 2)
-        Sum and number of the rows that wait for one of another share.
-    now, peak : array of shape (requirements,)
-        The wealth, and the largest one since the last point of the picture.
-    points : array of shape (requirements, points)
-        The largest wealths of stretches of rows of one length.
-    crossed : array of shape (requirements, 4)
-        Row, since when, wealth and value at the alarm; all 0 where there was none.
-    clock : int array of shape (4,)
-        Rows, rows of a stretch, points so far, and rows of the stretch that has begun.
-    """
+    """The state of the bets: constant memory, whatever comes."""
 
     bets: Floats
     begun: Floats
@@ -207,15 +148,7 @@ class Wealth:
         )
 
     def add(self, bets: Bets, codes: Codes, limit: float, *, restart: bool) -> list[Crossing]:
-        """Bet on rows in their order; the limits that were reached for the first time.
-
-        Parameters
-        ----------
-        codes : int array of shape (N,)
-            Of the entry of each row; that of a late one lies behind all entries.
-        limit : float
-            Of each wealth.
-        """
+        """Bet on rows in their order; the limits that were reached for the first time."""
         had = self.crossed[:, 0].copy()
         _add(
             codes, restart, limit,

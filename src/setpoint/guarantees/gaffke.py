@@ -36,22 +36,8 @@ _LINE = np.arange(0.0, 36.0, 0.05)
 def gaffke_p(values: Floats, worst: float) -> float:
     """The p-value of a mean of at least 0.
 
-    Parameters
-    ----------
-    values : array of shape (N,)
-        Of rows that are drawn independently.
-    worst : float
-        No row could have less.
-
-    Returns
-    -------
-    float
-        1 where no value is above 0, 0 where none could be below.
-
     Examples
     --------
-    Of 29 rows with the value 1 and one that might be -9 the mean is shown to be above 0 at 95 %.
-
     >>> round(gaffke_p(np.ones(29), -9.0), 3), round(gaffke_p(np.ones(28), -9.0), 3)
     (0.047, 0.052)
     """

@@ -21,25 +21,7 @@ MOST_TIMES = 1000
 
 @dataclass(frozen=True)
 class Shown:
-    """What the test of one constraint found.
-
-    Parameters
-    ----------
-    text : str
-        The constraint as the user wrote it.
-    confidence : float
-        It is certified at.
-    p_value : float
-        The chance of rows like these if the constraint were just broken.
-    kind : str
-        Of the p-value: "binomial", "melding", "gaffke", "drawn", "betting", "boxes".
-    passed : bool
-        Whether the p-value is at most the level tested at.
-    value : float or None
-        The left side on the rows tested.
-    limit : float or None
-        One-sided: the strictest bound that the same test would pass for this rule.
-    """
+    """What the test of one constraint found."""
 
     text: str
     confidence: float

@@ -57,12 +57,6 @@ class _Kink(NamedTuple):
 def arms_of_first_kink(x: RateFunction, sign: float) -> Arms | None:
     """A function with the arms of a kink in the place of it; None if there is none to open.
 
-    Parameters
-    ----------
-    x : RateFunction
-    sign : float
-        1 for a floor under it, -1 for a cap.
-
     Examples
     --------
     >>> from setpoint.program.functions import Affine
@@ -85,14 +79,7 @@ def arms_of_first_kink(x: RateFunction, sign: float) -> Arms | None:
 
 
 def arms_of(x: RateFunction, side: float) -> Arms | None:
-    """What a kink is made of, and whether a bound has to hold for each; None if it is none.
-
-    Parameters
-    ----------
-    x : RateFunction
-    side : float
-        1 where what is asked of it is that it be large, -1 small, 0 where that is not known.
-    """
+    """What a kink is made of, and whether a bound has to hold for each; None if it is none."""
     if not isinstance(x, (Max, Min, Absolute, MaxMinusMin, MinOverMax)):
         return None
     arms: list[RateFunction] = list(x.children)

@@ -41,20 +41,7 @@ MARGINS: Floats = np.concatenate(
 
 @dataclass(frozen=True, eq=False)
 class Rung:
-    """A rule of a ladder.
-
-    Parameters
-    ----------
-    rule : Rule
-    margin : float
-        The smallest of its constraints, on the rows that the ladder was learnt on.
-    score : float
-        Its objective there, higher is better.
-    confusion : Confusion
-        What it does there.
-    model : object
-        What its scores come from, where there are several.
-    """
+    """A rule of a ladder."""
 
     rule: Rule
     margin: float
@@ -65,20 +52,6 @@ class Rung:
 
 def rungs_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
     """Which rules make the ladder, from safe to bold.
-
-    Parameters
-    ----------
-    margins : array of shape (m,)
-        How safe each rule is: its smallest margin.
-    values : array of shape (m,)
-        Its objective, higher is better.
-
-    Returns
-    -------
-    array of shape (k,)
-        At each of :data:`MARGINS` the best rule with that margin at least, without repeats and
-        without rules that do not improve on safer ones. If none has the largest margin, the
-        ladder begins with the safest rule; empty, if no margin is a number above -inf.
 
     Examples
     --------

@@ -29,25 +29,8 @@ def limit_of_constraint(
 ) -> float | None:
     """The strictest bound on a constraint's left side that the same test would pass.
 
-    Parameters
-    ----------
-    constraint : ProgramConstraint
-        Of a program whose rates all vary with the rows drawn.
-    counted : CountedRates
-    level : float
-        Of the test: the limit lies on its side of the true value with confidence ``1 - level``.
-    strict, fractional, ranges : optional
-        As in :func:`~setpoint.guarantees.p_values.p_value`.
-
-    Returns
-    -------
-    float or None
-        None where no bound passes, or the range has no end to search from.
-
     Examples
     --------
-    Of 40 predicted positive 38 are right: precision of .852 at 95 %.
-
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
     >>> from setpoint.guarantees.promise import Promise

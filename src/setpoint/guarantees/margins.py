@@ -32,24 +32,7 @@ _SMALLEST = 1e-300
 
 
 def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
-    """The margins (m,) of some rules.
-
-    Parameters
-    ----------
-    part : Part
-        Of a constraint, over the rates of `counted`.
-    counted : CountedRates
-        Of the rows that are looked at, whatever the decision: weights of rows are taken from it.
-    counts : array of shape (entries, m)
-        What the rules do: counts by stratum, true and decided class.
-    times : array of shape (entries,)
-        Rows that are looked at for each row that will be tested.
-
-    Returns
-    -------
-    array of shape (m,)
-        inf where nothing can go wrong, -inf where there is nothing to count.
-    """
+    """The margins (m,) of some rules."""
     if isinstance(part, Requirement):
         return np.concatenate(
             [
@@ -96,10 +79,7 @@ def _of_binomial(
 def slack_and_error(
     x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
-    """How far a statement is met by some rules (m,), and the standard errors (m,) of that.
-
-    The parameters are those of :func:`margins_of`.
-    """
+    """How far a statement is met by some rules (m,), and the standard errors (m,) of that."""
     index = sorted(x.function.features)
     event, given = counted.event(index), counted.given(index)
     # Of a mean of a column the sums lie in other tables than the rows it is a mean over.

@@ -28,13 +28,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 
 def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint) -> None:
-    """Refuse what is over values of rows and has no test.
-
-    Raises
-    ------
-    GoalError
-        If it is not a fraction of sums over the same rows.
-    """
+    """Refuse what is over values of rows and has no test."""
     for x in leaves(part):
         if counted.is_measured(x.function) and _fraction(x.function, counted) is None:
             raise GoalError(
@@ -45,17 +39,7 @@ def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint)
 
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
-    """The p-value of a bound on one fraction of sums over values of rows.
-
-    Parameters
-    ----------
-    x : Requirement
-    counted : CountedRates
-        Of a confusion that knows its rows.
-    ranges : mapping of column to (smallest, largest)
-    strict : bool
-        By bets, which are proved, and not by Gaffke's bound.
-    """
+    """The p-value of a bound on one fraction of sums over values of rows."""
     parts, decided = _fraction(x.function, counted), counted.confusion.decided
     assert parts is not None
     assert decided is not None

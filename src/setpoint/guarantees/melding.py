@@ -32,16 +32,7 @@ _MORE_QUANTILES = 8_192
 
 @dataclass(frozen=True)
 class _Term:
-    """One rate times its coefficient, as a rising function of the share of good rows.
-
-    Parameters
-    ----------
-    k, n : float
-        Good rows, and rows.
-    coef : float
-    above, below : array of shape (2,)
-        What a good row and another one add above and below the line.
-    """
+    """One rate times its coefficient, as a rising function of the share of good rows."""
 
     k: float
     n: float
@@ -76,22 +67,7 @@ class _Term:
 
 
 def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | None:
-    """The p-value of a bound on a weighted sum of two binomial rates of disjoint rows.
-
-    Parameters
-    ----------
-    requirement : Requirement
-        Its level and sign; its function is that of `rates`.
-    rates : Rates
-    level : float
-        What the p-value is compared with.
-
-    Returns
-    -------
-    float or None
-        None where it is another function, rates share rows, or rows tell more than two sorts
-        apart.
-    """
+    """The p-value of a bound on a weighted sum of two binomial rates of disjoint rows."""
     coefs = _coefficients(rates)
     if coefs is None or bool((rates.used(0) & rates.used(1)).any()):
         return None

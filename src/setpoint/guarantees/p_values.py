@@ -59,27 +59,6 @@ def p_value(
 ) -> PValue:
     """The p-value of a constraint from the counts of rows that did not choose the rule.
 
-    Parameters
-    ----------
-    part : Requirement, Every or Some
-    counted : CountedRates
-        Over the features of the functions in `part`.
-    level : float
-        The level that it will be compared with: smaller ones take more draws.
-    strict : bool
-        Only what is proved: the exact binomial, betting, and limits of each rate.
-    fractional : bool
-        Counts are sums of the probabilities of a rule that draws, and not of decisions.
-    ranges : mapping of column to (smallest, largest), optional
-        Of the columns of numbers by which rows count.
-    seed : int
-        Of the draws.
-
-    Raises
-    ------
-    ValueError
-        If `level` is not between 0 and 1.
-
     Examples
     --------
     >>> from setpoint.evidence import Confusion

@@ -43,18 +43,7 @@ _TINY = 1e-12
 
 
 class Fewest(NamedTuple):
-    """The least that could ever show a statement, with not one row against it.
-
-    Attributes
-    ----------
-    trials : int
-        Rows that have to be there and on the right side.
-    rows : int
-        Rows of all kinds that hold so many on average.
-    available : int
-        Rows there are, of those that can be on the right side. With fewer than `trials` no
-        decision can be shown to meet the bound.
-    """
+    """The least that could ever show a statement, with not one row against it."""
 
     trials: int
     rows: int
@@ -64,24 +53,8 @@ class Fewest(NamedTuple):
 def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -> Fewest | None:
     """The fewest rows that could ever show a statement, whatever the decisions.
 
-    Parameters
-    ----------
-    requirement : Requirement
-    counted : CountedRates
-        Of any decisions: what they are plays no part.
-    delta : float
-        The level of the test.
-
-    Returns
-    -------
-    Fewest or None
-        None where the statement is not one binomial in disguise, no row can speak against it,
-        or none for it.
-
     Examples
     --------
-    A recall of .9 at 95 % takes 29 positives, and here one row in ten is positive.
-
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
     >>> found = Confusion.of_counts(("no", "yes"), [[180, 0], [20, 0], [0, 0]])
@@ -114,27 +87,14 @@ def fewest_rows_of(part: Part, counted: CountedRates, delta: float) -> Fewest | 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """A goal on some rows that were decided, or on a table of shares.
-
-    Parameters
-    ----------
-    program : Program
-        Its rates all vary with the rows drawn.
-    counted : CountedRates
-    """
+    """A goal on some rows that were decided, or on a table of shares."""
 
     program: Program
     counted: CountedRates
 
     @classmethod
     def of(cls, goal: Any, confusion: Confusion) -> Pilot:
-        """A goal, or one that is linked already, on a confusion.
-
-        Raises
-        ------
-        GoalError
-            As in :func:`setpoint.program.link.link` and :class:`setpoint.program.program.Program`.
-        """
+        """A goal, or one that is linked already, on a confusion."""
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
         folder = Folder(linked.codebook, confusion.marginals, fixed=False)
         program = Program(linked, confusion.marginals, folder)
@@ -149,17 +109,7 @@ class Pilot:
         return tuple(requirements_of(c) for c in self.program.constraints)
 
     def plan(self, i: int, delta: float, level: float | None = None) -> Plan:
-        """What it takes to show one constraint.
-
-        Parameters
-        ----------
-        i : int
-            Its number.
-        delta : float
-            The level of its test.
-        level : float, optional
-            Another bound.
-        """
+        """What it takes to show one constraint."""
         constraint = self.program.constraints[i]
         if level is not None:
             constraint = replace(constraint, level=level)
@@ -198,26 +148,7 @@ class _Any:
 
 
 class Plan:
-    """The rows that one constraint takes.
-
-    Parameters
-    ----------
-    constraint : ProgramConstraint
-    counted : CountedRates
-        The pilot.
-    delta : float
-        The level of its test.
-
-    Attributes
-    ----------
-    written : Constraint
-    value, bound : float
-        On the pilot.
-    reaches : bool
-        Whether the pilot meets the bound; where it does not, no number of rows shows it.
-    fewest : Fewest or None
-        What could ever show it.
-    """
+    """The rows that one constraint takes."""
 
     def __init__(self, constraint: ProgramConstraint, counted: CountedRates, delta: float) -> None:
         part = requirements_of(constraint)

@@ -63,19 +63,7 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Binomial:
-    """The exact one-sided test that a share of successes is above another one.
-
-    Parameters
-    ----------
-    p : float
-        The share of successes, as assumed.
-    q : float
-        The share that has to be exceeded.
-    share : float
-        The share of the rows that are trials.
-    delta : float
-        The level of the test.
-    """
+    """The exact one-sided test that a share of successes is above another one."""
 
     p: float
     q: float
@@ -113,10 +101,7 @@ class Binomial:
         return np.asarray(np.minimum.accumulate(passed[::-1])[::-1][: high - low + 1])
 
     def _of_many(self, n: int) -> float:
-        """The same at some numbers of trials, with a test that asks for a success too many.
-
-        So it never falls, and nothing has to be looked for ahead.
-        """
+        """The same at some numbers of trials, with a test that asks for a success too many."""
         spread = math.sqrt(n * self.share * (1.0 - self.share))
         m = n * self.share + spread * _POINTS
         asked = self.q * m + quantile(self.delta) * np.sqrt(m * self.q * (1.0 - self.q))
@@ -128,15 +113,7 @@ class Binomial:
 
 @dataclass(frozen=True, eq=False)
 class Smooth:
-    """The test of a statement by its standard error, with one worst row in each population.
-
-    Parameters
-    ----------
-    requirement : Requirement
-    counted : CountedRates
-        The pilot: shares of the cells, and how much weights vary.
-    delta : float
-    """
+    """The test of a statement by its standard error, with one worst row in each population."""
 
     requirement: Requirement
     counted: CountedRates
@@ -185,23 +162,8 @@ class Smooth:
 def fewest_trials(q: float, delta: float) -> int:
     """The fewest trials that could ever show a share of successes above `q`: all are successes.
 
-    Parameters
-    ----------
-    q : float
-        In [0, 1).
-    delta : float
-        In (0, 1): the level of the test.
-
-    Raises
-    ------
-    ValueError
-        If `q` is 1, which no number of trials shows, or outside [0, 1], or `delta` outside
-        (0, 1).
-
     Examples
     --------
-    A recall of .9 takes 29 positives, all of them found; a precision of .99, 299.
-
     >>> fewest_trials(0.9, 0.05), fewest_trials(0.99, 0.05)
     (29, 299)
     """
@@ -220,20 +182,6 @@ def fewest_trials(q: float, delta: float) -> int:
 def trials_needed(p: float, q: float, delta: float, power: float) -> int | None:
     """The number of trials from which on the exact test succeeds with a chance of `power`.
 
-    The chance does not rise with every trial. With this number and any larger one it is at
-    least `power`, if the true share is `p`.
-
-    Parameters
-    ----------
-    p, q : float
-        The true share of successes, and the one that it has to be shown to exceed.
-    delta, power : float
-
-    Returns
-    -------
-    int or None
-        None where `p` does not exceed `q`.
-
     Examples
     --------
     >>> trials_needed(0.95, 0.9, 0.05, 0.8), trials_needed(0.9, 0.9, 0.05, 0.8)
@@ -244,10 +192,7 @@ def trials_needed(p: float, q: float, delta: float, power: float) -> int | None:
 
 
 def least_rows(chance: Callable[[int], float], power: float) -> int | None:
-    """The smallest number with which a chance that never falls is at least `power`.
-
-    To four digits beyond a million; None beyond all bounds.
-    """
+    """The smallest number with which a chance that never falls is at least `power`."""
     low, high = 0, 8
     while chance(high) < power:
         low, high = high, 2 * high

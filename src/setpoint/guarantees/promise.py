@@ -36,20 +36,7 @@ INF = float("inf")
 
 @dataclass(frozen=True, eq=False)
 class Promise:
-    """Which constraints are promised, and how they are tested.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    confidences : tuple of float or None
-        Of each constraint; None: it is not promised.
-    strict : bool
-        Whether only tests that are proved are used.
-    attempt : int
-        How often rules were tried on the same rows, this time included.
-    ranges : mapping of column to (smallest, largest), optional
-        Of columns of numbers by which rows count: facts, and not what rows were seen to have.
-    """
+    """Which constraints are promised, and how they are tested."""
 
     linked: LinkedGoal
     confidences: tuple[float | None, ...]
@@ -67,15 +54,7 @@ class Promise:
         attempt: int = 1,
         ranges: Ranges | None = None,
     ) -> Promise:
-        """A promise of all constraints, each at its own confidence or else at `level`.
-
-        Raises
-        ------
-        ValueError
-            If there is nothing to promise.
-        GoalError
-            If a constraint to be promised is over values of rows whose range is not known.
-        """
+        """A promise of all constraints, each at its own confidence or else at `level`."""
         require_counts(linked.goal, level, ranges)
         own = tuple(c.confidence or level for c in linked.goal.constraints)
         if all(c is None for c in own):
@@ -116,16 +95,7 @@ class Promise:
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
 
     def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
-        """The tests of rules on rows with these marginals, and whether they have weights.
-
-        Raises
-        ------
-        GoalError
-            If they do. What was not drawn may weigh more than all that was: of no mean of
-            weighted rows can anything be promised from those seen.
-        EmptyPopulationError
-            If a constraint refers to rows that are not there.
-        """
+        """The tests of rules on rows with these marginals, and whether they have weights."""
         if weighted:
             raise GoalError(
                 "nothing can be promised for weighted rows: how much a row may ever weigh is not "
@@ -137,22 +107,6 @@ class Promise:
 
 def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None) -> None:
     """Refuse to promise a constraint over values of rows whose range is not known.
-
-    A mean of a column has a guarantee only where the largest value that a row could ever have is
-    known, and the largest one that was seen is not that.
-
-    Parameters
-    ----------
-    goal : Goal
-    level : float or None
-        The confidence of constraints that have none of their own; None: they are not promised.
-    ranges : mapping of column to (smallest, largest), optional
-        What is known.
-
-    Raises
-    ------
-    GoalError
-        If one that has a confidence counts rows by a column of numbers without a range.
 
     Examples
     --------
@@ -187,14 +141,7 @@ other constraints alone, by writing `with confidence` behind each of them and gi
 
 
 class RuleTests:
-    """The tests of rules on some rows.
-
-    Parameters
-    ----------
-    promise : Promise
-    marginals : Marginals
-        Of the rows tested, the same for every rule.
-    """
+    """The tests of rules on some rows."""
 
     def __init__(self, promise: Promise, marginals: Marginals) -> None:
         self.promise = promise
@@ -252,40 +199,21 @@ class RuleTests:
         return bool(self.promise.ranges)
 
     def require_tests(self, confusion: Confusion) -> None:
-        """Refuse constraints over values of rows that have no test, whatever is decided.
-
-        Raises
-        ------
-        GoalError
-            It says why.
-        """
+        """Refuse constraints over values of rows that have no test, whatever is decided."""
         counted = self.counted(confusion)
         for c, part in zip(self.program.constraints, self.parts, strict=True):
             if part is not None:
                 require_bounded_sums(part, counted, c.written)
 
     def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
-        """The largest p-value over its level; a rule passes alone where that is 1 at most.
-
-        Parameters
-        ----------
-        among : int
-            How many rules are tried: the p-value is as fine as its share of the level needs.
-        """
+        """The largest p-value over its level; a rule passes alone where that is 1 at most."""
         found = self._tested(confusion, fractional, limits=False, among=among)
         return max(s.p_value / level for s, level in found)
 
     def shown(
         self, confusion: Confusion, *, fractional: bool = False, among: int = 1
     ) -> tuple[Shown, ...]:
-        """What the test of each promised constraint finds for a rule, with limits.
-
-        Parameters
-        ----------
-        among : int
-            How many tests there are that all have to hold at once: each has its share of the
-            level.
-        """
+        """What the test of each promised constraint finds for a rule, with limits."""
         return tuple(s for s, _ in self._tested(confusion, fractional, limits=True, among=among))
 
     def _tested(
@@ -323,22 +251,7 @@ class RuleTests:
 
     # ------------------------------------------------------------------ on rows that learn a path
     def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:
-        """How safe some rules are (m,): the smallest margin of a promised constraint.
-
-        Parameters
-        ----------
-        counts : array of shape (entries, m)
-            What the rules do on these rows.
-        squares : Confusion
-            Of any rule on these rows; only the weights of rows are taken from it.
-        times : array of shape (entries,)
-            Rows that are looked at for each row that will be tested.
-
-        Returns
-        -------
-        array of shape (m,)
-            -inf for rules that break a constraint that is not promised.
-        """
+        """How safe some rules are (m,): the smallest margin of a promised constraint."""
         counted = self.counted(squares)
         out = np.full(counts.shape[1], np.inf)
         for part in self.parts:
@@ -350,10 +263,7 @@ class RuleTests:
         return out
 
     def errors(self, confusion: Confusion, times: Floats) -> Floats:
-        """The standard error (constraints,) of each side on the rows tested; 0: not promised.
-
-        Of several statements it is that of the one with the smallest margin.
-        """
+        """The standard error (constraints,) of each side on the rows tested; 0: not promised."""
         counted, out = self.counted(confusion), np.zeros(len(self.parts))
         counts = confusion.counts.reshape(-1, 1)
         for i, part in enumerate(self.parts):

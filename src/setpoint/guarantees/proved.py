@@ -40,12 +40,6 @@ _STEPS = 60
 def betting_p(above: Floats, below: Floats, counts: Floats, level: float, sign: float) -> float:
     """The p-value of ``sign * (rate - level) >= 0`` for one rate, proved for any rows.
 
-    Parameters
-    ----------
-    above, below, counts : array of shape (profiles,)
-        ``rate = (above @ counts) / (below @ counts)``; counts may be sums of probabilities.
-    level, sign : float
-
     Examples
     --------
     >>> ones = np.ones(2)
@@ -62,17 +56,7 @@ def betting_p(above: Floats, below: Floats, counts: Floats, level: float, sign: 
 
 
 def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False) -> float:
-    """The p-value of a bound on a function of several rates, by exact limits of each.
-
-    Parameters
-    ----------
-    requirement : Requirement
-        Its level and sign; its function is that of `rates`.
-    rates : Rates
-        None of them empty.
-    fractional : bool
-        Counts are sums of probabilities: no share of them is binomial, be they whole or not.
-    """
+    """The p-value of a bound on a function of several rates, by exact limits of each."""
     # Where the counts decide which side is the bad one, a limit on that side alone would be
     # chosen after the fact.
     sides = [requirement.sign * _direction(rates.function, j) for j in range(len(rates))]

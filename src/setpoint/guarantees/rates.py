@@ -26,19 +26,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """Rates of profiles of rows, and a function of them.
-
-    Parameters
-    ----------
-    function : RateFunction
-        Of the rates r (..., rates).
-    above, below : array of shape (rates, profiles)
-        ``r_j = (above_j @ counts) / (below_j @ counts)``. A profile without rows is a row
-        that may come.
-    counts : array of shape (profiles,)
-    features : tuple of set of int
-        Which features each rate is made of.
-    """
+    """Rates of profiles of rows, and a function of them."""
 
     function: RateFunction
     above: Floats
@@ -77,12 +65,7 @@ class Rates:
         return np.asarray((np.abs(self.above[j]) > _TINY) | (self.below[j] > _TINY))
 
     def sides(self, sign: float) -> Floats:
-        """For each rate (rates,) 1 where ``sign * function`` rises with it at the counts, else -1.
-
-        Parameters
-        ----------
-        sign : float
-        """
+        """For each rate (rates,) 1 where ``sign * function`` rises with it, else -1."""
         out = np.sign(sign * self.function.gradient(self.values))
         for j in np.flatnonzero(out == 0.0):
             # Other rates decide at the counts: what the whole range of this one would do.
@@ -98,25 +81,12 @@ class Rates:
         return int(np.argmin(side * (self.above[j] - r * self.below[j])))
 
     def worst_at(self, level: float, sign: float) -> int:
-        """The profile whose row speaks most against ``sign * (rate - level) >= 0``.
-
-        Of the first rate, where the function is no more than that.
-        """
+        """The profile whose row speaks most against ``sign * (rate - level) >= 0``."""
         return int(np.argmin(sign * (self.above[0] - level * self.below[0])))
 
 
 def rates_in(x: RateFunction, counted: CountedRates) -> Rates:
     """The rates that a function is made of, each as few as can be.
-
-    A ratio or a sum of shares of the same rows is one rate; a sum of shares of different rows
-    has one for each population; other functions have those of their arguments.
-
-    Parameters
-    ----------
-    x : RateFunction
-        Not a constant.
-    counted : CountedRates
-        Over the features of `x`.
 
     Examples
     --------

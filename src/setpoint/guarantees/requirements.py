@@ -40,16 +40,7 @@ _NONE = np.zeros(0)
 
 @dataclass(frozen=True, eq=False)
 class Requirement:
-    """One statement about the population: ``sign * (function - level) >= 0``.
-
-    Parameters
-    ----------
-    function : RateFunction
-        Of rates that vary with the rows drawn.
-    level : float
-    sign : float
-        1 for a floor (>=), -1 for a cap (<=).
-    """
+    """One statement about the population: ``sign * (function - level) >= 0``."""
 
     function: RateFunction
     level: float
@@ -84,11 +75,6 @@ Part: TypeAlias = Requirement | Every | Some
 
 def requirements_of(constraint: ProgramConstraint) -> Part:
     """The statements that a constraint is made of.
-
-    Parameters
-    ----------
-    constraint : ProgramConstraint
-        Of a program whose rates all vary with the rows drawn.
 
     Examples
     --------

@@ -22,15 +22,6 @@ __all__ = ["fixed_sequence", "holm", "level_of_try"]
 def fixed_sequence(passed: Iterable[bool]) -> int:
     """How many rules of a path are certified: those before the first that fails its test.
 
-    Each is tested at the full level. A certified rule that breaks comes after the first such
-    rule of the path, or is it; and that one fails its test but for the level.
-
-    Parameters
-    ----------
-    passed : iterable of bool
-        Whether each rule passes, in an order that the rows tested have no part in. It is read as
-        far as needed.
-
     Examples
     --------
     >>> fixed_sequence([True, True, False, True])
@@ -47,15 +38,8 @@ def fixed_sequence(passed: Iterable[bool]) -> int:
 def holm(ratios: Floats) -> NDArray[np.bool_]:
     """Which rules are certified where they come in no order.
 
-    Parameters
-    ----------
-    ratios : array of shape (m,)
-        The p-value of each over its level.
-
     Examples
     --------
-    At 5 %: .01 of three tests passes at .05 / 3, .02 then at .05 / 2, and .2 does not.
-
     >>> holm(np.array([0.02, 0.2, 0.01]) / 0.05)
     array([ True, False,  True])
     """
@@ -69,10 +53,6 @@ def holm(ratios: Floats) -> NDArray[np.bool_]:
 
 def level_of_try(level: float, attempt: int) -> float:
     """The level at which the k-th try on the same rows is tested.
-
-    The first has the whole level, later ones ``6 / (pi k)^2`` of it. So all tries together go
-    wrong with a chance of at most 1.4 times the level, however many there are, where all that
-    was seen of earlier ones is that they failed.
 
     Examples
     --------

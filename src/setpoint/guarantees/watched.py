@@ -39,14 +39,7 @@ _CANCELLED = 8 * float(np.finfo(float).eps)
 
 
 class Share(NamedTuple):
-    """``coef * A / B``, one of the rates that a requirement combines.
-
-    Attributes
-    ----------
-    coef : float
-    above, below : array of shape (entries,)
-        What a row of each entry of a confusion adds above and below the line.
-    """
+    """``coef * A / B``, one of the rates that a requirement combines."""
 
     coef: float
     above: Floats
@@ -55,19 +48,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Increments:
-    """A requirement as what rows add to it: ``sign * (sum of shares - level) >= 0``.
-
-    Parameters
-    ----------
-    constraint : int
-        Of the goal.
-    part : str
-        Which of the statements that the constraint is made of, in words; "" for the only one.
-    sign, level : float
-        As of a :class:`~setpoint.guarantees.requirements.Requirement`.
-    shares : tuple of Share
-        One, or several of rows that have nothing in common.
-    """
+    """A requirement as what rows add to it: ``sign * (sum of shares - level) >= 0``."""
 
     constraint: int
     part: str
@@ -108,18 +89,6 @@ class Increments:
 
 def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, ...]:
     """All requirements of a goal's constraints, as what rows add to them.
-
-    Parameters
-    ----------
-    goal : LinkedGoal
-    confusion : Confusion
-        Of the goal's codebook, with labelled rows of every stratum and true class; which does
-        not matter.
-
-    Raises
-    ------
-    GoalError
-        If a constraint cannot be watched row by row; the message names it, and what can.
 
     Examples
     --------

@@ -33,18 +33,7 @@ _LEAST_DEGREES = 3.0
 def by_moments(
     x: RateFunction, moments: RowMoments, v: Floats, low: float, high: float
 ) -> tuple[float, float]:
-    """Limits of a smooth expression, by influence, corrected to second order.
-
-    Parameters
-    ----------
-    x : Bound
-    moments : RowMoments
-        Of x's features.
-    v : array of shape (d,)
-        All features.
-    low, high : float
-        Tail of the lower and of the upper limit.
-    """
+    """Limits of a smooth expression, by influence, corrected to second order."""
     value = float(x.value(v))
     if moments.sums[0].sum() <= 0 or not math.isfinite(value):
         return -INF, INF
@@ -56,18 +45,7 @@ def by_moments(
 def influence_by_table(
     x: RateFunction, moments: RowMoments, sums: Floats, v: Floats
 ) -> tuple[float, Floats]:
-    """The value, and what one more in each table and profile adds to it.
-
-    Parameters
-    ----------
-    x : Bound
-    moments : RowMoments
-        Of x's features, and maybe others.
-    sums : array of shape (tables, profiles)
-        Where to take it.
-    v : array of shape (d,)
-        All features; those of `moments` are overwritten.
-    """
+    """The value, and what one more in each table and profile adds to it."""
     norms = (moments.given * sums).sum(axis=(1, 2))
     own = (moments.event * sums).sum(axis=(1, 2)) / norms
     at = v.copy()
@@ -78,17 +56,7 @@ def influence_by_table(
 
 
 class _Side(OneSide):
-    """The value of an expression near some sums, for the limit on one side.
-
-    Rows that are added to smooth are typical ones.
-
-    Parameters
-    ----------
-    x : Bound
-    moments : RowMoments
-    v : array of shape (d,)
-    side : float
-    """
+    """The value of an expression near some sums, for the limit on one side."""
 
     def __init__(self, x: RateFunction, moments: RowMoments, v: Floats, side: float) -> None:
         self.x, self.moments, self.v, self.side = x, moments, v, side

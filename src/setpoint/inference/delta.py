@@ -43,24 +43,7 @@ _BORROWED = 10.0
 
 
 def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
-    """Exact limits of a fraction that tells two profiles apart; None if it has more.
-
-    With p the share of rows of the first profile, the value is
-    ``(a1 w1 p + a2 w2 (1 - p)) / (b1 w1 p + b2 w2 (1 - p))``, where w1 and w2 are the
-    mean weights of the profiles. That is monotone in p, so limits of p become limits of
-    the value: those of Clopper and Pearson, on effective rows. Where all rows have one
-    weight these are the rows themselves, and the limits exact.
-
-    Mean weights of few rows borrow from all rows of the same strata and true classes. Where
-    weights depend on the decision itself and few rows are accepted, that misleads, and
-    limits of precision hold less often than said.
-
-    Parameters
-    ----------
-    fraction : Fraction
-    low, high : float
-        Tail of the lower and of the upper limit.
-    """
+    """Exact limits of a fraction that tells two profiles apart; None if it has more."""
     two = fraction.merged
     if len(two.counts) > 2:
         return None
@@ -81,18 +64,7 @@ def of_two_profiles(fraction: Fraction, low: float, high: float) -> tuple[float,
 def influence_of(
     x: RateFunction, profiles: RowProfiles, counts: Floats, v: Floats
 ) -> tuple[float, Floats]:
-    """Value and influence (profiles,) of each unit of weight, marginals moving.
-
-    Parameters
-    ----------
-    x : Bound
-    profiles : RowProfiles
-        Of x's features.
-    counts : array of shape (profiles,)
-        Where to take it, every population with some weight.
-    v : array of shape (d,)
-        All features; x's own are overwritten.
-    """
+    """Value and influence (profiles,) of each unit of weight, marginals moving."""
     norms = profiles.given @ counts
     own = (profiles.event @ counts) / norms
     at = v.copy()
@@ -102,14 +74,7 @@ def influence_of(
 
 
 def influence_of_entries(x: RateFunction, counted: CountedRates) -> Floats:
-    """What one more unit of weight in each entry (strata, n + 1, n) adds to the value.
-
-    Parameters
-    ----------
-    x : Bound
-        Of rates that count each row once.
-    counted : CountedRates
-    """
+    """What one more unit of weight in each entry (strata, n + 1, n) adds to the value."""
     profiles, place = counted.profile_of_entries(x.features)
     _, own = influence_of(x, profiles, profiles.counts, counted.v)
     return np.where(place >= 0, own[place], 0.0)
@@ -118,15 +83,7 @@ def influence_of_entries(x: RateFunction, counted: CountedRates) -> Floats:
 def by_influence(
     x: RateFunction, counted: CountedRates, low: float, high: float
 ) -> tuple[float, float]:
-    """Limits of a smooth expression, by influence, corrected to second order.
-
-    Parameters
-    ----------
-    x : Bound
-    counted : CountedRates
-    low, high : float
-        Tail of the lower and of the upper limit.
-    """
+    """Limits of a smooth expression, by influence, corrected to second order."""
     profiles = counted.profiles(x.features)
     value = counted.value(x)
     if profiles.counts.sum() <= 0 or not math.isfinite(value):
@@ -138,17 +95,7 @@ def by_influence(
 
 
 class _Side(OneSide):
-    """The value of an expression near some counts, for the limit on one side.
-
-    Parameters
-    ----------
-    x : Bound
-    profiles : RowProfiles
-        Of x's features, with some weight.
-    v : array of shape (d,)
-        All features.
-    side : float
-    """
+    """The value of an expression near some counts, for the limit on one side."""
 
     def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats, side: float) -> None:
         self.x, self.profiles, self.v, self.side = x, profiles, v, side
@@ -204,11 +151,7 @@ class _Side(OneSide):
         return out
 
     def _effect(self, counts: Floats) -> tuple[float, Floats]:
-        """The value, and what a unit of weight of each profile adds to it.
-
-        The influence, but no more than what a whole row adds: where nothing was counted, of
-        what a share is taken, influences have no end.
-        """
+        """The value, and what a unit of weight of each profile adds to it."""
         middle, influence = influence_of(self.x, self.profiles, counts, self.v)
         row = (self._moved(counts, self.profiles.units) - middle) / self.profiles.units
         return middle, np.where(np.abs(row) < 0.5 * np.abs(influence), row, influence)
@@ -217,10 +160,7 @@ class _Side(OneSide):
 def unsmoothed(
     x: RateFunction, counted: CountedRates, low: float, high: float
 ) -> tuple[float, float]:
-    """Plain delta limits without profiles, for thousands of classes.
-
-    The parameters are those of :func:`by_influence`.
-    """
+    """Plain delta limits without profiles, for thousands of classes."""
     table, confusion = counted.table, counted.confusion
     value = counted.value(x)
     slope = x.gradient(counted.v)

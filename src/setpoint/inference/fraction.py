@@ -22,17 +22,7 @@ __all__ = ["Fraction", "effective", "rounded", "summed", "typical_weights", "val
 
 @dataclass(frozen=True, eq=False)
 class Fraction:
-    """``(above @ counts) / (below @ counts)``; profiles with neither weight are left out.
-
-    Parameters
-    ----------
-    above, below : array of shape (profiles,)
-    counts, squares : array of shape (profiles,)
-    around : array of shape (2, profiles)
-        As in :class:`~setpoint.inference.profiles.RowProfiles`.
-    at_zero : float
-        The value at 0/0.
-    """
+    """``(above @ counts) / (below @ counts)``; profiles with neither weight are left out."""
 
     above: Floats
     below: Floats
@@ -92,11 +82,7 @@ def effective(total: float, squares: float) -> float:
 
 
 def typical_weights(counts: Floats, squares: Floats, around: Floats) -> Floats:
-    """Weight of a typical row of each profile (profiles,), wherever weights come from.
-
-    In proportion to the mean weights around the profiles, which tell classes and groups
-    apart, and on the level of these rows, which may be accepted ones only.
-    """
+    """Weight of a typical row of each profile (profiles,), wherever weights come from."""
     total = float(counts.sum())
     pooled = float(squares.sum()) / total if total > 0 else 1.0
     seen = around[0] > 0
@@ -108,18 +94,8 @@ def typical_weights(counts: Floats, squares: Floats, around: Floats) -> Floats:
 def value_at(share: float, above: Floats, below: Floats, at_zero: float) -> float:
     """The value of a fraction of two profiles at the share of rows that have the first.
 
-    Parameters
-    ----------
-    share : float
-    above, below : array of shape (2,)
-        What a row of each profile adds above and below the line.
-    at_zero : float
-        The value at 0/0.
-
     Examples
     --------
-    F1 where .6 of the rows that are positive or predicted so are both:
-
     >>> round(value_at(0.6, np.array([2.0, 0.0]), np.array([2.0, 1.0]), 0.0), 4)
     0.75
     """

@@ -122,15 +122,7 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
 
 
 def interval_of(x: RateFunction, counted: CountedRates, level: float) -> Interval:
-    """The interval of an expression that is bound already.
-
-    Parameters
-    ----------
-    x : Bound
-    counted : CountedRates
-        Over the features of the binder that gave `x`.
-    level : float
-    """
+    """The interval of an expression that is bound already."""
     if not 0.0 < level < 1.0:
         raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
     tail = (1.0 - level) / 2.0

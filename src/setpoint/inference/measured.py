@@ -19,14 +19,7 @@ _TINY = 1e-12
 
 
 def sums_of(x: RateFunction, moments: RowMoments) -> tuple[float, float] | None:
-    """What is above and below the line, if the expression is one fraction of sums.
-
-    Parameters
-    ----------
-    x : RateFunction
-    moments : RowMoments
-        Of its features.
-    """
+    """What is above and below the line, if the expression is one fraction of sums."""
     parts = _above_and_below(x, moments)
     if parts is None:
         return None
@@ -34,14 +27,7 @@ def sums_of(x: RateFunction, moments: RowMoments) -> tuple[float, float] | None:
 
 
 def effective_rows(x: RateFunction, moments: RowMoments) -> float:
-    """``(sum m)^2 / sum m^2`` of what rows count, by the table in which that is least.
-
-    Parameters
-    ----------
-    x : RateFunction
-    moments : RowMoments
-        Of its features.
-    """
+    """``(sum m)^2 / sum m^2`` of what rows count, by the table in which that is least."""
     parts = _above_and_below(x, moments)
     if parts is None:
         used = ((moments.event != 0) | (moments.given != 0)).any(axis=0)
@@ -56,16 +42,7 @@ def effective_rows(x: RateFunction, moments: RowMoments) -> float:
 
 
 def range_of(x: Affine | Ratio, moments: RowMoments, rates: Sequence[Rate]) -> tuple[float, float]:
-    """The range whatever the data: of a mean of a column, no more than on what side of 0 it is.
-
-    Parameters
-    ----------
-    x : Affine or Ratio
-    moments : RowMoments
-        Of its features.
-    rates : sequence of Rate
-        All features.
-    """
+    """The range whatever the data: of a mean of a column, no more than on what side of 0 it is."""
     parts = _above_and_below(x, moments)
     if parts is not None and not any(rates[j].share_of for j in x.features):
         above, below = parts
@@ -102,21 +79,7 @@ def _above_and_below(x: RateFunction, moments: RowMoments) -> tuple[Floats, Floa
 def fraction_in(
     x: RateFunction, index: Sequence[int], event: Floats, given: Floats
 ) -> tuple[Floats, Floats] | None:
-    """What one more in each entry of some tables adds above and below the line.
-
-    Parameters
-    ----------
-    x : RateFunction
-    index : sequence of int
-        Some features, all of `x` among them.
-    event, given : array of shape (features, ...)
-        Their weights.
-
-    Returns
-    -------
-    tuple of arrays of shape (...), or None
-        None where the expression is not one fraction of linear functions of the counts.
-    """
+    """What one more in each entry of some tables adds above and below the line."""
     if not isinstance(x, (Affine, Ratio)) or not x.features:
         return None
     place = [list(index).index(j) for j in sorted(x.features)]

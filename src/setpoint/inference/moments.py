@@ -26,22 +26,6 @@ __all__ = ["RowMoments", "moments_of", "products_of"]
 class RowMoments:
     """Sums by table and profile, and the weights of some features.
 
-    The first table counts rows once each, the others count by a measure each.
-
-    Parameters
-    ----------
-    index : list of int
-        The features, by their number among all those counted.
-    event, given : array of shape (features, tables, profiles)
-        ``v_j = (event_j * sums).sum() / (given_j * sums).sum()``.
-    sums : array of shape (tables, profiles)
-    products : array of shape (tables, tables, profiles)
-        Sums over rows of the product of what they add to two tables.
-    unit : array of shape (tables, profiles)
-        What a typical row of the profile adds.
-    unit_products : array of shape (tables, tables, profiles)
-        The mean of such products, however the rows were decided.
-
     Examples
     --------
     >>> from setpoint.evidence import Confusion
@@ -68,17 +52,7 @@ class RowMoments:
         return np.where(seen, self.sums[0] ** 2 / np.where(seen, squares, 1.0), 0.0)
 
     def shape_of(self, effect: Floats) -> tuple[Floats, Floats]:
-        """Sums (profiles,) over rows of the cube of their effect, and of its square's variance.
-
-        Only means and spreads are known of the numbers. Their skewness is taken for that of a
-        lognormal column with that mean and spread, and their tails for those of a gamma column:
-        amounts are skewed so, or less.
-
-        Parameters
-        ----------
-        effect : array of shape (tables, profiles)
-            What one more in each table does.
-        """
+        """Sums (profiles,) over rows of the cube of their effect, and of its square's variance."""
         n = np.maximum(self.rows, 1e-300)
         mean = (effect * self.sums).sum(axis=0) / n
         square = np.einsum("am,bm,abm->m", effect, effect, self.products) / n
@@ -105,15 +79,7 @@ _MOST_SPREAD = 2.0
 def moments_of(
     index: Sequence[int], event: Floats, given: Floats, confusion: Confusion
 ) -> RowMoments:
-    """The profiles that some features tell apart.
-
-    Parameters
-    ----------
-    index : sequence of int
-    event, given : array of shape (features, strata * (n + 1) * n)
-        Weights of the counts, as :class:`~setpoint.inference.profiles.CountedRates` has them.
-    confusion : Confusion
-    """
+    """The profiles that some features tell apart."""
     products = products_of(confusion)
     tables, shape = len(products), products.shape[2:]
     event, given = (x.reshape(len(index), tables, -1) for x in (event, given))
@@ -160,10 +126,7 @@ def products_of(confusion: Confusion) -> Floats:
 
 
 def _typical(counts: Floats, products: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """What a row adds on average, and the mean products, by table and entry.
-
-    Of the rows of its stratum and true class; without any, of those of its true class, or of all.
-    """
+    """What a row adds on average, and the mean products, by table and entry."""
     sums, squares, n = counts.sum(axis=-1), products.sum(axis=-1), rows
     for axis in ((), (-2,), (-2, -1)):
         wider = n.sum(axis=axis, keepdims=True)

@@ -42,20 +42,7 @@ MOST_WEIGHTS = 30_000_000
 
 @dataclass(frozen=True, eq=False)
 class RowProfiles:
-    """Counts by profile, and the weights of some features.
-
-    Parameters
-    ----------
-    index : list of int
-        The features, by their number among all those counted.
-    event, given : array of shape (features, profiles)
-        ``v_j = (event_j @ counts) / (given_j @ counts)``.
-    counts, squares : array of shape (profiles,)
-        Sums of w and of w squared.
-    around : array of shape (2, profiles)
-        The same sums over all rows of the profile's strata and true classes, however
-        they were decided: from them a profile with few rows borrows its mean weight.
-    """
+    """Counts by profile, and the weights of some features."""
 
     index: list[int]
     event: Floats
@@ -71,14 +58,7 @@ class RowProfiles:
 
 
 class CountedRates:
-    """The rates of some expressions on one confusion, entry by entry.
-
-    Parameters
-    ----------
-    table : RateTable
-        Of the rates, in the order in which the expressions were folded.
-    confusion : Confusion
-    """
+    """The rates of some expressions on one confusion, entry by entry."""
 
     def __init__(self, table: RateTable, confusion: Confusion) -> None:
         self.table = table
@@ -198,10 +178,7 @@ class CountedRates:
         return np.asarray(self.table.tensor(coefs) + given[:, :, None]).ravel()
 
     def fraction(self, x: RateFunction) -> Fraction | None:
-        """The expression as one fraction of linear functions of the counts, if it is one.
-
-        None where rows count by columns of numbers, so that counts are not of rows.
-        """
+        """The expression as one fraction of linear functions of the counts, if it is one."""
         held = self._fractions.get(id(x))
         if held is None:
             # The expression is kept with its fraction: its id stays its own.
@@ -236,11 +213,7 @@ class CountedRates:
         return None if fraction is None else (fraction.numerator, fraction.denominator)
 
     def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
-        """What a row of each entry (strata, n + 1, n) adds above and below the line.
-
-        None where the expression is not one fraction of linear functions of the counts, or
-        rows count by columns of numbers.
-        """
+        """What a row of each entry (strata, n + 1, n) adds above and below the line."""
         if self.is_measured(x):
             return None
         profiles, place = self._grouped(x.features)
@@ -305,17 +278,7 @@ class CountedRates:
 
 
 def above_and_below(x: RateFunction, profiles: RowProfiles) -> tuple[Floats, Floats] | None:
-    """What a row of each profile (profiles,) adds above and below the line.
-
-    None if the expression is not one fraction of linear functions of the counts, because it
-    is not a ratio of sums, or its shares are of different rows.
-
-    Parameters
-    ----------
-    x : RateFunction
-    profiles : RowProfiles
-        Of its features, and maybe others.
-    """
+    """What a row of each profile (profiles,) adds above and below the line."""
     if not isinstance(x, (Affine, Ratio)) or not x.features:
         return None
     place = [profiles.index.index(j) for j in sorted(x.features)]
@@ -346,14 +309,7 @@ def _weights(n: int) -> Floats:
 def bind_counted(
     expressions: Sequence[Expression], confusion: Confusion
 ) -> tuple[list[RateFunction], CountedRates]:
-    """Expressions bound to a confusion, and the counts they are measured on.
-
-    Raises
-    ------
-    GoalError
-        As in :meth:`setpoint.program.link.Linker.link` and
-        :meth:`setpoint.program.fold.Folder.function`.
-    """
+    """Expressions bound to a confusion, and the counts they are measured on."""
     linker = Linker(confusion.codebook)
     folder = Folder(linker.codebook, confusion.marginals, fixed=False)
     bounds = [folder.function(linker.link(e)) for e in expressions]

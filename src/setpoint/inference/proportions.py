@@ -46,16 +46,6 @@ def clopper_pearson(
 ) -> tuple[float, float]:
     """Clopper and Pearson's limits of a proportion, also on effective rows.
 
-    Of whole rows they are those of :mod:`~setpoint.inference.tails`: whatever the share, each
-    lies on its wrong side no more often than its tail says.
-
-    Parameters
-    ----------
-    hits, n : float
-        Rows with the event, and rows; effective counts need not be whole numbers.
-    low, high : float
-        Tail of the lower and of the upper limit.
-
     Examples
     --------
     >>> [round(x, 4) for x in clopper_pearson(81, 263)]
@@ -73,24 +63,8 @@ def clopper_pearson(
 def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
     """Lower limits of ``x_a - x_b`` for every ordered pair, by recovered variances.
 
-    Parameters
-    ----------
-    x : array of shape (m,)
-    below, above : array of shape (m,)
-        Limits of each x.
-    corr : array of shape (m, m)
-        Correlations of the estimates; 0 where their rows are disjoint.
-
-    Returns
-    -------
-    array of shape (m, m)
-        Upper limits are minus the transpose of this at the other tail.
-
     Examples
     --------
-    Newcombe's first example: 56/70 and 48/80 differ by 0.2, and from Wilson's limits of
-    each follows the interval 0.0524 to 0.3339.
-
     >>> limits = np.array([[0.69183, 0.87695], [0.49045, 0.70038]]).T
     >>> out = difference_above(np.array([0.8, 0.6]), *limits, np.eye(2))
     >>> round(float(out[0, 1]), 4), round(float(-out[1, 0]), 4)
@@ -102,12 +76,7 @@ def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> F
 
 
 def ratio_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
-    """Lower limits of ``x_a / x_b`` for every ordered pair of values >= 0.
-
-    The parameters are those of :func:`difference_above`. The limit r solves
-    ``(x_a - r x_b)^2 = p^2 + (r q)^2 - 2 corr p r q`` with p, q the distances to the
-    limits; it is finite where x_b is 0.
-    """
+    """Lower limits of ``x_a / x_b`` for every ordered pair of values >= 0."""
     p, q = (x - below)[:, None], (above - x)[None, :]
     a, b = x[:, None], x[None, :]
     half = a * b - corr * p * q

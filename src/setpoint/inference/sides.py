@@ -37,17 +37,7 @@ _MOST_ALONE = 20
 
 
 class Variation(NamedTuple):
-    """How the value varies with some profiles.
-
-    Parameters
-    ----------
-    along : array
-        The way of one standard error, of the shape of what is moved.
-    z : float
-        Standard errors to the limit.
-    skewness, bias : float
-        In standard errors.
-    """
+    """How the value varies with some profiles."""
 
     along: Floats
     z: float
@@ -56,21 +46,7 @@ class Variation(NamedTuple):
 
 
 class OneSide(ABC):
-    """The value of an expression near what was counted, for the limit on one side.
-
-    Attributes
-    ----------
-    side : float
-        -1 for the lower limit, 1 for the upper one.
-    seen : bool array of shape (profiles,)
-        Which profiles have rows.
-    populations : bool array of shape (populations, profiles)
-        Different sets of rows that shares are taken of.
-    base, even : array
-        What is moved, smoothed; and the part of the smoothing that is taken out at the end.
-    middle : float
-        The value at `base`.
-    """
+    """The value of an expression near what was counted, for the limit on one side."""
 
     side: float
     seen: Bools

@@ -141,12 +141,7 @@ def fresh_labels(
 
 
 def _decisive_rows(p: float, alpha: float, power: float) -> int:
-    """The smallest number of wins and losses with which the sign test has that power.
-
-    The power of the exact test is not a monotone function of the number of rows. That of the
-    randomized test, which spends all of `alpha`, is one and never lower, so that bisection
-    gives a number below which none can do; from there on each is tried.
-    """
+    """The smallest number of wins and losses with which the sign test has that power."""
     by_normal = _by_normal(p, alpha, power)
     if by_normal > _MOST_EXACT:
         return math.ceil(by_normal)

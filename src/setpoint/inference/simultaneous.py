@@ -30,18 +30,7 @@ Limits: TypeAlias = Callable[[RateFunction, float, float], tuple[float, float]]
 def largest(
     children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
 ) -> tuple[float, float]:
-    """Limits of the largest value.
-
-    Parameters
-    ----------
-    children : sequence of Bound
-    limits : callable
-        Limits of one child.
-    low, high : float
-        Tail of the lower and of the upper limit.
-    sides : int
-        How many ways there are for a lower limit to fail.
-    """
+    """Limits of the largest value."""
     ends = [limits(x, low / max(sides, 1), high) for x in children]
     return max(e[0] for e in ends), max(e[1] for e in ends)
 
@@ -63,20 +52,7 @@ def spread(
     *,
     smooth: bool,
 ) -> tuple[float, float]:
-    """Limits of the largest value minus the smallest, over the ordered pairs.
-
-    Parameters
-    ----------
-    children : sequence of Bound
-    counted : CountedRates
-    limits : callable
-        Limits of one child.
-    low, high : float
-        Tail of the lower and of the upper limit.
-    smooth : bool
-        Whether the children have an influence. Without, nothing is known of how they
-        vary together, and the worst is assumed.
-    """
+    """Limits of the largest value minus the smallest, over the ordered pairs."""
     if len(children) == 1:
         return 0.0, 0.0
     x = np.array([counted.value(c) for c in children])

@@ -31,24 +31,8 @@ def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats: ...
 def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> float | Floats:
     """The chance of `k` successes or more in `n` trials.
 
-    It is the p-value of the hypothesis that the share of successes is at most `share`.
-
-    Parameters
-    ----------
-    k, n : int or array of int
-        Successes and trials. The chance of more than `n` is 0, that of 0 or more is 1.
-    share : float or array
-        The share of successes, in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If a count is not a whole number, `n` is negative, or `share` is outside [0, 1].
-
     Examples
     --------
-    Five of five: a share of one half does this once in 32 times.
-
     >>> at_least(5, 5, 0.5)
     0.03125
     """
@@ -64,18 +48,6 @@ def at_most(k: float, n: float, share: float) -> float: ...
 def at_most(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats: ...
 def at_most(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> float | Floats:
     """The chance of `k` successes or fewer in `n` trials.
-
-    It is the p-value of the hypothesis that the share of successes is at least `share`.
-
-    Parameters
-    ----------
-    k, n, share : int, int, float or arrays
-        As in :func:`at_least`.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`at_least`.
 
     Examples
     --------
@@ -95,26 +67,8 @@ def lower_limit(k: ArrayLike, n: ArrayLike, tail: float) -> Floats: ...
 def lower_limit(k: ArrayLike, n: ArrayLike, tail: float) -> float | Floats:
     """The lower Clopper-Pearson limit of a share: above it with confidence ``1 - tail``.
 
-    The smallest share at which `k` successes or more have a chance of `tail`; 0 where
-    there are none.
-
-    Parameters
-    ----------
-    k, n : int or array of int
-        Successes and trials, ``0 <= k <= n``.
-    tail : float
-        In (0, 1): the largest chance with which the limit may lie above the true share.
-
-    Raises
-    ------
-    ValueError
-        If a count is not a whole number, `k` is not from 0 to `n`, or `tail` is outside
-        (0, 1).
-
     Examples
     --------
-    29 of 29 is the smallest perfect record that shows a share of .9 at 95 %.
-
     >>> round(lower_limit(28, 28, 0.05), 4), round(lower_limit(29, 29, 0.05), 4)
     (0.8985, 0.9019)
     """
@@ -131,19 +85,6 @@ def upper_limit(k: ArrayLike, n: ArrayLike, tail: float) -> Floats: ...
 def upper_limit(k: ArrayLike, n: ArrayLike, tail: float) -> float | Floats:
     """The upper Clopper-Pearson limit of a share: below it with confidence ``1 - tail``.
 
-    The largest share at which `k` successes or fewer have a chance of `tail`; 1 where
-    all are.
-
-    Parameters
-    ----------
-    k, n, tail : int, int or arrays, float
-        As in :func:`lower_limit`.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`lower_limit`.
-
     Examples
     --------
     >>> round(upper_limit(0, 100, 0.05), 4)
@@ -157,18 +98,6 @@ def upper_limit(k: ArrayLike, n: ArrayLike, tail: float) -> float | Floats:
 
 def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int64]:
     """The smallest count of successes that as many or more reach with a chance of `tail` at most.
-
-    It is what the exact one-sided test asks for that the share of successes is above `share`.
-    ``n + 1``, which no record reaches, says that no count of so few trials will do.
-
-    Parameters
-    ----------
-    n : array of int
-        Trials.
-    share : float
-        In [0, 1].
-    tail : float
-        In (0, 1): the level of the test.
 
     Examples
     --------

@@ -32,14 +32,7 @@ _CANCELLED = 8 * float(np.finfo(float).eps)
 
 
 class Trials(NamedTuple):
-    """A constraint as a statement about one share.
-
-    Attributes
-    ----------
-    successes, trials : int
-    share : float
-        The constraint is met where the true share of successes is at least this.
-    """
+    """A constraint as a statement about one share."""
 
     successes: int
     trials: int
@@ -59,29 +52,6 @@ class Trials(NamedTuple):
 
 def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: float) -> Trials | None:
     """The trials of a constraint, if it is one binomial in disguise.
-
-    The counts have to be of decisions, and not of the probabilities of a rule that draws.
-
-    Parameters
-    ----------
-    x : Bound
-        The constrained expression.
-    counted : CountedRates
-        Over the features of the binder that gave `x`.
-    relation : str
-        ``">="`` or ``"<="``.
-    bound : float
-
-    Returns
-    -------
-    Trials or None
-        None where the expression is not one fraction of counts, rows add more than one
-        positive or one negative value, or rows do not all have one weight.
-
-    Raises
-    ------
-    ValueError
-        If `relation` is another one.
 
     Examples
     --------
@@ -120,19 +90,6 @@ def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: floa
 def added_by(above: Floats, below: Floats, bound: float, sign: float) -> Floats:
     """What rows add to the sum that a bound wants to be at least 0.
 
-    Parameters
-    ----------
-    above, below : arrays of one shape
-        What they add above and below the line.
-    bound : float
-    sign : {1.0, -1.0}
-        -1 where the bound is an upper one.
-
-    Returns
-    -------
-    array of that shape
-        0 where the two parts cancel but for rounding.
-
     Examples
     --------
     >>> added_by(np.array([0.3, 1.0]), np.array([3.0, 0.0]), 0.1, 1.0)
@@ -145,10 +102,7 @@ def added_by(above: Floats, below: Floats, bound: float, sign: float) -> Floats:
 
 
 def share_needed(added: Floats) -> float | None:
-    """The share of successes from which on rows that add one of two values meet a bound.
-
-    None where they add more than one positive or one negative value, or none.
-    """
+    """The share of successes from which on rows that add one of two values meet a bound."""
     good, bad = added[added > 0], added[added < 0]
     if not (len(good) and len(bad) and _alike(good) and _alike(bad)):
         return None
@@ -160,23 +114,6 @@ def exact_limits(
     x: RateFunction, counted: CountedRates, low: float, high: float
 ) -> tuple[float, float] | None:
     """Clopper-Pearson limits of the value of a fraction that tells two profiles apart.
-
-    The bound ``x >= limit`` for the lower limit has the p-value `low`, ``x <= limit`` for
-    the upper one `high`.
-
-    Parameters
-    ----------
-    x : Bound
-    counted : CountedRates
-        Of decisions, as in :func:`trials_of`.
-    low, high : float
-        Tail of the lower and of the upper limit.
-
-    Returns
-    -------
-    tuple of float, or None
-        None where the expression is not such a fraction, or rows do not all have one
-        weight.
 
     Examples
     --------

@@ -21,38 +21,12 @@ FAILS: Verdict = "shown to fail"
 def verdict_of(low: float, high: float, bound: float, relation: str) -> Verdict:
     """What the limits of a value say of a bound on it.
 
-    A bound is shown where all values between the limits meet it, and shown to fail where
-    none of them does. If each limit lies on the wrong side of the value in at most 5 % of
-    samples (an interval at level .90), a bound that is broken is called shown in at most
-    5 % of samples, and one that is met is called shown to fail in at most 5 %.
-
-    Parameters
-    ----------
-    low, high : float
-        Limits of the value on the population.
-    bound : float
-    relation : str
-        ``">="`` or ``"<="``.
-
-    Returns
-    -------
-    str
-        ``"shown"``, ``"too close to call"`` or ``"shown to fail"``. A limit that is not a
-        number says nothing.
-
-    Raises
-    ------
-    ValueError
-        If `relation` is another one.
-
     Examples
     --------
     >>> verdict_of(0.82, 0.87, 0.8, ">="), verdict_of(0.79, 0.87, 0.8, ">=")
     ('shown', 'too close to call')
     >>> verdict_of(0.82, 0.87, 0.8, "<=")
     'shown to fail'
-
-    A value at the bound meets it, so does a whole interval that ends there:
 
     >>> verdict_of(0.8, 0.8, 0.8, ">="), verdict_of(0.8, 0.8, 0.8, "<=")
     ('shown', 'shown')

@@ -131,13 +131,7 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def require_numbers(X: Any) -> None:
-    """Refuse features that would be taken as numbers and are not: masked values, dates.
-
-    Raises
-    ------
-    ValueError
-        It names the column; also where two columns have one name.
-    """
+    """Refuse features that would be taken as numbers and are not: masked values, dates."""
     refuse_masked(X, "`X`")
     frame = frame_of(X)
     if frame is not None:
@@ -163,13 +157,7 @@ def floats_of(array: Array, name: str) -> NDArray[np.float64]:
 
 
 def column_of(X: Any, name: str, argument: str) -> nw.Series[Any]:
-    """The column `name` of the frame `X`, for the argument that names it.
-
-    Raises
-    ------
-    ValueError
-        If X is not a frame or has no such column.
-    """
+    """The column `name` of the frame `X`, for the argument that names it."""
     frame = frame_of(X)
     if frame is None:
         raise InputError(
@@ -190,25 +178,13 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def check_length(values: Sequence[Any] | Array, n_rows: int, name: str) -> None:
-    """Refuse a column that does not go with the rows.
-
-    Raises
-    ------
-    ValueError
-        It names the argument and both lengths.
-    """
+    """Refuse a column that does not go with the rows."""
     if len(values) != n_rows:
         raise InputError(f"{quoted(name)} has {len(values)} rows, {n_rows} are expected")
 
 
 def levels_of(column: Column, name: str) -> list[Any]:
-    """The distinct values of a column.
-
-    Raises
-    ------
-    TypeError
-        If the values cannot be compared (lists, dicts).
-    """
+    """The distinct values of a column."""
     try:
         return column.levels
     except TypeError:

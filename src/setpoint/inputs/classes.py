@@ -28,15 +28,7 @@ _ONE_OF_TWO = "; or pass one score a row, higher for the positive class"
 
 @dataclass(frozen=True, eq=False)
 class ClassOrder:
-    """The classes in the order of the library, negative before positive, and labels' codes.
-
-    Parameters
-    ----------
-    sorted : array of shape (n,)
-        As scikit-learn orders them; posteriors have their columns in this order.
-    labels : tuple of labels
-        With two classes, (negative, positive).
-    """
+    """The classes in the order of the library, negative before positive, and labels' codes."""
 
     sorted: Array
     labels: tuple[Label, ...]
@@ -54,13 +46,7 @@ class ClassOrder:
         return len(self.labels) == 2 and self.order == [1, 0]
 
     def codes(self, y: Any, name: str, n_rows: int | None = None) -> Codes:
-        """Labels as codes in the order of `labels`.
-
-        Raises
-        ------
-        ValueError
-            If a label is not one of the classes, or there are not `n_rows`.
-        """
+        """Labels as codes in the order of `labels`."""
         if self._seen is not None and y is self._seen[0]:
             found, codes = self.sorted, self._seen[1]
         else:
@@ -89,25 +75,7 @@ def classes_of(
     goal: Goal | None = None,
     category: Any = None,
 ) -> ClassOrder:
-    """The classes of some labels, and which of two is positive.
-
-    It is `pos_label`, else what :func:`setpoint.inputs.positive.settled_positive` says.
-
-    Parameters
-    ----------
-    goal : Goal, optional
-        Where it does not refer to the positive class, two text labels need not settle which
-        it is: then it is the last. None: they have to.
-    category : array-like, optional
-        The labels before a part of them was taken as `y`, where they may be an ordered
-        category.
-
-    Raises
-    ------
-    ValueError
-        If there is one class only, `pos_label` is not one of them, or nothing says which of
-        two is positive.
-    """
+    """The classes of some labels, and which of two is positive."""
     found, codes = check_labels(y, name) if classes is None else check_labels(classes, "classes")
     labels = [plain_label(v, f"a label in {name}") for v in found.tolist()]
     if len(labels) < 2:
@@ -140,16 +108,7 @@ def two_classes(
     goal: Goal | None = None,
     category: Any = None,
 ) -> ClassOrder:
-    """As :func:`classes_of`, for what is binary only.
-
-    Where all metrics of the goal name the same class by ``label=``, it is the positive one,
-    unless `pos_label` says otherwise.
-
-    Raises
-    ------
-    ValueError
-        If there are not two, or nothing says which is positive.
-    """
+    """As :func:`classes_of`, for what is binary only."""
     if pos_label is None and goal is not None:
         named = {e.label for x in goal.sides for e in walk(x) if isinstance(e, Metric)}
         if len(named) == 1 and None not in named:
@@ -166,24 +125,7 @@ def two_classes(
 
 
 def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray[np.float64]:
-    """Scores (N,), higher for the positive class, from scores or from posteriors (N, 2).
-
-    Parameters
-    ----------
-    scores : array-like of shape (N,), (N, 1) or (N, 2)
-        Posteriors have their columns in sorted class order.
-    classes : ClassOrder
-        Two.
-    name : str
-        What messages call them.
-
-    Raises
-    ------
-    ValueError
-        If the shape fits neither, two columns are not posteriors, or a score is NaN or infinite.
-    TypeError
-        If the scores are not numbers.
-    """
+    """Scores (N,), higher for the positive class, from scores or from posteriors (N, 2)."""
     array = _numbers(scores, name)
     if array.ndim == 2 and array.shape[1] == 2:
         posteriors(array, classes, name)  # refuses others
@@ -201,22 +143,6 @@ def posteriors(
     scores: Any, classes: ClassOrder, name: str = "scores"
 ) -> tuple[NDArray[np.float64], str]:
     """Posteriors (N, n) in the order of the library, and a note if they were renormalised.
-
-    Parameters
-    ----------
-    scores : array-like of shape (N, n), or (N,) with two classes
-        One column for each class in sorted order; a single one is the positive class's.
-    classes : ClassOrder
-    name : str
-        What messages call them.
-
-    Raises
-    ------
-    ValueError
-        If the shape does not fit, one is NaN, infinite or negative, or a row's sum is
-        farther than 1e-3 from 1.
-    TypeError
-        If the scores are not numbers.
 
     Examples
     --------

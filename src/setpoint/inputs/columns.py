@@ -48,48 +48,6 @@ def as_columns(
 ) -> dict[str, Column]:
     """Side information as named columns of plain values.
 
-    Parameters
-    ----------
-    sensitive_features : None, column, dict, frame, str or list of str
-        A column is a 1-D array, a list or a Series; its name is the Series' name or else
-        the only name in `wanted`. A dict maps names to columns. A frame is pandas, polars
-        or pyarrow. A str, or a list of str, names columns of `X`; a list of `n_rows`
-        words that are not all different columns of `X` is a column of values.
-    n_rows : int
-        Rows of `X`, and so the length of every column.
-    X : frame, optional
-        Where names are looked up.
-    wanted : iterable of str
-        The columns that the goal refers to. Only they are checked for missing values and
-        for their number of distinct values, at most 50.
-    free : iterable of str
-        Wanted columns that may have any number of distinct values.
-    missing : bool
-        Whether wanted columns may have missing values.
-    who : str
-        Who wants them, for messages.
-    most : int
-        Distinct values that a wanted column may have.
-    numbers : iterable of str
-        Columns by which rows count; a lone column without a name may be one.
-
-    Returns
-    -------
-    dict of str to Column of n_rows rows
-        Of bool, int64, float64, text, or objects: plain Python values, with None for what
-        is missing.
-
-    Raises
-    ------
-    GoalError
-        If a wanted column is absent.
-    ValueError
-        If a name is unknown or given twice, a column has the wrong length, or a wanted
-        one holds missing or infinite values, too many distinct ones, or other things than
-        text, numbers and booleans.
-    TypeError
-        If a name is not text, or a column's values cannot be compared (lists, dicts).
-
     Examples
     --------
     >>> as_columns(["f", "m", "f"], n_rows=3, wanted=["sex"])["sex"].levels
@@ -220,26 +178,7 @@ def check_groups(
     missing: bool = False,
     most: int = MOST_LEVELS,
 ) -> None:
-    """Refuse a column whose values cannot be groups.
-
-    Parameters
-    ----------
-    column : Column
-    name : str
-    free : bool
-        Whether it may have any number of distinct values.
-    missing : bool
-        Whether it may have missing values.
-    most : int
-        Distinct values that it may have.
-
-    Raises
-    ------
-    ValueError
-        If values are missing, infinite, too many, or neither text, numbers nor booleans.
-    TypeError
-        If they cannot be compared (lists, dicts).
-    """
+    """Refuse a column whose values cannot be groups."""
     where = f"`sensitive_features[{name!r}]`"
     values = column.values
     kind = values.dtype.kind

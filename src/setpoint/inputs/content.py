@@ -54,15 +54,6 @@ def text_digest(text: str) -> str:
 def rows_digest(rows: Any) -> str | None:
     """The digest of a table or a column; None where it holds what has no canonical bytes.
 
-    Parameters
-    ----------
-    rows : array-like or sparse of shape (N, p), frame, mapping of columns, or column
-
-    Returns
-    -------
-    str or None
-        ``sha256:`` and 64 hexadecimal digits.
-
     Examples
     --------
     >>> import pandas as pd
@@ -79,19 +70,7 @@ def rows_digest(rows: Any) -> str | None:
 
 
 def digests_of(given: Mapping[str, Dataset | GivenRows]) -> dict[str, str]:
-    """The digest of each part of the rows given, by the name of its argument.
-
-    Parameters
-    ----------
-    given : mapping of str to Dataset or GivenRows
-        By what stands before the names, such as "" and "certify_on: ".
-
-    Returns
-    -------
-    dict of str to str
-        Without what is not there, what is the name of a column of X, a deployed model, and
-        what has no canonical bytes.
-    """
+    """The digest of each part of the rows given, by the name of its argument."""
     out: dict[str, str] = {}
     for place, rows in given.items():
         for name in _PARTS:

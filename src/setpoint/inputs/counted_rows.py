@@ -49,18 +49,7 @@ _BAD = {
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """Counts of all data sets of a goal, by the codes of one codebook.
-
-    Parameters
-    ----------
-    goal : Goal
-    rows : mapping of data set to FrameRows
-    by : mapping of data set to GroupBy
-    classes : ClassOrder
-    inputs : CheckedData
-        The lines of the first pass.
-    counts : mapping of data set to Counts
-    """
+    """Counts of all data sets of a goal, by the codes of one codebook."""
 
     goal: Goal
     rows: Mapping[str | None, FrameRows]
@@ -80,18 +69,7 @@ class CountedRows:
         pos_label: Any = None,
         decide_on: DecideOn = "auto",
     ) -> CountedRows:
-        """Count all rows, and check what was found.
-
-        Parameters
-        ----------
-        binning : Binning, optional
-            Of scores; None: each is a bin.
-
-        Raises
-        ------
-        GoalError, ValueError, TypeError
-            Whatever is wrong with the columns; rows that cannot be counted are numbered.
-        """
+        """Count all rows, and check what was found."""
         require_plain(
             goal,
             "a table that is counted elsewhere comes back as numbers of rows, without their "
@@ -162,18 +140,7 @@ class CountedRows:
         return self.codebook.decide_on
 
     def counted(self, count: Callable[[str | None, GroupBy], Counts]) -> CountedRows:
-        """Count all rows by the codebook that is there, and check what was found.
-
-        Parameters
-        ----------
-        count : callable
-            One pass over a data set.
-
-        Raises
-        ------
-        ValueError, ChangedTableError
-            As :meth:`first_pass` and :meth:`again` raise them.
-        """
+        """Count all rows by the codebook that is there, and check what was found."""
         found = {}
         for name, by in self.by.items():
             found[name] = _checked(count(name, by), by, self.rows[name])
@@ -187,13 +154,7 @@ class CountedRows:
         return Tally.of_lines(rows.codebook, self.lines(), smallest, self.unit, self.is_weighted)
 
     def again(self, counts: Mapping[str | None, Counts]) -> CountedRows:
-        """The counts of another pass, by the same codebook.
-
-        Raises
-        ------
-        ChangedTableError
-            If there are values that the first pass did not see.
-        """
+        """The counts of another pass, by the same codebook."""
         try:
             inputs = _as_rows(
                 self.goal, self.classes, self.rows, self.by, counts, self.decide_on, again=True
@@ -207,14 +168,7 @@ class CountedRows:
         return replace(self, inputs=inputs, counts=counts)
 
     def lines(self, *, by_score: bool = False) -> Lines:
-        """The lines by the codes of the codebook.
-
-        Parameters
-        ----------
-        by_score : bool
-            Every line is of one score: numbers of bins are those of the scores, whatever each
-            data set calls them.
-        """
+        """The lines by the codes of the codebook."""
         rows, low = self.inputs.rows, self._joined("low") + 0.0
         bins = np.unique(low, return_inverse=True)[1] if by_score else self._joined("bin")
         return Lines(
@@ -293,10 +247,7 @@ def _decided_on(goal: Goal, decide_on: DecideOn) -> tuple[str, ...]:
 
 
 def _fitting(counts: Counts, own: FrameRows) -> int:
-    """The finest unit, ``2**-q``, in which sums of these weights and their squares fit.
-
-    An engine's integers wrap or saturate without a word, so it is known before they are used.
-    """
+    """The finest unit, ``2**-q``, in which sums of these weights and their squares fit."""
     most = float(counts.most[counts.bin >= 0].max(initial=0.0)) if own.weight else 0.0
     if most == 0.0:
         return Q
@@ -311,13 +262,7 @@ def _fitting(counts: Counts, own: FrameRows) -> int:
 
 
 def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
-    """The counts, if all rows can be counted.
-
-    Raises
-    ------
-    ValueError
-        It says how many cannot, and why.
-    """
+    """The counts, if all rows can be counted."""
     if not counts.n_rows:
         raise InputError(f"{own.where}the table has no rows that count")
     for number, (role, what) in _BAD.items():

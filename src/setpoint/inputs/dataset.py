@@ -63,24 +63,6 @@ class Dataset:
 def as_datasets(datasets: Any) -> dict[str, Dataset]:
     """The argument ``datasets`` of ``fit`` as a dict from names to data sets.
 
-    Parameters
-    ----------
-    datasets : None or mapping of str to Dataset, (X, y), or X
-        A tuple of two is always ``(X, y)``. Whoever means two rows writes a list or
-        ``Dataset(X)``.
-
-    Returns
-    -------
-    dict of str to Dataset
-        In the order given; empty for None.
-
-    Raises
-    ------
-    TypeError
-        If `datasets` is not a mapping, a name is not text, or a value is None.
-    ValueError
-        If a name is empty or a tuple has another length than two.
-
     Examples
     --------
     >>> import numpy as np

@@ -176,13 +176,7 @@ class Deployed:
 
 
 def finite_scores(values: Any, who: str) -> Floats:
-    """Scores as finite numbers.
-
-    Raises
-    ------
-    ValueError
-        It says what `who` gives instead.
-    """
+    """Scores as finite numbers."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         raise InputError(

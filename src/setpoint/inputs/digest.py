@@ -32,20 +32,7 @@ _APART = 0.2
 
 @dataclass(frozen=True, eq=False)
 class RowDigest:
-    """Hashes of the rows of a fit that fall below a limit, so that all rows are alike.
-
-    Parameters
-    ----------
-    hashes : array of shape (m,)
-        In [0, limit), ascending, each once.
-    limit : float
-        Rows whose hash lies below it are in the sample; 1 where all are.
-    repeated : float
-        The share of the sample's rows that equal another one of the fit by nature. Of rows that
-        repeat so, such as those of a few categories, new ones look seen; copies do not count.
-    names : tuple of str or None
-        The columns, where the rows were those of a frame.
-    """
+    """Hashes of the rows of a fit that fall below a limit, so that all rows are alike."""
 
     hashes: Floats
     limit: float
@@ -61,15 +48,6 @@ class RowDigest:
         labels: Codes | None = None,
     ) -> RowDigest | None:
         """The digest of the rows of a fit; None where they hold what cannot be hashed.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (N, p)
-        names : list of str, optional
-        weight : array of shape (N,), optional
-            Rows of weight zero were not there.
-        labels : int array of shape (N,), optional
-            By which copies are distinguished from rows that are equal by nature.
 
         Examples
         --------
@@ -101,12 +79,7 @@ class RowDigest:
         return replace(self, hashes=both[both < limit], limit=limit)
 
     def share_of(self, X: Any, weight: Floats | None = None) -> float:
-        """The share of rows that were there in the fit, beyond what repeats by nature.
-
-        The parameters are those of :meth:`of`.
-
-        0 below 0.02, where too few rows fall in the sample, or rows of the fit repeat as often.
-        """
+        """The share of rows that were there in the fit, beyond what repeats by nature."""
         names = None if self.names is None else list(self.names)
         drawn = row_draws(X, key=_KEY, feature_names=names)
         drawn = drawn[counted_rows(weight)]

@@ -29,17 +29,7 @@ _WORDS = {
 
 
 class CheckpointError(InputError):
-    """A checkpoint that is damaged, not a checkpoint, not to be written, or of another run.
-
-    Attributes
-    ----------
-    path : path or None
-        The file.
-    setting : str or None
-        What differs where the file is of another run; else None.
-    was, now : object
-        The value of `setting` in the file, and in this run.
-    """
+    """A checkpoint that is damaged, not a checkpoint, not to be written, or of another run."""
 
     def __init__(
         self,
@@ -55,12 +45,7 @@ class CheckpointError(InputError):
 
 
 def check_writable(path: Path) -> None:
-    """Know before any work whether a checkpoint can be written.
-
-    Raises
-    ------
-    CheckpointError
-    """
+    """Know before any work whether a checkpoint can be written."""
     folder = path.absolute().parent
     if not folder.is_dir():
         raise CheckpointError(f"{path}: there is no folder for this checkpoint", path=path)
@@ -77,16 +62,6 @@ def check_writable(path: Path) -> None:
 
 def check_settings(path: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Refuse the checkpoint of another training.
-
-    Parameters
-    ----------
-    found, wanted : mapping
-        What has to be the same for a training to go on, in the file and now.
-
-    Raises
-    ------
-    CheckpointError
-        It names the setting.
 
     Examples
     --------
@@ -112,11 +87,6 @@ def check_settings(path: Path, found: Mapping[str, Any], wanted: Mapping[str, An
 def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file; an old one stays until the new one is whole.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be written; then nothing of it is left behind.
-
     Examples
     --------
     >>> import tempfile
@@ -132,16 +102,7 @@ def atomic_write(path: str | os.PathLike[str], data: bytes) -> None:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file that appears under its name when it is whole; an old one stays until then.
-
-    A device or a pipe, which is not a plain file, is written to as it is; of a link the file
-    that it leads to is written.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing of it is left behind.
-    """
+    """A file that appears under its name when it is whole; an old one stays until then."""
     target = Path(path)
     if target.exists() and not target.is_file():
         with target.open("wb") as file:

@@ -21,18 +21,7 @@ __all__ = ["FrameRows", "as_frame_rows", "columns_of", "frame_rows_of", "require
 
 @dataclass(frozen=True, eq=False)
 class FrameRows:
-    """One data set on an engine, and which of its columns are what.
-
-    Parameters
-    ----------
-    source : Source
-    y, score, weight, baseline, decided : str, optional
-        Names of columns: labels, scores, weights, the deployed model's predictions, decisions.
-    columns : tuple of str
-        Side information that may be referred to; () where the goal's own names are looked up.
-    where : str
-        What messages call it; "" for the rows of X.
-    """
+    """One data set on an engine, and which of its columns are what."""
 
     source: Source
     y: str | None
@@ -44,13 +33,7 @@ class FrameRows:
     where: str = ""
 
     def check(self) -> None:
-        """Refuse names that the table does not have, and columns of odd kinds.
-
-        Raises
-        ------
-        ValueError
-            It names the argument, and the nearest names.
-        """
+        """Refuse names that the table does not have, and columns of odd kinds."""
         known = self.source.columns()
         roles = {
             "y": self.y,
@@ -81,13 +64,7 @@ class FrameRows:
                 )
 
     def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
-        """What rows are grouped by: the label, the decision, the deployed model's, the columns.
-
-        Raises
-        ------
-        GoalError
-            If the goal refers to a column that is not there.
-        """
+        """What rows are grouped by: the label, the decision, the deployed model's, the columns."""
         splits = dict(goal.needs.columns.get(dataset, {}))
         for name in decide_on:
             splits[name] = goal.needs.split_of(name)
@@ -115,20 +92,7 @@ class FrameRows:
 def as_frame_rows(
     source: Source, given: Mapping[str, Any], columns: Any, where: str = ""
 ) -> FrameRows:
-    """The columns of one data set, names checked.
-
-    Parameters
-    ----------
-    given : mapping of role to name
-        As of :class:`FrameRows`.
-    columns : None, str or sequence of str
-        Names of columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If something is not the name of a column.
-    """
+    """The columns of one data set, names checked."""
     names = (columns,) if isinstance(columns, str) else tuple(columns or ())
     out = FrameRows(source, columns=names, where=where, **given)
     out.check()
@@ -142,15 +106,7 @@ def frame_rows_of(
     datasets: Mapping[str, Any] | None,
     **roles: Any,
 ) -> dict[str | None, FrameRows]:
-    """The table and further ones by the same names of columns.
-
-    Parameters
-    ----------
-    datasets : mapping of str to lazy frame or Dataset of one
-        A Dataset may name columns of its own; a table without the column `y` is unlabelled.
-    **roles
-        As of :class:`~setpoint.inputs.frames.FrameRows`.
-    """
+    """The table and further ones by the same names of columns."""
     out: dict[str | None, FrameRows] = {
         None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
     }
@@ -171,13 +127,7 @@ def frame_rows_of(
 
 
 def require_formula(goal: Goal) -> None:
-    """Refuse a metric without a formula: it is called with rows.
-
-    Raises
-    ------
-    GoalError
-        If the goal's objective is one.
-    """
+    """Refuse a metric without a formula: it is called with rows."""
     if goal.is_blackbox:
         raise GoalError(
             f"{goal.objective} has no formula, and counts are all that is known of a table "
@@ -186,21 +136,7 @@ def require_formula(goal: Goal) -> None:
 
 
 def columns_of(frame: Any, **roles: Any) -> dict[str, Any]:
-    """The columns of a frame in memory that are named; what is not a name stays as it is.
-
-    Parameters
-    ----------
-    **roles
-        Argument to name; several names (posteriors) give columns side by side, and those of
-        ``sensitive_features`` a dict.
-
-    Raises
-    ------
-    TypeError
-        If it is not a frame.
-    ValueError
-        If it has no column of a name.
-    """
+    """The columns of a frame in memory that are named; what is not a name stays as it is."""
     if frame_of(frame) is None:
         raise InputTypeError(
             "arguments name columns of a frame, found data of type "

@@ -18,19 +18,6 @@ __all__ = ["aligned", "index_of", "taken"]
 def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
     """What was given for the rows of a frame or Series, in the order of its rows.
 
-    Parameters
-    ----------
-    given : Series, frame, mapping of these, or anything else
-        Only pandas has an index; what has none goes by position.
-    X : Any
-    name, other : str
-        What messages call it, and X.
-
-    Raises
-    ------
-    ValueError
-        If both have an index, and one is not the other in some order.
-
     Examples
     --------
     >>> import pandas as pd
@@ -59,14 +46,6 @@ def aligned(given: Any, X: Any, name: str, other: str = "X") -> Any:
 
 def taken(given: Any, index: NDArray[np.int64], n_rows: int) -> Any:
     """Some rows of what was given, wherever it has a value for each row.
-
-    Parameters
-    ----------
-    given : array, frame, mapping of these, Deployed, or anything else
-        Names, models and what has another length stay as they are.
-    index : int array of shape (m,)
-    n_rows : int
-        How many rows there are in all.
 
     Examples
     --------

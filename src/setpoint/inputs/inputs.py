@@ -49,19 +49,7 @@ Scores: TypeAlias = Mapping[str | None, NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
-    """One data set as given: the labels and whatever else belongs to its rows.
-
-    Parameters
-    ----------
-    n_rows : int
-    y : array-like or None
-    sample_weight, sensitive_features, baseline
-        As in ``fit``; `baseline` may be a Deployed.
-    X : optional
-        Where names of columns are looked up and a deployed model predicts.
-    beside : (scores or decisions, str), optional
-        Where there is no X: in the order of these are all others put, and what messages call them.
-    """
+    """One data set as given: the labels and whatever else belongs to its rows."""
 
     n_rows: int
     y: Any
@@ -100,16 +88,7 @@ class GivenRows:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """One data set, checked: plain arrays with one entry a row.
-
-    Parameters
-    ----------
-    true, weight, deployed : array of shape (N,) or None
-        `true` and `deployed`, what the deployed model decides, are class codes.
-    columns : dict of str to Column
-    X : array, sparse matrix or frame of shape (N, d), optional
-        Features, for families that train on them.
-    """
+    """One data set, checked: plain arrays with one entry a row."""
 
     true: Codes | None
     weight: NDArray[np.float64] | None
@@ -142,21 +121,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class CheckedData:
-    """All rows that a goal refers to, checked; evidence as soon as there are scores.
-
-    Parameters
-    ----------
-    goal : Goal
-    classes : ClassOrder
-    tables : dict of data set (None: the rows of X) to Table
-    n_rows : dict of data set to int
-    decide_on : tuple of str
-        The columns that the rule may look at.
-    codebook : Codebook, optional
-        Made of other rows, of which these are some; None: one is made of these.
-    sees : tuple of str
-        The columns by which rows count that the rule may look at.
-    """
+    """All rows that a goal refers to, checked; evidence as soon as there are scores."""
 
     goal: Goal
     classes: ClassOrder
@@ -178,16 +143,7 @@ class CheckedData:
         unlabelled: bool = False,
         most_levels: int = MOST_LEVELS,
     ) -> CheckedData:
-        """Check what was passed; None in `rows` stands for the rows of X.
-
-        With `unlabelled` labels are wanted nowhere: what needs them is not evaluated. A column
-        may have `most_levels` distinct values.
-
-        Raises
-        ------
-        GoalError, ValueError, TypeError
-            Whatever is wrong with an argument, by its name.
-        """
+        """Check what was passed; None in `rows` stands for the rows of X."""
         known = [name for name in rows if name is not None]
         for name in goal.needs.datasets:
             if name not in known:
@@ -223,24 +179,12 @@ class CheckedData:
         return (*self.classes.labels, DEFERRED) if self.goal.defers else self.classes.labels
 
     def bind(self) -> None:
-        """Link the goal to these rows: every error about a name, before there are scores.
-
-        Raises
-        ------
-        GoalError
-            As :func:`setpoint.program.link.link` and what it returns raise it.
-        """
+        """Link the goal to these rows: every error about a name, before there are scores."""
         self.require_values()
         link(self.goal, self.rows.codebook).at(self.rows.marginals)
 
     def require_values(self) -> None:
-        """Refuse a value of a column that the goal names and no row has.
-
-        Raises
-        ------
-        EmptyPopulationError
-            It names the nearest values.
-        """
+        """Refuse a value of a column that the goal names and no row has."""
         for dataset, table in self.tables.items():
             for column, values in self.goal.needs.columns.get(dataset, {}).items():
                 known = table.columns[column].levels if values else []
@@ -255,11 +199,7 @@ class CheckedData:
     def take(
         self, index: NDArray[np.int64] | Mapping[str | None, NDArray[np.int64]] | None
     ) -> CheckedData:
-        """Some rows of X, in the order of `index` (None: all), and all of other data sets.
-
-        A mapping says for each data set which of its rows; those that it does not name stay.
-        The codebook stays: also a group that has no row among them is known.
-        """
+        """Some rows of X, in the order of `index` (None: all), and all of other data sets."""
         if index is None:
             return self
         some: Mapping[str | None, Codes] = index if isinstance(index, Mapping) else {None: index}
@@ -310,13 +250,7 @@ class CheckedData:
         return self.rows.undecided(self._joined(decided))
 
     def evidence(self, scores: Scores) -> Evidence:
-        """The rows with scores.
-
-        Parameters
-        ----------
-        scores : dict of data set to array of shape (N,) or (N, n)
-            Rows of weight zero are left out together with theirs.
-        """
+        """The rows with scores."""
         return Evidence(self.rows, self._joined(scores))
 
     def _joined(self, values: Mapping[str | None, NDArray[Any]]) -> NDArray[Any]:
@@ -353,10 +287,7 @@ def _names(decide_on: Any) -> tuple[str, ...] | None:
 def _apart(
     goal: Goal, named: tuple[str, ...] | None, X: Any
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """What the rule may look at: groups (None: "auto"), and columns by which rows count.
-
-    "auto" takes those of X alone: what comes beside it may not be known yet when it decides.
-    """
+    """What the rule may look at: groups (None: "auto"), and columns by which rows count."""
     numbers = () if goal.needs.datasets else tuple(sorted(goal.needs.measures.get(None, {})))
     if named is None:
         return None, tuple(name for name in numbers if in_frame(X, name))
@@ -370,10 +301,7 @@ def _segments(
     columns: Mapping[str | None, Mapping[str, Column]],
     named: tuple[str, ...] | None,
 ) -> tuple[str, ...]:
-    """The columns that the rule may look at.
-
-    "auto" takes the columns that the goal names on X, as far as every data set has them.
-    """
+    """The columns that the rule may look at."""
     if named is None:
         wanted = goal.needs.columns.get(None, {})
         return tuple(sorted(c for c in wanted if all(c in known for known in columns.values())))

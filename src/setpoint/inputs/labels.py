@@ -29,30 +29,6 @@ _LIGHTEST = 1e-100
 def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array, Codes]:
     """Class labels as sorted classes and integer codes.
 
-    Parameters
-    ----------
-    y : array-like of shape (N,)
-        Text, integers, booleans, or floats that are whole numbers; one kind only.
-    name : str
-        What messages call `y`.
-    classes : array-like of shape (n,), optional
-        The classes in the order wanted; they need not all occur in `y`.
-
-    Returns
-    -------
-    classes : ndarray of shape (n,)
-        Sorted, in the dtype of `y`; or as given.
-    codes : ndarray of int64, shape (N,)
-        ``classes[codes]`` is `y`.
-
-    Raises
-    ------
-    ValueError
-        If `y` is not one-dimensional, is empty, holds missing, infinite or fractional
-        labels, or labels outside `classes`; or if `classes` repeats itself.
-    TypeError
-        If `y` mixes kinds, or holds anything but text, numbers and booleans.
-
     Examples
     --------
     >>> classes, codes = check_labels(["no", "yes", "no"])
@@ -104,30 +80,6 @@ def check_weight(
     sample_weight: Any, n_rows: int, name: str = "sample_weight", *, all_zero: bool = False
 ) -> NDArray[np.float64] | None:
     """Row weights as float64, or None.
-
-    Parameters
-    ----------
-    sample_weight : None or array-like of shape (n_rows,)
-        Finite and not negative; not all zero. A scalar is refused.
-    n_rows : int
-        Rows of `X`.
-    name : str
-        What messages call it.
-    all_zero : bool
-        Whether all may be zero, as in one batch of many.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows,), or None
-        Not to be written to: it may share memory with the argument.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, a weight is NaN, infinite or negative, or all are zero where
-        they may not.
-    TypeError
-        If the weights are not numbers.
 
     Examples
     --------

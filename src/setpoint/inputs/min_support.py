@@ -26,17 +26,6 @@ def row_unit(weight: NDArray[np.float64] | None) -> float:
 def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
     """The weight of rows that have to be predicted positive.
 
-    Precision on a handful of rows says nothing: 20 rows or 2 % of the positives, whichever
-    is more, but never more than half of the positives.
-
-    Parameters
-    ----------
-    wanted : "auto" or float
-    positives : float
-        Their weight.
-    unit : float
-        The weight of a row, where weights do not count rows.
-
     Examples
     --------
     >>> least_accepted("auto", 5_000.0), least_accepted("auto", 30.0), least_accepted(7, 30.0)

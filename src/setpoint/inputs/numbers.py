@@ -33,25 +33,6 @@ def number_columns(
 ) -> dict[str, Column]:
     """The columns by which rows count, from the side information or else from X.
 
-    Parameters
-    ----------
-    wanted : mapping of column to bool
-        Whether it weighs rows, so that it must not go below 0.
-    known : mapping of name to Column
-        The side information.
-    X : frame, optional
-    where : str
-        Begins messages.
-    who : str
-        Who wants them, for messages.
-
-    Raises
-    ------
-    GoalError
-        If a column is absent.
-    InputError
-        If it holds something else than finite numbers, or goes below 0 where it weighs rows.
-
     Examples
     --------
     >>> column = Column(np.array([3, 5]))
@@ -83,13 +64,7 @@ def number_columns(
 
 
 def numbers_of(values: Any, where: str) -> Floats:
-    """Values as finite numbers (N,).
-
-    Raises
-    ------
-    InputError
-        If one is missing, infinite, or not a number.
-    """
+    """Values as finite numbers (N,)."""
     array = np.asarray(values)
     if array.dtype == object and all(_is_number(v) for v in array):
         array = floats_of(array, where)

@@ -38,18 +38,6 @@ Pairs such as bad and good are not here: of loans the bad ones may be those to f
 def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
     """The positive one of two labels where it is settled, else None.
 
-    It is the last of an ordered category, the larger of two numbers, True, and the second
-    of two words in `WORDS`. Other text settles nothing: the alphabet does not know what is
-    looked for.
-
-    Parameters
-    ----------
-    labels : sequence of two labels
-        Sorted.
-    *given
-        Columns of labels as they were passed; the first that is an ordered category (of
-        pandas, or an Enum of polars) settles it.
-
     Examples
     --------
     >>> settled_positive([0, 1]), settled_positive(["ja", "nein"]), settled_positive(["a", "b"])
@@ -80,11 +68,6 @@ def _order_of(column: Any) -> list[Any]:
 
 def refers_to_positive(goal: Goal) -> bool:
     """Whether it matters for a goal which class of two is the positive one.
-
-    It does where a metric of one class stands outside every reducer over the classes and
-    names no class by ``label=``, and for a metric without a formula, since scores are higher
-    for the positive class. Otherwise both choices give every value that the goal can have,
-    as for accuracy, `balanced_accuracy`, `mcc`, ``recall.min()`` or ``f1(label="fraud")``.
 
     Examples
     --------

@@ -37,11 +37,7 @@ def decided_inputs(
     X: Any = None,
     defer_label: Any = DEFER,
 ) -> tuple[CheckedData, dict[str | None, Codes]]:
-    """The rows, checked, and for each data set the class codes of the decisions.
-
-    Arguments as of :func:`setpoint.evaluate`; a deployed model predicts for `X`.
-    ``inputs.evidence(decisions)`` has the codes where scores stand.
-    """
+    """The rows, checked, and for each data set the class codes of the decisions."""
     if datasets is not None and not isinstance(datasets, Mapping):
         raise InputTypeError(
             "`datasets` must be a dict from names to (`y_true` or None, `y_pred`) or Dataset, "
@@ -84,15 +80,6 @@ def decided_inputs(
 @dataclass(frozen=True, eq=False)
 class Answers:
     """The decisions on one data set, and which rows have none.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the decisions.
-    decided : array-like of shape (m,)
-        Of the rows that are decided.
-    deferred : array of shape (N,) or None
-        Whether a row is deferred; None: none is.
 
     Examples
     --------

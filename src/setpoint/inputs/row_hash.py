@@ -39,36 +39,6 @@ def row_draws(
 ) -> NDArray[np.float64]:
     """A draw in [0, 1) for each row, from a keyed hash of the row's content.
 
-    The draw depends on `key` and the row alone: not on the batch, the order of the rows,
-    the memory layout, the width of the number type, or whether the row is stored dense
-    or sparse. Columns count by their place in fit order, so that a frame and the array of
-    the same numbers agree.
-
-    Parameters
-    ----------
-    X : array-like or sparse of shape (N, p), frame, or 1-D array-like of length N
-        Numbers, text, booleans, dates, durations and missing values, mixed at will. A
-        category counts as its value. Integers count as their float64. The number 1 and
-        the text "1" differ.
-    key : int
-        In [0, 2^64). Different keys give independent draws.
-    feature_names : sequence of str, optional
-        The columns in fit order. A frame's columns are put in this order and others left
-        out; an array must have as many columns.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        Multiples of 2^-53. Two rows that differ have the same draw with probability 2^-53.
-
-    Raises
-    ------
-    ValueError
-        If a column named is missing from the frame, names repeat, an array has another
-        number of columns, or `key` is out of range.
-    TypeError
-        If an entry is a list, a dict or another object without canonical bits.
-
     Examples
     --------
     >>> X = np.array([[1.0, 0.0], [2.5, -1.0], [1.0, 0.0]])
@@ -95,27 +65,6 @@ def row_draws(
 
 def column_draws(values: Any, *, key: int) -> NDArray[np.float64]:
     """A draw in [0, 1) for each entry of a column of identifiers.
-
-    Parameters
-    ----------
-    values : array-like of shape (N,)
-        Integers, text, or anything that `row_draws` takes. An integer and its float64 are
-        one identifier; integers beyond 2^53 stay apart. The number 1 and the text "1"
-        differ. All missing identifiers share one draw.
-    key : int
-        In [0, 2^64). Different keys give independent draws.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        Multiples of 2^-53.
-
-    Raises
-    ------
-    ValueError
-        If `values` is not one-dimensional or `key` is out of range.
-    TypeError
-        If an entry is a list, a dict or another object without canonical bits.
 
     Examples
     --------

@@ -48,19 +48,7 @@ class Scored(NamedTuple):
 
 @dataclass(eq=False)
 class Engine:
-    """A learner, a threshold and what they keep of the rows.
-
-    Parameters
-    ----------
-    labels : tuple of labels
-        (negative, positive).
-    classes : array (2,)
-        The labels in sorted order.
-    waiting : Waiting
-        Rows whose labels come late.
-    model : object or None
-        The user's learner.
-    """
+    """A learner, a threshold and what they keep of the rows."""
 
     options: Options
     labels: tuple[Label, Label]
@@ -130,11 +118,7 @@ class Engine:
         return scored.decided
 
     def learn(self, ids: Sequence[Hashable], y: Codes, weight: Floats | None) -> None:
-        """Learn rows that were decided before, one by one.
-
-        The threshold goes by their scores of now: those of then may be of a learner that
-        knew nothing yet.
-        """
+        """Learn rows that were decided before, one by one."""
         for i, name in enumerate(ids):
             row = self.waiting.row(name)
             w = None if weight is None else weight[i : i + 1]

@@ -51,28 +51,7 @@ def run(
     mode: int,
     start: int = 0,
 ) -> int:
-    """Go through rows; the next row, where the caller is asked for a threshold.
-
-    Parameters
-    ----------
-    X : array (N, d), matrix in compressed sparse rows, or None
-        None: something else has scored the rows, and `out` has their log-odds.
-    y : array (N,), optional
-        1 for positives; not looked at where nothing is learnt.
-    row_weight : array (N,), optional
-    out : array (N, 2)
-        Log-odds and posterior of each row, written where rows are scored, else read.
-    decided : array (N,)
-        Decisions, written where rows are decided, else read.
-    mode : int
-        A sum of SCORE, DECIDE and LEARN.
-    start : int
-        The first row to look at.
-
-    Raises
-    ------
-    NotFiniteError
-    """
+    """Go through rows; the next row, where the caller is asked for a threshold."""
     if not state.record.flags.writeable:  # as joblib maps it from a file
         vars(state).update(vars(state.copy()))
     labels = _NO_LABELS if y is None else y
@@ -106,10 +85,7 @@ def _stream(
     out: Floats,
     decided: Codes,
 ) -> int:
-    """As `run`; a row that is not finite ends it: -1 minus its number.
-
-    Dense rows have neither `columns` nor `ends`.
-    """
+    """As `run`; a row that is not finite ends it: -1 minus its number."""
     state, d = record[()], weights.shape[1] - 1
     for i in range(start, out.shape[0]):
         w = row_weight[i] if row_weight.size else 1.0

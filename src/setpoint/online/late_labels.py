@@ -45,30 +45,14 @@ class SparseRow:
 
 @dataclass(frozen=True, eq=False)
 class WaitingRow:
-    """A row as it was predicted.
-
-    Parameters
-    ----------
-    X : array of shape (1, d), SparseRow, or what the user's learner takes
-    """
+    """A row as it was predicted."""
 
     X: Any
     decided: int
 
 
 class Waiting:
-    """A bounded buffer of predicted rows by id, oldest first.
-
-    Parameters
-    ----------
-    size : int
-        Rows at most; the oldest expires when another comes.
-
-    Attributes
-    ----------
-    n_expired : int
-        Rows that expired without a label.
-    """
+    """A bounded buffer of predicted rows by id, oldest first."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -81,12 +65,7 @@ class Waiting:
         return len(self._rows)
 
     def check_new(self, ids: Sequence[Hashable]) -> None:
-        """Refuse ids that are waiting already or come twice.
-
-        Raises
-        ------
-        ValueError
-        """
+        """Refuse ids that are waiting already or come twice."""
         again = [i for i in ids if i in self._rows]
         if again:
             raise InputError(f"`ids`: {some(again)} were predicted already and wait for labels")
@@ -104,13 +83,7 @@ class Waiting:
             self.n_expired += 1
 
     def check_there(self, ids: Sequence[Hashable]) -> list[int]:
-        """The places in `ids` of rows that are waiting; a warning where some expired.
-
-        Raises
-        ------
-        ValueError
-            If an id was never predicted, was learnt already, or comes twice.
-        """
+        """The places in `ids` of rows that are waiting; a warning where some expired."""
         _check_once(ids)
         learnt = [i for i in ids if self._gone.get(i) == "learnt"]
         if learnt:

@@ -103,11 +103,7 @@ _plain_dense, _plain_sparse = inner_sums(_plain_margins), inner(_plain_margins)
 def margins(
     values: Values, columns: Columns, low: int, size: int, centred: int, weights: Floats
 ) -> tuple[float, float, float, int]:
-    """The margin of a row by the last weights, and how far the average is behind it.
-
-    Then the squared norm of the row in units of the largest distances, and how many
-    features are farther from their centre than ever, or zero though they have a centre.
-    """
+    """The margin of a row by the last weights, and how far the average is behind it."""
     if columns is None:
         return _margins_dense(values, columns, low, size, centred, weights)
     return _margins_sparse(values, columns, low, size, centred, weights)

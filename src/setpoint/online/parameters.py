@@ -47,15 +47,7 @@ _GIVEN = -1
 
 @dataclass(frozen=True)
 class Options:
-    """A goal as text, and the codes of kernels for it.
-
-    Parameters
-    ----------
-    asks : bool
-        Whether kernels do not know the goal, and a :class:`StreamGoal` finds thresholds.
-    margin : bool
-        Whether scores are not posteriors.
-    """
+    """A goal as text, and the codes of kernels for it."""
 
     goal: str
     learner: int
@@ -70,13 +62,7 @@ class Options:
 
     @classmethod
     def check(cls, given: Any, classes: ClassOrder) -> Options:
-        """The options that a classifier's parameters ask for.
-
-        Raises
-        ------
-        ValueError, TypeError, GoalError
-            It names the argument, what was found and what is allowed.
-        """
+        """The options that a classifier's parameters ask for."""
         check(given, PARAMETERS)
         solver, learner, constant = given.solver, given.learner, given.constant_step
         own = not isinstance(learner, str)

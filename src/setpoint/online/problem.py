@@ -19,8 +19,6 @@ __all__ = ["StreamGoal", "f_beta_of"]
 def f_beta_of(goal: Goal, positive: Label) -> float | None:
     """The beta of the F-measure that a goal maximises, and nothing else; None for others.
 
-    Jaccard's index grows with F1, so the two have the same rules.
-
     Examples
     --------
     >>> from setpoint import Goal
@@ -39,18 +37,6 @@ def f_beta_of(goal: Goal, positive: Label) -> float | None:
 
 class StreamGoal:
     """A goal as a function of true and false positives and negatives, whatever their totals.
-
-    Parameters
-    ----------
-    goal : Goal
-        Of the rows alone: streams know no groups, data sets or deployed models.
-    classes : tuple of labels
-        (negative, positive).
-
-    Raises
-    ------
-    GoalError
-        If the goal refers to something else than the counts of two classes.
 
     Examples
     --------
@@ -80,11 +66,7 @@ class StreamGoal:
         return float(self._accepted.program.value(rates))
 
     def best(self, expected: Floats) -> int:
-        """The first of the ascending bins (2, K) that is accepted by the best cut-off; K: none.
-
-        Feasible first; where no cut-off is, the one with the least violation. Of equals the
-        one that accepts fewest.
-        """
+        """The first of the ascending bins (2, K) that is accepted by the best cut-off; K: none."""
         filled = np.flatnonzero(expected.sum(axis=0) > 0)[::-1]
         counts = np.zeros((2, len(filled) + 1))
         np.cumsum(expected[:, filled], axis=1, out=counts[:, 1:])

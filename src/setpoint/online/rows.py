@@ -24,13 +24,7 @@ _POSITIVE: NDArray[np.int8] = np.ones(1, np.int8)
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Rows as a C-ordered matrix or CSR, float32 or float64, finite.
-
-    Raises
-    ------
-    ValueError
-        If rows are missing, are not finite, or have other features than before.
-    """
+    """Rows as a C-ordered matrix or CSR, float32 or float64, finite."""
     if not reset and _is_plain(estimator, X):
         return X  # kernels find what is not finite
     require_numbers(X)
@@ -71,12 +65,7 @@ def _is_plain(estimator: Any, X: Any) -> bool:
 
 
 def cannot_overflow(X: Any) -> bool:
-    """Whether a small batch is known to hold no value that ends in an error on the way.
-
-    Kernels find what is not finite, or too large, as they go. A batch that is not modest
-    is undone then; to look through a large one would take a quarter of the time that
-    learning it takes.
-    """
+    """Whether a small batch is known to hold no value that ends in an error on the way."""
     if X.shape[0] == 1:
         return True  # found before it is learnt
     values = X.ravel() if isinstance(X, np.ndarray) else X.data
@@ -84,13 +73,7 @@ def cannot_overflow(X: Any) -> bool:
 
 
 def as_codes(y: Any, labels: tuple[Label, Label], n_rows: int) -> NDArray[np.int8]:
-    """Labels as 0 and 1 for (negative, positive).
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a label is neither, or there are not `n_rows`.
-    """
+    """Labels as 0 and 1 for (negative, positive)."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
         if len(y) == n_rows == 1 and y[0] in labels:
             return _POSITIVE if y[0] == labels[1] else _NEGATIVE

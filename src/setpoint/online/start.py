@@ -38,13 +38,7 @@ _REPORTED = 10_000
 
 
 def begin(estimator: Any, n_features: int, classes: ClassOrder) -> Engine:
-    """A stream before its first row, as the constructor's arguments ask for it.
-
-    Raises
-    ------
-    ValueError, TypeError, GoalError
-        It names the argument, what was found and what is allowed.
-    """
+    """A stream before its first row, as the constructor's arguments ask for it."""
     options = Options.check(estimator, classes)
     model = None
     if options.own:
@@ -92,13 +86,7 @@ def _first_record(options: Options) -> Any:
 
 
 def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrder:
-    """The classes that were declared, or those of the first labels.
-
-    Raises
-    ------
-    ValueError
-        If there are not two, or nothing says which is positive.
-    """
+    """The classes that were declared, or those of the first labels."""
     try:
         return two_classes(y, declared, pos_label, goal=as_goal(goal))
     except ValueError as error:
@@ -110,12 +98,7 @@ def first_classes(goal: Any, y: Any, declared: Any, pos_label: Any) -> ClassOrde
 
 
 def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
-    """Refuse other classes than before.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse other classes than before."""
     found = check_labels(classes, "classes")[0].tolist()
     if found != known.tolist():
         raise InputError(f"`classes` are {found}, and were {known.tolist()} so far")
@@ -124,12 +107,7 @@ def check_same_classes(classes: Any, known: NDArray[Any]) -> None:
 def weights_for(
     engine: Engine, sample_weight: Any, n_rows: int, *, all_zero: bool = True
 ) -> NDArray[np.float64] | None:
-    """Weights of rows, refused where the learner takes none.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Weights of rows, refused where the learner takes none."""
     if sample_weight is None:
         return None
     if not engine.takes_weights:
@@ -140,13 +118,7 @@ def weights_for(
 
 
 def names_of(ids: Any) -> list[Hashable]:
-    """Ids as plain values.
-
-    Raises
-    ------
-    TypeError
-        If one is neither text nor a whole number.
-    """
+    """Ids as plain values."""
     names: list[Hashable] = one_column(ids, "ids").tolist()
     odd = [name for name in names if isinstance(name, bool) or not isinstance(name, (str, int))]
     if odd:

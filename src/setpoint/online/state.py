@@ -128,15 +128,7 @@ STATE: Final = np.dtype(
 
 @dataclass(eq=False)
 class State:
-    """What kernels read and write.
-
-    Parameters
-    ----------
-    record : array () of STATE
-    weights : array (7, d + 1)
-    ring : array (rows, 3)
-        The last rows.
-    """
+    """What kernels read and write."""
 
     record: Any
     weights: Floats

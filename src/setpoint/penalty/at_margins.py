@@ -31,26 +31,7 @@ _MOST = 48
 
 
 class AtMargins(Generic[T]):
-    """The best at each margin of what was offered.
-
-    Parameters
-    ----------
-    tests : RuleTests
-        On the rows that choose, of two classes and one stratum.
-    squares : Confusion
-        Of any rule there.
-    times : array of shape (entries,)
-        Rows looked at for each row that will be tested.
-    least : float
-        Weight of rows that have to be accepted.
-
-    Attributes
-    ----------
-    best : list
-        At each margin; None where nothing reaches it.
-    values : array
-        Their objectives, higher is better.
-    """
+    """The best at each margin of what was offered."""
 
     def __init__(self, tests: RuleTests, squares: Any, times: Floats, least: float) -> None:
         self.tests, self.squares, self.times, self.least = tests, squares, times, least
@@ -58,15 +39,7 @@ class AtMargins(Generic[T]):
         self.values = np.full(len(_AT), -np.inf)
 
     def offer(self, A: Floats, B: Floats, make: Callable[[], T]) -> None:
-        """Keep an iterate where it is better than those before.
-
-        Parameters
-        ----------
-        A, B : arrays of shape (m,)
-            Weight of positives and negatives that is accepted at each cut-off, rising.
-        make : callable
-            What is kept of it.
-        """
+        """Keep an iterate where it is better than those before."""
         # Of equal A the first has the fewest negatives, and a goal of this family likes it best.
         at = np.unique(np.searchsorted(A, np.linspace(0.0, A[-1], _MOST + 1)))
         at = np.append(at[A[at] + B[at] >= self.least], len(A) - 1)

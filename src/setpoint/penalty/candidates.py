@@ -23,13 +23,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Candidate(Generic[P]):
-    """Parameters, and what the best threshold on them reaches.
-
-    Parameters
-    ----------
-    method : str
-        What found them.
-    """
+    """Parameters, and what the best threshold on them reaches."""
 
     parameters: P
     cut: Cut
@@ -38,22 +32,7 @@ class Candidate(Generic[P]):
 
 @dataclass
 class Pool(Generic[P]):
-    """The best candidate of each method on the rows that choose.
-
-    Parameters
-    ----------
-    goal : Tradeoff
-        With the totals of these rows.
-    true : array of shape (n,)
-        1 for a positive.
-    weight : array of shape (n,) or None
-    least : float
-        Weight of rows that have to be accepted.
-    limits : Limits
-        They count the candidates and record each better one.
-    beside : AtMargins, optional
-        Keeps others too, where models are certified.
-    """
+    """The best candidate of each method on the rows that choose."""
 
     goal: Tradeoff
     true: NDArray[np.uint8]
@@ -69,10 +48,7 @@ class Pool(Generic[P]):
         return self.limits.calls
 
     def offer(self, method: str, scores: Floats, parameters: Any) -> Cut | None:
-        """Judge an iterate; its parameters, called for if kept, are a copy.
-
-        Returns None for scores that are not finite.
-        """
+        """Judge an iterate; its parameters, called for if kept, are a copy."""
         if not np.isfinite(scores).all():
             return None
         self.limits.calls += 1

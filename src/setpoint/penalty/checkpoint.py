@@ -32,18 +32,6 @@ Arrays = dict[str, NDArray[Any]]
 class Checkpoint:
     """A file to go on from.
 
-    Parameters
-    ----------
-    settings : dict
-        What has to be the same for a training to go on: numbers and texts by name.
-    every : float
-        Seconds between two writings; 0 writes at each opportunity.
-
-    Raises
-    ------
-    CheckpointError
-        If the file cannot be written there.
-
     Examples
     --------
     >>> import tempfile
@@ -72,18 +60,7 @@ class Checkpoint:
         return time.monotonic() - self._written >= self.every
 
     def write(self, state: Mapping[str, Any]) -> None:
-        """Replace the file.
-
-        Parameters
-        ----------
-        state : dict
-            Of numbers, texts, bytes, arrays, and lists, tuples and dicts of such.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; the file before stays.
-        """
+        """Replace the file."""
         arrays: Arrays = {}
         text = json.dumps(_encoded(dict(state), arrays))
         settings = json.dumps(self.settings)
@@ -93,14 +70,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def read(self) -> dict[str, Any] | None:
-        """What was written last; None where there is no file. The file is left as it is.
-
-        Raises
-        ------
-        CheckpointError
-            If the file is damaged or not a checkpoint, or was written by a training with other
-            settings; the message says which.
-        """
+        """What was written last; None where there is no file. The file is left as it is."""
         if not self.path.exists():
             return None
         metadata, arrays = self._opened()

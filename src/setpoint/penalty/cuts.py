@@ -15,19 +15,7 @@ __all__ = ["Cut", "best_cut", "best_of"]
 
 
 class Cut(NamedTuple):
-    """A threshold and what it reaches.
-
-    Parameters
-    ----------
-    threshold : float
-        Midway between two scores: rows with at least this are accepted.
-    A, B : float
-        Accepted weight of positives and negatives.
-    score : float
-        The objective, higher is better.
-    violation : float
-        The largest of the constraints, in the user's units; 0 up to 1e-9.
-    """
+    """A threshold and what it reaches."""
 
     threshold: float
     A: float
@@ -56,19 +44,6 @@ def best_cut(
 ) -> Cut:
     """The best threshold on these scores; where none is feasible, the least violation.
 
-    Parameters
-    ----------
-    scores : array of shape (N,)
-        Finite.
-    true : array of shape (N,)
-        1 for a positive, 0 for a negative.
-    weight : array of shape (N,), optional
-    least : float
-        Accept rows of this weight at least.
-    scale : (float, float)
-        What counts of negatives and positives are multiplied by, where these rows stand
-        for more.
-
     Examples
     --------
     >>> from setpoint import Goal
@@ -83,15 +58,7 @@ def best_cut(
 
 
 def best_of(goal: Tradeoff, values: Floats, A: Floats, B: Floats, least: float = 0.0) -> Cut:
-    """The best of some cut-offs; where none is feasible, the least violation.
-
-    Parameters
-    ----------
-    values : array of shape (m,)
-        Distinct scores, descending.
-    A, B : arrays of shape (m + 1,)
-        Weight of positives and negatives that is accepted there.
-    """
+    """The best of some cut-offs; where none is feasible, the least violation."""
     best = goal.best(A, B, min(least, float(A[-1] + B[-1])))
     j = best.cutoff
     return Cut(midway(values, j), float(A[j]), float(B[j]), best.value, best.violation)

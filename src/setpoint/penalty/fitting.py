@@ -44,13 +44,7 @@ def _totals(table: Table) -> tuple[float, float]:
 
 
 def _least(table: Table, wanted: Any) -> float:
-    """The weight of rows that have to be predicted positive.
-
-    Raises
-    ------
-    ValueError
-        If it is more than all rows.
-    """
+    """The weight of rows that have to be predicted positive."""
     totals = _totals(table)
     least = least_accepted(wanted, totals[1], row_unit(table.weight))
     if least > sum(totals):
@@ -67,15 +61,7 @@ def _rows(table: Table, preprocessor: Any) -> Rows:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A plan, and what belongs to its rows.
-
-    Parameters
-    ----------
-    chosen : int array
-        The rows that choose, among those given.
-    at_once : bool
-        Whether it is a linear model on all rows at once.
-    """
+    """A plan, and what belongs to its rows."""
 
     plan: Plan
     solver: Solver
@@ -98,13 +84,7 @@ def prepare(
     seed: int,
     limits: Limits | None = None,
 ) -> Prepared:
-    """Split the rows, fit the preprocessor, and say what is to be done.
-
-    Raises
-    ------
-    GoalError, ShapeError, ValueError
-        If the goal is of another kind, or rows are too few to be held out.
-    """
+    """Split the rows, fit the preprocessor, and say what is to be done."""
     e, limits = estimator, limits or Limits()
     training, linear = Minibatches.of(e.training), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
@@ -140,13 +120,7 @@ def prepare(
 
 
 def carry_out(estimator: Any, prepared: Prepared) -> None:
-    """Train; whatever ends it early leaves the best candidates in the pool.
-
-    Raises
-    ------
-    StoppedError
-        If there is no candidate.
-    """
+    """Train; whatever ends it early leaves the best candidates in the pool."""
     plan = prepared.plan
     checkpoint = _checkpoint(estimator, prepared)
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at

@@ -21,10 +21,7 @@ def floats(x: Any) -> NDArray[np.float64]:
 
 
 def checked(logits: Any, y: Any, weight: Any, name: str = "logits") -> tuple[Any, Any, Any]:
-    """Logits (n,) in single precision at least, labels as bool, weights of the same type.
-
-    `name` is what messages call the logits.
-    """
+    """Logits (n,) in single precision at least, labels as bool, weights of the same type."""
     z = _tensor(name, logits, "floating-point numbers")
     y = _tensor("y", y, "0 and 1, as numbers or bool")
     if not z.is_floating_point():

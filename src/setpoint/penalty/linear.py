@@ -28,16 +28,7 @@ _POLISH = "evolution strategy"
 
 
 def train_linear(plan: Plan, polished: bool, checkpoint: Checkpoint | None = None) -> None:
-    """Run the stages of a plan; candidates in its pool are parameters (d + 1,).
-
-    Parameters
-    ----------
-    polished : bool
-        Whether an evolution strategy goes on from the best candidates, where there are few
-        enough features.
-    checkpoint : Checkpoint, optional
-        Gone on from if it is there, written between stages, removed at the end.
-    """
+    """Run the stages of a plan; candidates in its pool are parameters (d + 1,)."""
     descent = _Descent(plan)
     zero = np.zeros(plan.train.X.shape[1] + 1)
     starts = {"zero": zero, "cross-entropy": zero, "centred": zero}

@@ -39,15 +39,7 @@ _FEWEST = 5
 
 
 class RefreshBatch(NamedTuple):
-    """The last scores of the rows a refresh looks at.
-
-    Parameters
-    ----------
-    scores : array of shape (n,)
-        Logits.
-    positive : array of shape (n,)
-    weight : array of shape (n,) or None
-    """
+    """The last scores of the rows a refresh looks at."""
 
     scores: Floats
     positive: NDArray[np.bool_]
@@ -82,16 +74,7 @@ def _factor(all_: float, some: float) -> float:
 
 
 class Loss:
-    """A loss for one goal. Subclasses say what a refresh finds and what a row loses.
-
-    Parameters
-    ----------
-    goal : Tradeoff
-        Its totals are those of all rows; what a refresh sees may be some of them, of which
-        shares are taken class by class.
-    least : float
-        Weight of rows that have to be accepted.
-    """
+    """A loss for one goal. Subclasses say what a refresh finds and what a row loses."""
 
     name: ClassVar[str]
     scheduled: ClassVar[bool] = False
@@ -107,10 +90,7 @@ class Loss:
         self.total = float(goal.totals.sum())
 
     def refresh(self, seen: RefreshBatch, progress: float) -> None:
-        """Look at scores; `progress` runs from 0 to 1 over the training.
-
-        Rows without one of the classes change nothing.
-        """
+        """Look at scores; `progress` runs from 0 to 1 over the training."""
         scale = seen.scale(self.goal.totals)
         if scale is not None:
             self._refresh(seen, scale, progress)
@@ -119,11 +99,7 @@ class Loss:
         """Look at rows of both classes, whose counts times `scale` are those of all."""
 
     def value(self, z: Any, positive: Any, rows: Any = None) -> Any:
-        """The loss of each row (n,) at logits z (n,), NumPy or torch.
-
-        `rows` says which of all rows these are (None: all), for a loss that keeps something
-        for each.
-        """
+        """The loss of each row (n,) at logits z (n,), NumPy or torch."""
         raise NotImplementedError
 
     def slope(self, z: Any, positive: Any, rows: Any = None) -> Any:
@@ -219,11 +195,7 @@ def _nearest(away: Floats, weight: Floats | None, wanted: float) -> float:
 
 
 class Profiled(_Accepting):
-    """The threshold is always the best one; soft counts in a band round it.
-
-    The multiplier is what makes the threshold stationary, by implicit differentiation of
-    the band's counts. The band holds `wide` times the positives at first, `narrow` at last.
-    """
+    """The threshold is always the best one; soft counts in a band round it."""
 
     name = "profiled"
     scheduled = True
@@ -264,10 +236,7 @@ class Profiled(_Accepting):
 
 
 class Sigmoid(_Accepting):
-    """Sigmoids of temperature T for indicators, violations by an exact penalty.
-
-    With F1 and no constraint this is SigmoidF1 (Benedict et al. 2021).
-    """
+    """Sigmoids of temperature T for indicators, violations by an exact penalty."""
 
     name = "sigmoid"
 
@@ -295,11 +264,7 @@ class Sigmoid(_Accepting):
 
 
 class Lagrangian(_Accepting):
-    """Hinge or sigmoid rates for the model, true rates for the multipliers.
-
-    The proxy-Lagrangian of Cotter et al. 2019 (TFCO): what is descended and what the
-    multipliers see are two things.
-    """
+    """Hinge or sigmoid rates for the model, true rates for the multipliers."""
 
     name = "lagrangian"
     scheduled = True  # multipliers take their time
@@ -342,11 +307,7 @@ class Lagrangian(_Accepting):
 
 
 class ExactPenalty(Loss):
-    """The exact reformulation with its decisions s in closed form ("ERO").
-
-    Minimising s out leaves a one-sided ramp on the rows whose s is their label, of a width
-    that narrows, and cross-entropy to s as regularisation (3.26); the goal itself is met by s.
-    """
+    """The exact reformulation with its decisions s in closed form ("ERO")."""
 
     name = "ero"
     scheduled = True

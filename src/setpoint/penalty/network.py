@@ -45,23 +45,7 @@ steps in an epoch so many refreshes in it."""
 
 
 def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None) -> None:
-    """Run the stages of a plan; candidates in its pool are the bytes of a module's state.
-
-    Parameters
-    ----------
-    module : {"linear", "mlp"} or callable
-        As :func:`~setpoint.estimators.modules.build` takes it.
-    checkpoint : Checkpoint, optional
-        Gone on from if it is there, written in between, removed at the end. A training on
-        the CPU that was killed and goes on ends with the same bits.
-
-    Raises
-    ------
-    CheckpointError
-        If the file is not a checkpoint, or that of another training.
-    TypeError, ValueError
-        If `module` is not a module, or the device is unknown.
-    """
+    """Run the stages of a plan; candidates in its pool are the bytes of a module's state."""
     plan = replace(plan, device=device_for(plan.device))
     made = build(module, plan.train.X.shape[1], plan.seed)
     saved = None if checkpoint is None else checkpoint.read()

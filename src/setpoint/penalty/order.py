@@ -18,14 +18,6 @@ _MOST_SEEN = 65_536
 class Order:
     """Orders of the epochs of one stage, from a key alone: nothing else has to be stored.
 
-    Parameters
-    ----------
-    key : (int, int)
-        The seed, and which stage it is.
-    positive : array of shape (N,)
-    all_seen : bool
-        Whether refreshes look at all rows, however many.
-
     Examples
     --------
     >>> order = Order((0, 0), np.arange(5) < 2)
@@ -46,11 +38,7 @@ class Order:
         return self._known[epoch]
 
     def refresh_rows(self, epoch: int, done: int) -> Rows | slice:
-        """The rows that a refresh looks at, after so many of an epoch.
-
-        All where they are few. Otherwise all of a class that is rare, and of the other
-        those that came last.
-        """
+        """The rows that a refresh looks at, after so many of an epoch."""
         n = len(self.positive)
         if n <= _MOST_SEEN or self.all_seen:
             return slice(0, n)

@@ -29,13 +29,7 @@ _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
 
 
 def check_sources(estimator: Any) -> None:
-    """Refuse a checkpoint that is not a path, and a module that cannot be made.
-
-    Raises
-    ------
-    ValueError
-        It names the parameter, what was found and what is allowed.
-    """
+    """Refuse a checkpoint that is not a path, and a module that cannot be made."""
     path = estimator.checkpoint
     if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
         raise InputError(f"`checkpoint` is a path or None, got {path!r}")

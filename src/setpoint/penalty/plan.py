@@ -20,13 +20,7 @@ __all__ = ["DivergedError", "Plan", "Rows", "Schedule"]
 
 
 class DivergedError(SetpointError, ArithmeticError):
-    """Scores or losses are no longer finite: the stage ends, its iterates before stay.
-
-    Parameters
-    ----------
-    why : str
-        What is noted of it.
-    """
+    """Scores or losses are no longer finite: the stage ends, its iterates before stay."""
 
     def __init__(
         self, stage: str, why: str = "the scores were no longer finite; it was stopped there"
@@ -36,14 +30,7 @@ class DivergedError(SetpointError, ArithmeticError):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Features and labels of some rows, none of weight zero.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (N, d)
-    positive : array of shape (N,)
-    weight : array of shape (N,) or None
-    """
+    """Features and labels of some rows, none of weight zero."""
 
     X: Any
     positive: NDArray[np.bool_]
@@ -59,21 +46,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How networks are trained, minibatch by minibatch.
-
-    Parameters
-    ----------
-    max_epochs : int
-        Of each stage.
-    rate : float
-        AdamW's step.
-    decay : float
-        AdamW's weight decay.
-    refresh_every : int or None
-        Steps between two looks at the stored scores; None: as often as costs little.
-    patience : int
-        Epochs without a better candidate after which a stage ends.
-    """
+    """How networks are trained, minibatch by minibatch."""
 
     max_epochs: int = 50
     batch_size: int = 512
@@ -85,23 +58,7 @@ class Schedule:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be trained, for what, on which rows.
-
-    Parameters
-    ----------
-    goal : Tradeoff
-        With the totals of the training rows.
-    choose : Rows or None
-        Held-out rows on which candidates are ranked; None: the training rows.
-    least : float
-        Weight of training rows that have to be accepted.
-    pool : Pool
-        Of the rows that choose.
-    tick : callable
-        Called often; raises what ends the training early.
-    notes : list of str
-        What happened, for the report.
-    """
+    """What is to be trained, for what, on which rows."""
 
     goal: Tradeoff
     stages: tuple[Stage, ...]

@@ -37,35 +37,6 @@ WHOLE = (
 class Tradeoff:
     """A binary goal over A, the accepted positives, and B, the accepted negatives.
 
-    Everything in this family sees a goal through this class only: scores of candidates,
-    slopes for gradients, violations. Both numbers are sums of weights.
-
-    Parameters
-    ----------
-    goal : Goal
-        Over the rows alone, not worse for more A nor for less B.
-    negatives, positives : float
-        The weight of each class, above 0.
-    classes : tuple of labels
-        (negative, positive), for goals that name them.
-    any_totals : bool
-        Whether :meth:`with_totals` will ask for others. If not, what no decision changes is a
-        number, and more goals have a kernel.
-
-    Raises
-    ------
-    GoalError
-        If the goal names groups, data sets or the deployed model.
-    ShapeError
-        If it falls with accepted positives or rises with accepted negatives, as a bound
-        on the predicted rate does.
-
-    Notes
-    -----
-    Theorem B.6 of Peng, Travadi, He, Cui and Sun, "Exact reformulation and optimization
-    for direct metric optimization in binary imbalanced classification": for such goals the
-    indicator may be bounded from one side only. Monotonicity is looked at on a grid.
-
     Examples
     --------
     >>> from setpoint import Goal
@@ -130,10 +101,7 @@ class Tradeoff:
         return [float(c.slack(v)) for c in self.program.constraints]
 
     def best(self, A: Floats, B: Floats, least: float = 0.0) -> BestCutoff:
-        """Which of some counts (m,) is best; else the least violation.
-
-        Those are left out that accept less than `least` in all.
-        """
+        """Which of some counts (m,) is best; else the least violation."""
         required = np.array([[1.0, 1.0, -least * (1.0 - _ROUNDING)]])
         return self.accepted.best(
             np.stack([A, B]), required=required, tiebreak=_SPREAD, least_violation=True
@@ -141,10 +109,7 @@ class Tradeoff:
 
     # ------------------------------------------------------------------ slopes
     def slopes(self, A: float, B: float, constraint: int | None = None) -> Floats:
-        """Derivatives (2,) by A and by B, of the score or of the slack of one constraint.
-
-        In goal units a unit of weight; finite everywhere.
-        """
+        """Derivatives (2,) by A and by B, of the score or of the slack of one constraint."""
         p, S = self.program, np.array([A, B])
         if constraint is None:
             return p.sense * self.accepted.slope(p.objective, S)
@@ -152,11 +117,7 @@ class Tradeoff:
         return c.sign * self.accepted.slope(c.function, S)
 
     def rows(self, A: float, B: float) -> list[tuple[float, Floats]]:
-        """Slack and slopes of each constraint multiplied out, in weight.
-
-        ``n/d >= c`` becomes ``n - c d >= 0``, as in (3.28); a goal that is not made of ratios is
-        taken by its tangents at A and B.
-        """
+        """Slack and slopes of each constraint multiplied out, in weight."""
         total, ratios = float(self.totals.sum()), self.accepted.ratios
         out = []
         for i, slack in enumerate(self.slacks(A, B)):
@@ -170,12 +131,7 @@ class Tradeoff:
 
     # ------------------------------------------------------------------ monotonicity
     def require_monotone(self) -> None:
-        """Refuse a goal that falls with A or rises with B on these totals.
-
-        Raises
-        ------
-        ShapeError
-        """
+        """Refuse a goal that falls with A or rises with B on these totals."""
         share = np.linspace(0.0, 1.0, _GRID)
         B, A = np.meshgrid(self.totals[0] * share, self.totals[1] * share)
         v = self.accepted.rates(_pairs(A, B))

@@ -24,21 +24,7 @@ _ROUNDING = 1e-9
 def best_threshold(
     goal: Goal, evidence: Evidence, pool: Pool[Any], on_infeasible: Literal["raise", "nearest"]
 ) -> Found:
-    """The best threshold on the champion's scores.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        The rows that choose, with the champion's scores.
-    pool : Pool
-        Of the same rows.
-    on_infeasible : {"raise", "nearest"}
-
-    Raises
-    ------
-    InfeasibleError
-        If no threshold meets the goal, unless `on_infeasible` is "nearest".
-    """
+    """The best threshold on the champion's scores."""
     outcome = _best_threshold(goal, evidence, pool, on_infeasible)
     if outcome.status == "optimal":
         outcome = replace(outcome, status="feasible")

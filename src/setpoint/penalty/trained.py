@@ -14,16 +14,7 @@ __all__ = ["plain", "scores_of"]
 
 
 def scores_of(module: Any, parameters: Any, features: Any) -> Floats:
-    """Logits (N,) of features as training took them.
-
-    Parameters
-    ----------
-    module
-        As given to the classifier.
-    parameters : array of shape (d + 1,), or bytes
-        Coefficients and intercept, or the state of a torch module as safetensors.
-    features : array or CSR matrix of shape (N, d)
-    """
+    """Logits (N,) of features as training took them."""
     if isinstance(parameters, np.ndarray):
         return linear_scores(features, parameters)
     return scores(module_of(module, parameters, features.shape[1]), features, "cpu")

@@ -26,16 +26,7 @@ __all__ = ["Adapted", "adapted"]
 
 @dataclass(frozen=True, eq=False)
 class Adapted:
-    """What was found on rows without labels.
-
-    Parameters
-    ----------
-    decision : Decision
-    evidence : Evidence
-        The rows with posteriors.
-    by_posteriors : bool
-        Whether the rule takes the posteriors of all classes, and not one score.
-    """
+    """What was found on rows without labels."""
 
     decision: Decision
     evidence: Evidence
@@ -50,15 +41,7 @@ def adapted(
     sensitive_features: Any,
     baseline: Any,
 ) -> Adapted:
-    """The rule that is best on some rows if the model's posteriors are right.
-
-    Raises
-    ------
-    GoalError
-        If a constraint of the goal needs labels, or the goal refers to other data sets.
-    InfeasibleError
-        If no rule meets the constraints on these rows.
-    """
+    """The rule that is best on some rows if the model's posteriors are right."""
     if goal.is_blackbox:
         raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
     solver = "auto" if options.solver in ("exact", "post-shift") else options.solver

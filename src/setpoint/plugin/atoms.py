@@ -87,10 +87,7 @@ class Pricer(Protocol):
 
 
 class DiagonalPricer:
-    """Features are diagonals and columns, and each segment has one stratum: one fused pass.
-
-    The rule is ``argmax_j W_j score_j - B_j`` (CMA, Proposition 4 and section 8).
-    """
+    """Features are diagonals and columns, and each segment has one stratum: one fused pass."""
 
     def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
         self.form = form
@@ -135,10 +132,7 @@ class DiagonalPricer:
 
 
 class TensorPricer:
-    """Any features, any strata: a loss tensor for each segment.
-
-    How strata that the rule cannot tell apart share a loss is for the credit to say.
-    """
+    """Any features, any strata: a loss tensor for each segment."""
 
     def __init__(self, rates: RateTable, counted: Evidence) -> None:
         self.rates = rates

@@ -18,18 +18,7 @@ __all__ = ["available_columns", "naming_groups_in"]
 def available_columns(
     decide_on: DecideOn, goal: Goal, given: Any, X: Any
 ) -> tuple[DecideOn, tuple[str, ...]]:
-    """What the rule may look at, and a note on what it may not.
-
-    Parameters
-    ----------
-    decide_on : "auto", None, str or sequence of str
-        As the user says it.
-    goal : Goal
-    given : column, dict or frame, optional
-        What was passed to ``fit`` beside X, and is not there in ``predict`` unless it is passed
-        again.
-    X : array, sparse matrix or frame of shape (N, p)
-    """
+    """What the rule may look at, and a note on what it may not."""
     if decide_on != "auto" or given is None:
         return decide_on, ()
     numbers = goal.needs.measures.get(None, {})

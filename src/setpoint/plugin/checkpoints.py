@@ -33,18 +33,7 @@ _ARRAYS = (
 
 @dataclass
 class Checkpoint:
-    """A file that holds the counts so far.
-
-    Parameters
-    ----------
-    path : path
-    goal : Goal
-    rows : mapping of data set to FrameRows
-        The file is of these columns, of so many rows where that is known, and of a table that
-        begins as these do.
-    asked : mapping
-        What else the counts depend on: classes, the positive one, columns to decide on.
-    """
+    """A file that holds the counts so far."""
 
     path: Any
     goal: Goal
@@ -71,13 +60,7 @@ class Checkpoint:
             ) from None
 
     def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, Counts]] | None:
-        """The counts of the first pass; None where there is no file yet.
-
-        Raises
-        ------
-        ValueError
-            If the file is of another table or goal, or is not a checkpoint.
-        """
+        """The counts of the first pass; None where there is no file yet."""
         if not self.path.exists():
             return None
         try:

@@ -49,11 +49,7 @@ class MissedBoundsWarning(UserWarning):
 
 
 def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[Kind, str]:
-    """The kind of evidence whose rule does better on rows it was not found on, and why.
-
-    Smaller violation first, then the objective; soft evidence where there is nothing
-    between them, as it comes with a certificate.
-    """
+    """The kind of evidence whose rule does better on rows it was not found on, and why."""
     if not evidence.has_labels:
         return "soft", "there are no labels"
     evidence = some_rows(evidence, _ENOUGH)
@@ -89,21 +85,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
 
 
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Outcome, str]:
-    """The rule by the kind of evidence that is chosen, and why that was.
-
-    Where a rule by posteriors misses the constraints by labels, or none is found, the rule by
-    labels is returned if it meets them.
-
-    Raises
-    ------
-    InfeasibleError, StoppedError
-        As :func:`search_rule`, where neither kind leads to a rule.
-
-    Warns
-    -----
-    MissedBoundsWarning
-        If the rule misses the constraints by labels.
-    """
+    """The rule by the kind of evidence that is chosen, and why that was."""
     try:
         kind, why = choose_evidence(goal, evidence, options)
     except KeyboardInterrupt:

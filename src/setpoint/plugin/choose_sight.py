@@ -52,26 +52,7 @@ _WORDS: dict[Sight, str] = {
 
 
 def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, str]:
-    """What a rule looks at that does best on rows it was not found on, and why.
-
-    Parameters
-    ----------
-    goal : Goal
-    aware : Evidence
-        Posteriors with the columns behind them.
-    options : Options
-
-    Returns
-    -------
-    sight : {"score", "soft", "label"}
-        The simpler one where there is nothing between them.
-    why : str
-
-    Raises
-    ------
-    KeyboardInterrupt
-        As :func:`setpoint.plugin.trying_out.held_out`.
-    """
+    """What a rule looks at that does best on rows it was not found on, and why."""
     columns = " and ".join(aware.sees)
     values = aware.scores[:, -len(aware.sees) :]
     if (values == values[:1]).all():  # then totals are those of posteriors, in the same order

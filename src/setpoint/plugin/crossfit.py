@@ -25,28 +25,14 @@ __all__ = ["CrossFit", "Response", "cross_fit", "fit_fold", "splits_of"]
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """What a fitted model says of rows: one score each, higher for the positive class.
-
-    Parameters
-    ----------
-    method : {"auto", "predict_proba", "decision_function"}
-    classes : ClassOrder
-    posterior : bool
-        Posteriors (N, n) in the order of the library instead.
-    """
+    """What a fitted model says of rows: one score each, higher for the positive class."""
 
     method: str
     classes: ClassOrder
     posterior: bool = False
 
     def name(self, model: Any) -> str:
-        """The method that is called.
-
-        Raises
-        ------
-        AttributeError
-            If the model has none of those wanted.
-        """
+        """The method that is called."""
         both = ("predict_proba", "decision_function")
         names = both if self.method == "auto" else (self.method,)
         if self.posterior:
@@ -65,13 +51,7 @@ class Response:
         )
 
     def __call__(self, model: Any, X: Any) -> Floats:
-        """Scores (N,), or posteriors (N, n).
-
-        Raises
-        ------
-        ValueError
-            If the model knows other classes, or a score is NaN or infinite.
-        """
+        """Scores (N,), or posteriors (N, n)."""
         return self.scores(model, np.asarray(getattr(model, self.name(model))(X)))
 
     def scores(self, model: Any, out: Floats) -> Floats:
@@ -102,18 +82,7 @@ def _name(model: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """A model for new rows, and scores of the rows that a rule is found on.
-
-    Parameters
-    ----------
-    model : classifier
-    scores : array of shape (M,) or (M, s)
-        Pooled over the folds.
-    index : array of shape (M,) or None
-        The rows of X that `scores` refer to, ascending; None: all, in their order.
-    fold : int array of shape (M,) or None
-        Of each score; None: the model was fitted elsewhere.
-    """
+    """A model for new rows, and scores of the rows that a rule is found on."""
 
     model: Any
     scores: Floats
@@ -145,24 +114,7 @@ def _offers(model: Any, name: str) -> bool:
 def splits_of(
     cv: Any, X: Any, y: Any, refit: bool, seed: int, params: Mapping[str, Any]
 ) -> list[Fold]:
-    """All folds, drawn once.
-
-    Parameters
-    ----------
-    cv : int, float, splitter, iterable or None
-    X, y
-    refit : bool
-        Without it there may be one fold only.
-    seed : int
-        Draws the folds of a number, and the split of a float.
-    params : mapping
-        For the splitter, such as groups.
-
-    Raises
-    ------
-    ValueError
-        If there is no split, a fold is empty, or there are too many.
-    """
+    """All folds, drawn once."""
     splits = folds_of(cv, X, y, seed, params)
     if not splits:
         raise InputError("`cv`: there is no split (what is iterated over once is empty afterwards)")
@@ -188,22 +140,7 @@ def cross_fit(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> CrossFit:
-    """Fit a model a fold, score the rest, and fit on all rows in the end.
-
-    Parameters
-    ----------
-    estimator : classifier
-        Cloned, never fitted itself.
-    X, y
-    splits : list of (train, test)
-    response : Response
-    refit : bool
-        Without it the model of the only fold is kept.
-    params : mapping
-        For ``fit``; what has one entry a row is split.
-    n_jobs, verbose
-        As in joblib.
-    """
+    """Fit a model a fold, score the rest, and fit on all rows in the end."""
     parallel = Parallel(n_jobs=n_jobs, verbose=verbose)
     done = parallel(
         delayed(fit_fold)(clone(estimator), X, y, fold, response, params, not refit)
@@ -227,14 +164,7 @@ def fit_fold(
     params: Mapping[str, Any],
     keep: bool,
 ) -> tuple[Any, Floats]:
-    """Fit a model on a fold and score the rows that it leaves out.
-
-    Returns
-    -------
-    model : classifier or None
-        Where it is kept.
-    scores : array of shape (M,) or (M, s)
-    """
+    """Fit a model on a fold and score the rows that it leaves out."""
     train, test = fold
     n_rows = int(_num_samples(X))
     own = {name: _part(value, train, n_rows) for name, value in params.items()}

@@ -160,14 +160,7 @@ def _markers(rule: Rule | None, rows: ScoredRows, inputs: CheckedData) -> list[M
 
 
 def _codes_of(rule: Rule, inputs: CheckedData) -> Codes | None:
-    """Which segment of a rule each row is of.
-
-    Raises
-    ------
-    ValueError
-        If the rule decides something else than one score a row of two classes, or looks at a
-        column that is not there.
-    """
+    """Which segment of a rule each row is of."""
     if rule.n_classes != 2 or rule.score_columns is not None or rule.value_columns:
         raise InputError(
             "`rule` decides two classes from one score a row, as clf.rule_ of two classes does; "

@@ -43,10 +43,7 @@ __all__ = ["Fitted", "Task"]
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, what the rule's scores come from if not from the model, and the rule.
-
-    `choice` says why this model, where several were tried.
-    """
+    """A model, what the rule's scores come from if not from the model, and the rule."""
 
     model: Any
     scorer: JointModel | Retrained | None
@@ -57,30 +54,7 @@ class Fitted:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A model to fit and a rule to find, all arguments checked.
-
-    Parameters
-    ----------
-    data : FitData
-    options : Options
-    response : Response
-        What the model is asked for.
-    model : classifier
-        Fitted already if `is_fitted`.
-    cv, refit, seed, n_jobs, verbose
-        How folds are drawn and fitted.
-    owner : classifier
-        Whose tries are counted.
-    draws : callable
-        From rows to the draws (N,) of a rule that draws by their content; None where it draws
-        anew each time.
-    params, split_params : mapping
-        For ``fit`` of the model, and the splitter.
-    notes : tuple of str
-        For the report.
-    auto : "auto", mapping of str to classifier, or None
-        Where several models are tried; `model` is then not one.
-    """
+    """A model to fit and a rule to find, all arguments checked."""
 
     data: FitData
     options: Options
@@ -285,12 +259,7 @@ class Task:
     # ------------------------------------------------------------------ joint posteriors
     @property
     def hides_groups(self) -> bool:
-        """Whether the goal tells groups apart that the rule may not, and x can tell of them.
-
-        Then the oracle needs a posterior of group and class. A model that is fitted
-        already has none, and rows of other data sets or of the deployed model's classes
-        are not groups.
-        """
+        """Whether the goal tells groups apart that the rule may not, and x can tell of them."""
         options, needs = self.options, self.goal.needs
         if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
             return False
@@ -322,15 +291,7 @@ class Task:
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> Fitted:
-        """The rule that draws among learners trained for the oracle's objectives.
-
-        Raises
-        ------
-        ValueError
-            If the learner takes no weights, or another option does not go with it.
-        GoalError
-            If the goal refers to other data sets.
-        """
+        """The rule that draws among learners trained for the oracle's objectives."""
         weight_parameter(learner)
         if self.data.promised is not None:
             raise GoalError(

@@ -37,25 +37,6 @@ class MissingPairWarning(UserWarning):
 def joint_labels(true: NDArray[Any], group: NDArray[Any], n: int) -> tuple[Codes, Codes]:
     """One label for each combination of group and class that occurs.
 
-    Parameters
-    ----------
-    true : int array of shape (N,)
-        Class codes in [0, n).
-    group : int array of shape (N,)
-    n : int
-
-    Returns
-    -------
-    labels : array of shape (N,)
-        In [0, s), without gaps, as some learners need.
-    present : array of shape (s,)
-        ``group * n + class`` of each label, ascending.
-
-    Raises
-    ------
-    GoalError
-        If a row has no label.
-
     Examples
     --------
     >>> labels, present = joint_labels(np.array([0, 1, 0]), np.array([0, 0, 2]), 2)
@@ -76,19 +57,6 @@ def joint_labels(true: NDArray[Any], group: NDArray[Any], n: int) -> tuple[Codes
 @dataclass(frozen=True, eq=False)
 class JointPosterior:
     """What a model of joint labels says: a posterior of each group and class.
-
-    A group is what the goal tells apart in a row and the rule may not look at: a stratum
-    without the columns of its segment. Scores have the classes of the first group first.
-
-    It stands where a :class:`~setpoint.plugin.crossfit.Response` does.
-
-    Parameters
-    ----------
-    classes : tuple of n labels
-    groups : tuple of g Stratum
-        Without the columns that the rule looks at.
-    present : tuple of int
-        ``group * n + class`` of each label that a model is trained on.
 
     Examples
     --------
@@ -114,19 +82,7 @@ class JointPosterior:
 
     @classmethod
     def of(cls, rows: Rows) -> JointPosterior:
-        """The groups and combinations of some rows.
-
-        Parameters
-        ----------
-        rows : Rows
-            All that models are trained on. As rows of weight zero are left out of weighted
-            ones, give them without weights.
-
-        Raises
-        ------
-        GoalError
-            If a row has no label.
-        """
+        """The groups and combinations of some rows."""
         book = rows.codebook
         groups = tuple(dict.fromkeys(_group(c, book.decide_on) for c in book.strata))
         empty = cls(book.classes, groups, ())
@@ -140,13 +96,7 @@ class JointPosterior:
 
     # ------------------------------------------------------------------ training
     def labels(self, rows: Rows) -> Codes:
-        """The label (N,) that a model is trained on, for each row.
-
-        Raises
-        ------
-        GoalError
-            If a row has no label, or is of a group and class that :meth:`of` did not see.
-        """
+        """The label (N,) that a model is trained on, for each row."""
         own, found = joint_labels(rows.true, self._group_of(rows), len(self.classes))
         place = {code: k for k, code in enumerate(self.present)}
         unseen = [self.words(c) for c in found.tolist() if c not in place]
@@ -155,12 +105,7 @@ class JointPosterior:
         return np.array([place[c] for c in found.tolist()], np.int64)[own]
 
     def for_folds(self, labels: Codes, n_folds: int) -> Codes:
-        """Labels (N,) to stratify by: combinations too rare for folds join their class.
-
-        A splitter wants a row of each label in each fold. A rare combination goes where
-        the others of its class go; a fold whose training rows then lack it gives it
-        probability 0, and says so.
-        """
+        """Labels (N,) to stratify by: combinations too rare for folds join their class."""
         n, held = len(self.classes), np.bincount(labels, minlength=len(self.present))
         present = np.array(self.present, np.int64)
         place = np.arange(len(present))
@@ -171,13 +116,7 @@ class JointPosterior:
 
     # ------------------------------------------------------------------ responses
     def name(self, model: Any) -> str:
-        """The method that is called.
-
-        Raises
-        ------
-        AttributeError
-            If the model has it not.
-        """
+        """The method that is called."""
         if not hasattr(model, "predict_proba"):
             raise NoScoresError(
                 f"`estimator`: {type(model).__name__} has no predict_proba; a rule that may not "
@@ -187,18 +126,7 @@ class JointPosterior:
         return "predict_proba"
 
     def __call__(self, model: Any, X: Any) -> Floats:
-        """Posteriors (N, g * n); 0 for a group and class that the model has not seen.
-
-        Raises
-        ------
-        ValueError
-            If the model was trained on other labels, or gives no posteriors.
-
-        Warns
-        -----
-        MissingPairWarning
-            If it has not seen a combination that other rows have; the message names it.
-        """
+        """Posteriors (N, g * n); 0 for a group and class that the model has not seen."""
         name = f"{type(model).__name__}.{self.name(model)}"
         out = np.asarray(model.predict_proba(X), np.float64)
         if out.ndim != 2 or not np.isfinite(out).all() or (out < -_ROUNDING).any():
@@ -238,25 +166,7 @@ class JointPosterior:
 
     # ------------------------------------------------------------------ counting
     def joint_columns(self, rows: Rows) -> Codes:
-        """The stratum and class that each score refers to, for ``Evidence.with_posteriors``.
-
-        Parameters
-        ----------
-        rows : Rows
-            Those that scores are of, or others with the same columns.
-
-        Returns
-        -------
-        array of shape (segments, g * n, 2)
-            A group that a segment does not have is credited to the segment's heaviest stratum, for
-            every row has to be credited somewhere.
-
-        Raises
-        ------
-        GoalError
-            If there are rows of a group, such as of another data set, that no model was
-            trained on.
-        """
+        """The stratum and class that each score refers to, for ``Evidence.with_posteriors``."""
         n = len(self.classes)
         group = self._of_strata(rows)
         held, book = rows.stratum_weights, rows.codebook

@@ -20,11 +20,6 @@ __all__ = ["Retrained", "answers", "weight_parameter"]
 def weight_parameter(learner: Any) -> str:
     """The parameter of ``fit`` by which a learner, or the last step of a pipeline, is weighted.
 
-    Raises
-    ------
-    ValueError
-        If it takes no weights.
-
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
@@ -49,15 +44,7 @@ def weight_parameter(learner: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Retrained:
-    """The learners that a choice draws among.
-
-    Parameters
-    ----------
-    learners : tuple of fitted classifiers
-    known : tuple of int arrays
-        The class code that each answer of a learner stands for.
-    n_classes : int
-    """
+    """The learners that a choice draws among."""
 
     learners: tuple[Any, ...]
     known: tuple[NDArray[np.int64], ...]
@@ -80,23 +67,7 @@ class Retrained:
         return self.learners[0]
 
     def scores(self, X: Any) -> Floats:
-        """What each learner decides: the scores of the rule.
-
-        Parameters
-        ----------
-        X : array, list, sparse matrix or frame of N rows
-
-        Returns
-        -------
-        array of shape (N, T * n)
-            For each learner a 1 at the class that it predicts. Without learners one block
-            of zeros: a constant rule needs no more.
-
-        Raises
-        ------
-        ValueError
-            If a learner predicts a value that is not one of its classes.
-        """
+        """What each learner decides: the scores of the rule."""
         n, n_rows = self.n_classes, int(_num_samples(X))
         out = np.zeros((n_rows, max(len(self.learners), 1) * n))
         for t, (learner, known) in enumerate(zip(self.learners, self.known, strict=True)):

@@ -38,20 +38,6 @@ _NOTHING = 1e-12
 def costs_of(gains: Floats) -> Floats:
     """Costs >= 0 in place of gains of any sign, with the same best decision.
 
-    A learner's weights are never negative, and gradients are signed: each row of the
-    matrix is shifted until its best decision is free (CMA, Definition 11, wants costs
-    >= 0; a constant for each true class changes no best decision).
-
-    Parameters
-    ----------
-    gains : array of shape (..., n)
-        What a unit of weight adds to the objective, by predicted class.
-
-    Returns
-    -------
-    array of shape (..., n)
-        0 at the largest gain.
-
     Examples
     --------
     >>> costs_of(np.array([[0.5, -1.0, 0.0], [-2.0, -2.0, -3.0]]))
@@ -71,43 +57,7 @@ class _Atom:
 
 
 class Retraining(AchievableSet):
-    """The achievable features of a goal, explored by retraining a learner.
-
-    One block, whose columns are the constants and the learners trained so far. A row of
-    stratum a and true class i becomes a copy for each class j with the weight
-    ``G[a, i, j] - min_k G[a, i, k]``, G the gains of an objective: the weighted error of a
-    classifier on the copies is then a constant less its objective. So each fit sees up to
-    ``N * (n - 1)`` rows, and N where gains lie on the diagonal.
-
-    A learner is not an exact oracle: bounds are not certain, and an empty region is not a proof.
-    It sees X and never the segment.
-
-    Parameters
-    ----------
-    rates : RateTable
-        Of a goal that is linked to the codebook of `evidence`.
-    evidence : Evidence
-        Label evidence: what is counted. Its scores are not looked at.
-    learner : classifier
-        With weights in ``fit``; cloned, never fitted itself.
-    train : Rows
-        What learners are trained on, by the codebook of `evidence`.
-    X_train, X : array, list, sparse matrix or frame
-        The rows of `train` and of `evidence` in their order; X is X_train if left out.
-    limits : Limits, optional
-
-    Attributes
-    ----------
-    atoms : list
-        The columns, first the n constants.
-    frozen : bool
-        Whether :meth:`price` looks among the columns so far only.
-
-    Raises
-    ------
-    ValueError
-        If the learner takes no weights, evidence is soft, or rows do not fit each other.
-    """
+    """The achievable features of a goal, explored by retraining a learner."""
 
     is_certain = False
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
@@ -244,14 +194,7 @@ class Retraining(AchievableSet):
 
     # ------------------------------------------------------------------ rules
     def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
-        """The learners that a choice uses, and the rule over their decisions.
-
-        Returns
-        -------
-        model : Retrained
-        rule : Rule
-            Takes ``model.scores(X)`` for scores; looks at no segment.
-        """
+        """The learners that a choice uses, and the rule over their decisions."""
         n, part = self.evidence.n_classes, choice[0]
         used = [k for k in sorted(part) if part[k] > 0.0]
         place = {k: t for t, k in enumerate(k for k in used if k >= n)}

@@ -32,23 +32,7 @@ C = TypeVar("C", bound=GoalClassifier)
 
 
 def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
-    """A copy whose rule is the best for a goal on some rows with labels.
-
-    Parameters
-    ----------
-    classifier : fitted classifier
-    goal : Goal
-        Nothing is certified: confidences of constraints do not count.
-    **rows
-        ``X``, ``y`` and what goes beside them, as in ``fit``.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule on these scores meets the goal.
-    GoalError
-        If the rule is one that is found together with models, so that it cannot move alone.
-    """
+    """A copy whose rule is the best for a goal on some rows with labels."""
     _check_movable(classifier)
     evidence, table = _scored(classifier, goal, rows)
     numbers = goal.needs.measures.get(None, {})
@@ -70,27 +54,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
 
 
 def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
-    """A copy that decides by another rule, measured on some rows with labels.
-
-    The rows may have chosen it, so they show of no bound that it holds on new ones.
-
-    Parameters
-    ----------
-    classifier : fitted classifier
-    rule : Rule
-        One threshold of the score that ``predict`` writes, or one for each group.
-    goal : Goal
-        What is measured.
-    **rows
-        ``X``, ``y`` and what goes beside them, as in ``fit``.
-
-    Raises
-    ------
-    GoalError
-        If the rule that it takes the place of goes by more than one score.
-    InputError
-        If the rule is of another kind, or does not know the group of some rows.
-    """
+    """A copy that decides by another rule, measured on some rows with labels."""
     _check_movable(classifier)
     _check_by_thresholds(rule)
     if goal.defers or classifier.rule_.value_columns:
@@ -125,13 +89,7 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
 
 
 def _check_by_thresholds(rule: Rule) -> None:
-    """Refuse rules of another kind than thresholds of one score.
-
-    Raises
-    ------
-    InputError
-        If it is one.
-    """
+    """Refuse rules of another kind than thresholds of one score."""
     kind = f"{type(rule).__name__} of {rule.n_classes} classes"
     if not cutoffs_of(rule):
         raise InputError(
@@ -145,13 +103,7 @@ def _check_by_thresholds(rule: Rule) -> None:
 
 
 def _groups_known(rule: Rule, table: Table) -> Codes:
-    """Which segment of a rule each row is of.
-
-    Raises
-    ------
-    InputError
-        If some row is of none.
-    """
+    """Which segment of a rule each row is of."""
     columns = table.columns
     codes = rule.segment_codes(columns)
     unseen = np.flatnonzero(codes < 0)

@@ -43,6 +43,15 @@ def to_onnx(model: Any, X: Any, *, target_opset: int | None = None) -> Any:
     The last step of a pipeline may be the classifier. X (N, p) are some rows, for the names and
     types of columns: a frame gives one input a column. Numbers that are not float32 enter as
     float64. The outputs are ``label``, and ``probabilities`` (N, n), the model's.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from setpoint import PlugInClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 10, [0, 0, 1, 1] * 10
+    >>> model = PlugInClassifier(LogisticRegression(), "maximize f1", pos_label=1).fit(X, y)
+    >>> different_rows(to_onnx(model, X), model, X)
+    array([], dtype=int64)
     """
     skl2onnx, types = _package("skl2onnx"), _package("skl2onnx.common.data_types")
     onnx = _package("onnx")

@@ -46,22 +46,7 @@ _ALLOWED: Mapping[str, Allowed] = {
 
 @dataclass(frozen=True)
 class Options:
-    """Choices of the user, checked.
-
-    Parameters
-    ----------
-    limits : SearchLimits
-        As given.
-    started : float or None
-        When the clock of all searches began.
-    stopped : str
-        Why searches end as soon as they begin, with what is known without one.
-
-    Raises
-    ------
-    ValueError
-        It names the option, what was found and what is allowed.
-    """
+    """Choices of the user, checked."""
 
     solver: str = "auto"
     evidence: EvidenceKind = "auto"
@@ -88,13 +73,7 @@ class Options:
     def of(
         cls, solver: str | Solver, limits: SearchLimits | None = None, **options: Any
     ) -> Options:
-        """The options with a solver's own parameters.
-
-        Raises
-        ------
-        ValueError
-            If it is not a solver of this family, or an option is not allowed.
-        """
+        """The options with a solver's own parameters."""
         value = solver_of(solver, "plugin")
         own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
         oracle = value.oracle if isinstance(value, ColumnGeneration) else None
@@ -110,15 +89,7 @@ class Options:
         return _TOL if self.limits.tol is None else self.limits.tol
 
     def settled(self, goal: Goal) -> Options:
-        """The options for one goal: black boxes go to post-shift.
-
-        Raises
-        ------
-        ValueError
-            If another solver is asked for a black box, or what post-shift cannot do.
-        GoalError
-            If post-shift is asked for a goal with constraints or over further data sets.
-        """
+        """The options for one goal: black boxes go to post-shift."""
         out = self
         if goal.is_blackbox and self.solver != "post-shift":
             if self.solver != "auto" or self.oracle is not None:
@@ -152,13 +123,7 @@ class Options:
         return out
 
     def takes_posteriors(self, n_classes: int) -> bool:
-        """Whether rules are sought over posteriors, not over one score of two classes.
-
-        Raises
-        ------
-        ShapeError
-            If "exact" or "post-shift" is asked for more than two classes.
-        """
+        """Whether rules are sought over posteriors, not over one score of two classes."""
         if n_classes > 2 and self.solver == "exact":
             raise ShapeError(
                 f"{takes('exact', asked=True)}, and y holds {n_classes}; "

@@ -28,18 +28,7 @@ _BINS, _LEAST_BINS, _SAMPLE = 2**16, 256, 100_000
 
 
 class Pass(NamedTuple):
-    """What a pass was, for a line on the terminal.
-
-    Parameters
-    ----------
-    number : int
-    rows : int
-        Rows that it looked at.
-    gap : float
-        No rule is better by more; inf where none is known yet.
-    left : int
-        Rows that could still change the rule.
-    """
+    """What a pass was, for a line on the terminal."""
 
     number: int
     rows: int
@@ -54,15 +43,7 @@ class Pass(NamedTuple):
 
 @dataclass
 class Passes:
-    """Passes over the tables of a goal, and what each was.
-
-    Parameters
-    ----------
-    goal : Goal
-    rows : mapping of data set to FrameRows
-    watch : callable, optional
-        Called with each Pass.
-    """
+    """Passes over the tables of a goal, and what each was."""
 
     goal: Goal
     rows: Mapping[str | None, FrameRows]

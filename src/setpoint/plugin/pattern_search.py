@@ -36,13 +36,7 @@ def _worth(program: Program, v: Floats) -> Worth:
 
 
 def polish(space: Achievable, program: Program, start: int) -> int:
-    """Improve an atom and take the result in.
-
-    Returns
-    -------
-    int
-        The number of the best atom found; `start` where none is better.
-    """
+    """Improve an atom and take the result in."""
     atom = space.atoms[start]
     if isinstance(atom, Constant):
         return start

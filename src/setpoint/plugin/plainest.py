@@ -43,18 +43,7 @@ def plug_in(space: Achievable, weights: Floats) -> Atom:
 
 
 def plainest(space: Achievable, program: Program, found: Optimum, floor: float) -> Optimum:
-    """A rule without draws that is as good as the one found, and nearer to the argmax.
-
-    Parameters
-    ----------
-    space : Achievable
-    program : Program
-    found : Optimum
-        Returned where nothing is nearer.
-    floor : float
-        Scores from here on are as good; by labels, where posteriors are counted, none is worse
-        than what was found.
-    """
+    """A rule without draws that is as good as the one found, and nearer to the argmax."""
     by_values = space.counted.score_columns.values  # the largest gain, and no argmax, is plain
     if by_values or found.is_drawn or not found.is_feasible or space.limits.is_late:
         return found

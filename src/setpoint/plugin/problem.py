@@ -46,24 +46,7 @@ _LARGE = 5000
 
 
 class Achievable(AchievableSet):
-    """The achievable features of a goal over posteriors.
-
-    Parameters
-    ----------
-    rates : RateTable
-        Of a goal that is linked to the codebook of `counted`.
-    evidence : Evidence
-        The rows with their labels: what confusions are counted on.
-    counted : Evidence
-        What the features are counted on: `evidence`, with equal rows merged perhaps, or
-        the same as soft evidence. With joint posteriors it has the rows of `evidence`.
-        Only soft evidence makes the oracle's answers, and so bounds, certain.
-    limits : Limits, optional
-    whole_rules : bool
-        One block: columns are whole rules.
-    atoms : list of Atom, optional
-        Found for other rates of the same rows, which go on to share them.
-    """
+    """The achievable features of a goal over posteriors."""
 
     evidence: Evidence
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"

@@ -31,17 +31,7 @@ _SWEEPS = 8
 def cut_ranked(
     space: Achievable, program: Program, starts: Sequence[int], floor: float = np.inf
 ) -> None:
-    """Find the best rules near some atoms, one cut after the other, and take them in.
-
-    Parameters
-    ----------
-    space : Achievable
-    program : Program
-    starts : sequence of int
-        Atoms, the most promising first.
-    floor : float
-        A rule that meets the bounds with a score of at least this ends it.
-    """
+    """Find the best rules near some atoms, one cut after the other, and take them in."""
     counted = space.counted
     if not counted.credit.of_classes:
         return

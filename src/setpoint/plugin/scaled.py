@@ -55,31 +55,7 @@ def solve_counted(
     checkpoint: Checkpoint | None = None,
     confidence: Confidence | None = None,
 ) -> tuple[Rule, GoalReport]:
-    """The rule over one score that reaches a goal on tables elsewhere, and its report.
-
-    Parameters
-    ----------
-    goal : Goal
-    rows : mapping of data set (None: the table itself) to FrameRows
-    options : Options
-    within : float
-        The certified gap at which passes end; 0: at the rule of the whole sort.
-    classes, pos_label, decide_on
-        As :func:`setpoint.solve` takes them.
-    watch : callable, optional
-        Called after each pass.
-    checkpoint : Checkpoint, optional
-        Where the counts are stored after each pass, and read where they are there.
-    confidence : Confidence, optional
-        What is promised of new rows; None: nothing.
-
-    Raises
-    ------
-    InfeasibleError, NotCertifiable, GoalError, ValueError, TypeError
-        As :func:`setpoint.solve` raises them.
-    ChangedTableError
-        If passes do not agree.
-    """
+    """The rule over one score that reaches a goal on tables elsewhere, and its report."""
     started = now()
     passes = Passes(goal, rows, watch)
     with warnings.catch_warnings(record=True) as caught:
@@ -156,15 +132,7 @@ def _refuse_many(counted: CountedRows) -> None:
 
 
 def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
-    """Refuse what counts of all rows cannot certify.
-
-    Raises
-    ------
-    NotCertifiable
-        If so few rows could not certify the goal.
-    GoalError
-        If not every cut-off could be tried.
-    """
+    """Refuse what counts of all rows cannot certify."""
     linked, tally = link(whole.goal, whole.codebook), whole.tally()
     promise = promise_of(linked, settings)
     check_enough(promise, tally, settings)

@@ -68,31 +68,7 @@ def search_rule(
     *,
     tried: bool = False,
 ) -> Outcome:
-    """The rule over posteriors that reaches a goal.
-
-    Parameters
-    ----------
-    goal : Goal
-    evidence : Evidence
-        With posteriors, (N, n) or joint ones.
-    options : Options
-        Its `evidence` is "label" or "soft".
-    counted : Evidence, optional
-        Soft evidence where it is not made of `evidence` itself.
-    inwards : array of shape (constraints,), optional
-        How far inwards each bound lies; None: where it is meant to lie.
-    tried : bool
-        Only tried out: among rules that are equally good any will do.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule was found that meets the constraints.
-    ShapeError
-        If the solver does not take the goal's shape.
-    StoppedError
-        If a limit was reached before there was any rule.
-    """
+    """The rule over posteriors that reaches a goal."""
     if counted is None:
         # Exactly the same for the same rows in any order, twice or with twice the weight.
         evidence = in_order(evidence)
@@ -258,11 +234,7 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
 
 
 def _against_starts(space: Explored, program: Program, mixed: Optimum) -> Optimum:
-    """What ended at a stationary point, or the best whole rule known where that is better.
-
-    Constants are among the rules that every space knows; the 0-1 and the balanced plug-in rules
-    are taken in.
-    """
+    """What ended at a stationary point, or the best whole rule known where that is better."""
     if mixed.status != "stationary":
         return mixed
     if isinstance(space, Achievable) and space.is_certain:
@@ -283,10 +255,7 @@ def _add_plug_ins(space: Achievable) -> None:
 
 
 def _cut(space: Explored, program: Program, choice: MixtureWeights, floor: float) -> bool:
-    """Move the cuts of the rules of a mixture where rows have values or may be deferred.
-
-    There one row weighs much, and a step of any size leaves much of a bound unused.
-    """
+    """Move the cuts of the rules of a mixture where rows have values or may be deferred."""
     if not (isinstance(space, Achievable) and _is_cut(space)):
         return False
     shares: dict[int, float] = {}
@@ -309,11 +278,7 @@ def _better(one: Optimum, other: Optimum) -> Optimum:
 
 
 def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
-    """Where the oracle's answers are not optima: more rules to mix from other searches.
-
-    Those of soft evidence, the 0-1 and the balanced plug-in, and rules near the best of
-    them all.
-    """
+    """Where the oracle's answers are not optima: more rules to mix from other searches."""
     _add_plug_ins(space)
     if not space.counted.credit.by_posteriors:
         counted = space.counted.with_posteriors()

@@ -58,12 +58,7 @@ def solve_evidence(
     blocks: Codes | None = None,
     sees: tuple[str, ...] = (),
 ) -> Decision:
-    """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share.
-
-    `metric` and `neutral` are for post-shift, see :func:`shift_rule`. With a
-    `confidence` rows are split, `blocks` as a whole, unless `certify` makes the certification on
-    rows of its own. `sees` names columns by which rows count, and which a rule may look at.
-    """
+    """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
     options = replace(options, started=now())
     linked = link(goal, evidence.codebook)
     if confidence is not None and certify is None:
@@ -121,15 +116,7 @@ def solve_evidence(
 def outcome_on(
     linked: LinkedGoal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
 ) -> tuple[Outcome, Evidence]:
-    """What the solver for these scores finds, and the rows as its rule looks at them.
-
-    Nothing is certified or reported: for rules that other rows judge.
-
-    Parameters
-    ----------
-    sees : tuple of str
-        Columns by which rows count that the rule may look at.
-    """
+    """What the solver for these scores finds, and the rows as its rule looks at them."""
     if sees and options.solver not in _OF_SCORES:
         aware, _ = _with_sight(evidence, sees, joint=False)
         if aware is not None:
@@ -163,10 +150,7 @@ def _by_sight(
     inwards: Floats | None = None,
     sight: Sight | None = None,
 ) -> tuple[Outcome, Evidence, Sight]:
-    """The best rule over the score, or over the columns by which rows count, too.
-
-    A `sight` was chosen before, and with bounds that lie further inwards it stays.
-    """
+    """The best rule over the score, or over the columns by which rows count, too."""
     settled, why = sight is not None, ""
     if sight is None:
         sight, why = "soft", "there are no labels"

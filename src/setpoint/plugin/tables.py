@@ -42,15 +42,7 @@ def solve_lazy(
     confidence: float | Confidence | None = None,
     watch: Callable[[Pass], None] | None = None,
 ) -> tuple[Rule, GoalReport]:
-    """The rule for a table whose rows lie elsewhere; arguments as of :func:`setpoint.solve`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is wrong; the message names it.
-    GoalError
-        If the goal cannot be counted.
-    """
+    """The rule for a table whose rows lie elsewhere; arguments as of :func:`setpoint.solve`."""
     require_formula(goal)
     if y is None:
         raise InputTypeError("`y` is the name of the column of labels, found None")

@@ -13,19 +13,7 @@ INF = float("inf")
 
 
 def as_thresholds(rule: Rule, posteriors: Floats) -> Rule | None:
-    """A rule over posteriors of two classes written as thresholds.
-
-    Parameters
-    ----------
-    rule : Rule
-    posteriors : array of shape (N, 2)
-        Rows on which the thresholds decide as the rule does.
-
-    Returns
-    -------
-    Rule or None
-        Over the posterior of class 1; None where some part of the rule is not a threshold.
-    """
+    """A rule over posteriors of two classes written as thresholds."""
     if isinstance(rule, PerSegment) and rule.by == "top":
         return _between(rule, posteriors)
     if isinstance(rule, PerSegment):

@@ -81,23 +81,7 @@ def held_out(
     find: Callable[[Evidence], Rule],
     seen: Callable[[Evidence], Evidence] = lambda rows: rows,
 ) -> Reached:
-    """Violation and score on the rows left out, pooled.
-
-    Parameters
-    ----------
-    goal : Goal
-    evidence : Evidence
-        Of :func:`some_rows`.
-    find : callable
-        The search.
-    seen : callable
-        From rows to what its rules look at.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C: what a quick search keeps was not found on all rows.
-    """
+    """Violation and score on the rows left out, pooled."""
     pooled: Confusion | None = None
     for most, rest in folds_of(evidence):
         rule = in_quiet(partial(find, seen(most)))
@@ -110,13 +94,7 @@ def held_out(
 
 
 def in_quiet(find: Callable[[], T]) -> T:
-    """What a search on some of the rows finds, without its warnings: they are of those rows.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C, which a search by itself would turn into a warning.
-    """
+    """What a search on some of the rows finds, without its warnings: they are of those rows."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = find()

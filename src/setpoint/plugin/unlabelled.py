@@ -11,15 +11,7 @@ __all__ = ["require_label_free"]
 
 
 def require_label_free(goal: Goal) -> None:
-    """Refuse a goal that cannot be pursued on unlabelled rows alone.
-
-    Priors pass: no decision changes them, and posteriors give them.
-
-    Raises
-    ------
-    GoalError
-        If a constraint needs labels, or the goal refers to data sets.
-    """
+    """Refuse a goal that cannot be pursued on unlabelled rows alone."""
     if goal.needs.datasets:
         raise GoalError(
             f"`adapt` takes the rows of X alone, and the goal refers to {list(goal.needs.datasets)}"

@@ -34,13 +34,6 @@ _BLOCK = 8192
 class Accepted(AcceptedRates):
     """A program over the accepted weights S of some kinds of rows, all others held fixed.
 
-    Parameters
-    ----------
-    program : Program
-        Of two classes.
-    kinds, totals, rest
-        As in :class:`~setpoint.program.accepted_rates.AcceptedRates`.
-
     Examples
     --------
     >>> import numpy as np
@@ -69,15 +62,7 @@ class Accepted(AcceptedRates):
         self.program = program
 
     def with_totals(self, totals: Floats) -> Accepted:
-        """The same goal on rows with other totals (kinds,), in a few microseconds.
-
-        A rate whose rows have no weight is 0.
-
-        Raises
-        ------
-        ValueError
-            If the program is not one for any totals.
-        """
+        """The same goal on rows with other totals (kinds,), in a few microseconds."""
         if self.program.fixed:
             raise InputError("the program was made for its totals; see LinkedGoal.at_any_totals")
         rejected, accepted, given = self._weights
@@ -98,11 +83,7 @@ class Accepted(AcceptedRates):
 
     # -- values ---------------------------------------------------------------------
     def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds).
-
-        What is left of a kind is an exact 0 where all of it is accepted: that tells 0/0
-        from x/0.
-        """
+        """The rates (..., d) at accepted weights (..., kinds)."""
         left = self.totals - S
         left = np.where(np.abs(left) <= _ROUNDING * self.totals, 0.0, left)
         if len(self.kinds) > _FEW:
@@ -173,20 +154,7 @@ class Accepted(AcceptedRates):
         near: int = -1,
         least_violation: bool = False,
     ) -> BestCutoff:
-        """The best of some accepted weights.
-
-        Arguments are those of :func:`setpoint.evidence.sweep.best_of`.
-
-        Parameters
-        ----------
-        counts : array of shape (kinds, n)
-        required : array of shape (h, kinds + 1), optional
-            Forms that must not be below 0.
-        tiebreak : array of shape (kinds + 1,), optional
-            A form: of columns that tie, the first where it is largest is taken.
-        near : int
-        least_violation : bool
-        """
+        """The best of some accepted weights."""
         ratios, given = self.ratios, counts
         if ratios is None:
             counts, ratios, required = self._counted(counts, required)

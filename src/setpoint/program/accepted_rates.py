@@ -25,44 +25,14 @@ _ONE = Affine({}, 1.0)
 
 
 class Fraction(NamedTuple):
-    """A function of accepted weights as ``offset + (above @ (S, 1)) / (below @ (S, 1))``.
-
-    Parameters
-    ----------
-    forms : array of shape (2, kinds + 1)
-        Numerator and denominator, the constant last.
-    offset : float
-    """
+    """A function of accepted weights as ``offset + (above @ (S, 1)) / (below @ (S, 1))``."""
 
     forms: Floats
     offset: float
 
 
 class AcceptedRates:
-    """Rates over the accepted weights S of some kinds of rows, all others held fixed.
-
-    Parameters
-    ----------
-    table : RateTable
-        Of two classes, and perhaps of deferred rows.
-    kinds : sequence of (stratum, true class), optional
-        All, stratum by stratum, if left out.
-    totals : array of shape (kinds,), optional
-        The weight of all rows of each kind; that of the table's marginals if left out.
-        Sums in another order differ by rounding, and "all but the accepted" has to end at
-        nothing: who adds up S takes totals from the same sums.
-    rest : array of shape (d,), optional
-        The rates' shares of rows of other kinds.
-    between : (int, int)
-        The classes that a row is decided when it is not accepted, and when it is.
-
-    Attributes
-    ----------
-    base : array of shape (d,)
-        The rates when nobody is accepted.
-    gains : array of shape (kinds, d)
-        What one unit of accepted weight of each kind adds.
-    """
+    """Rates over the accepted weights S of some kinds of rows, all others held fixed."""
 
     def __init__(
         self,
@@ -98,14 +68,7 @@ class AcceptedRates:
         return np.asarray(self.base + S @ self.gains)
 
     def form(self, x: Affine, rest: Floats | None = None) -> Floats:
-        """An affine function of the rates as coefficients (kinds + 1,), the constant last.
-
-        Parameters
-        ----------
-        x : Affine
-        rest : array of shape (d,), optional
-            Added to the rates: the shares of rows of yet other kinds.
-        """
+        """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
         a = np.zeros(len(self.base))
         for j, coef in x.terms.items():
             a[j] = coef

@@ -167,14 +167,7 @@ def root(x: RateFunction) -> RateFunction:
 def reduced(
     kind: str, children: Sequence[RateFunction], pooled: RateFunction | None, where: str
 ) -> RateFunction:
-    """One number from several: the reducers of the language.
-
-    Raises
-    ------
-    GoalError
-        If a geometric or harmonic mean, or a ratio, is taken of values that may be
-        negative.
-    """
+    """One number from several: the reducers of the language."""
     xs = list(children)
     if kind in ("geometric_mean", "harmonic_mean", "ratio") and min(x.low for x in xs) < -_TINY:
         low = min(x.low for x in xs)

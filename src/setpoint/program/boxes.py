@@ -31,22 +31,8 @@ def range_over_boxes(
 ) -> tuple[Floats, Floats]:
     """Bounds (m,) on a function of the rates over boxes of accepted weights.
 
-    Exact for affine functions, and nearly so for ratios of them; interval arithmetic of the
-    parts for others.
-
-    Parameters
-    ----------
-    rows : AcceptedRates
-    x : RateFunction
-    low, high : array of shape (kinds, m)
-        The corners of each box.
-    rest : array of shape (d,), optional
-        Added to the rates: the shares of other rows.
-
     Examples
     --------
-    Recall where 3 to 4 of 4 positives are accepted, and precision with 1 to 2 negatives:
-
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
     >>> from setpoint.program.link import link
@@ -87,16 +73,7 @@ def most_in_parts(
     high: Floats,
     rest: Floats | None = None,
 ) -> Floats:
-    """An upper bound (m,) on a function over boxes, each cut into parts.
-
-    Interval arithmetic forgets that the same counts stand in several places; over smaller boxes
-    it forgets less. For a ratio of affine forms the whole box will do.
-
-    Parameters
-    ----------
-    rows, x, low, high, rest
-        As :func:`range_over_boxes` takes them.
-    """
+    """An upper bound (m,) on a function over boxes, each cut into parts."""
     kinds, m = low.shape
     cuts = int((_MOST_PARTS / max(m, 1)) ** (1.0 / max(kinds, 1)))
     if isinstance(x, (Affine, Ratio)) or cuts < 2 or not m:
@@ -120,11 +97,7 @@ def _of_form(form: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _most_of_ratio(above: Floats, below: Floats, low: Floats, high: Floats) -> Floats:
-    """A bound on the largest ``A/B`` over each box, for B at least 0; 0/0 is 0.
-
-    For any g the largest A - g B is at a corner, and A/B is at most g plus that over the
-    smallest B (Dinkelbach 1967, over boxes); g itself climbs to the answer.
-    """
+    """A bound on the largest ``A/B`` over each box, for B at least 0; 0/0 is 0."""
     a, b = above[:-1, None], below[:-1, None]
     smallest = _of_form(below, low, high)[0]
     with np.errstate(all="ignore"):

@@ -54,10 +54,6 @@ _EXAMPLES: dict[str, Any] = {
 def kind_of(entry: Entry) -> str:
     """Whether a metric is a rate, a formula over rates, or has parameters.
 
-    Returns
-    -------
-    {"rate", "formula", "with parameters"}
-
     Examples
     --------
     >>> from setpoint.goals.table import TABLE
@@ -71,11 +67,6 @@ def kind_of(entry: Entry) -> str:
 
 def event_in_words(event: Event) -> str:
     """An event as equations between true, predicted and deployed class.
-
-    Parameters
-    ----------
-    event : Event
-        Of words, not of costs.
 
     Examples
     --------

@@ -31,17 +31,6 @@ Sparse: TypeAlias = "sparse.csr_array[Any]"
 class DiagonalForm:
     """The features of a program over diagonals and columns of the counts.
 
-    ``v = const + diagonal @ diag + columns @ col``, where ``diag[stratum, j]`` is the weight
-    of a stratum's rows that are truly j and predicted j, and ``col[stratum, j]`` the weight of
-    all its rows that are predicted j, unlabelled ones included; both raveled.
-
-    Parameters
-    ----------
-    diagonal, columns : sparse array of shape (d, strata * n)
-        Divided by the features' norms.
-    const : array of shape (d,)
-    n_strata, n_classes : int
-
     Examples
     --------
     >>> import numpy as np
@@ -65,31 +54,13 @@ class DiagonalForm:
     n_classes: int
 
     def features(self, diag: Floats, col: Floats) -> Floats:
-        """The features (..., d) without their constant, which several blocks share.
-
-        Parameters
-        ----------
-        diag, col : array of shape (..., strata, n)
-        """
+        """The features (..., d) without their constant, which several blocks share."""
         lead, size = diag.shape[:-2], self.n_strata * self.n_classes
         out = self.diagonal @ diag.reshape(-1, size).T + self.columns @ col.reshape(-1, size).T
         return np.asarray(out.T).reshape(*lead, len(self.const))
 
     def weights(self, slopes: Floats) -> tuple[Floats, Floats]:
-        """What a sum of features gives for each class: a factor and a charge.
-
-        ``slopes @ features(diag, col) == (W * diag).sum() - (B * col).sum()``, so where the
-        scores are posteriors and a rule sees the stratum, ``argmax_j W_j score_j - B_j`` has
-        the largest sum of all rules.
-
-        Parameters
-        ----------
-        slopes : array of shape (d,)
-
-        Returns
-        -------
-        W, B : array of shape (strata, n)
-        """
+        """What a sum of features gives for each class: a factor and a charge."""
         shape = (self.n_strata, self.n_classes)
         W = np.asarray(slopes @ self.diagonal).reshape(shape)
         B = np.asarray(slopes @ self.columns).reshape(shape)
@@ -98,9 +69,6 @@ class DiagonalForm:
 
 def diagonal_form(table: RateTable) -> DiagonalForm | None:
     """Features over diagonals and columns; None if one is not of that form.
-
-    Costs of pairs of classes are not, nor is what refers to one true and another predicted
-    class.
 
     Examples
     --------
@@ -193,13 +161,7 @@ def _parts(
 
 
 def _outer(true: Floats, predicted: Floats, marginals: Floats) -> _Parts | None:
-    """The whole outer product, with ``true = u + b e_k`` and ``predicted = p + q e_k``.
-
-    ``u q`` is a column, ``b q`` one entry of the diagonal, and ``true p`` depends on the
-    true class alone: its weight is a constant. A column holds unlabelled rows too. The
-    last entry of `true` is theirs, and need not be u: what needs labels is bound only
-    where no row lacks one.
-    """
+    """The whole outer product, with ``true = u + b e_k`` and ``predicted = p + q e_k``."""
     n = len(predicted)
     k = _odd_one_out(true[:n], predicted)
     if k is None:

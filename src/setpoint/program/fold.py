@@ -48,18 +48,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of the language, or a reducer, over terms.
-
-    Parameters
-    ----------
-    kind : str
-        "sum" (with `signs`), "product", "quotient", "abs", "log", "sqrt", or a reducer.
-    terms : tuple of Term
-        Of "deviation" the last one is the pooled value.
-    text : str
-        How it was written, for messages; empty inside a metric's own formula.
-    signs : tuple of int
-    """
+    """One operation of the language, or a reducer, over terms."""
 
     kind: str
     terms: tuple[Term, ...]
@@ -80,24 +69,7 @@ Term: TypeAlias = Number | Leaf | Missing | Operation | Clipped
 
 
 class Folder:
-    """Collects the rates of terms, with their norms and ranges on some rows.
-
-    Parameters
-    ----------
-    codebook : Codebook
-    marginals : Marginals
-    fixed : bool
-        Turn rates that no decision changes into numbers: the shapes that solvers need.
-        Without it they stay rates, which intervals need.
-    corners : sequence of Marginals
-        Ranges hold on these marginals, too.
-
-    Attributes
-    ----------
-    rates : dict of Rate to int
-        In the order in which terms mention them.
-    norms : list of float
-    """
+    """Collects the rates of terms, with their norms and ranges on some rows."""
 
     def __init__(
         self,
@@ -115,14 +87,7 @@ class Folder:
         self._known: dict[Rate, Affine] = {}
 
     def function(self, term: Term) -> RateFunction:
-        """The term as a function of the rates.
-
-        Raises
-        ------
-        GoalError
-            What the rows cannot give: EmptyPopulationError, UnlabelledError, NoFormulaError,
-            or a function outside its domain.
-        """
+        """The term as a function of the rates."""
         if isinstance(term, Number):
             return algebra.constant(term.value)
         if isinstance(term, Leaf):

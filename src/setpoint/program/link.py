@@ -41,11 +41,6 @@ __all__ = ["Linker", "link", "waits_for_class"]
 def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
     """The goal as functions of the counts of a codebook's strata.
 
-    Raises
-    ------
-    GoalError
-        An unknown column, label or data set, or a class that is not named.
-
     Examples
     --------
     >>> import numpy as np
@@ -92,13 +87,7 @@ class Linker:
         self.codebook = codebook
 
     def link(self, e: Expression, at: _Place = _ANYWHERE) -> Term:
-        """The expression as a function of the counts.
-
-        Raises
-        ------
-        GoalError
-            A name that the codebook does not know, or a class that is not named.
-        """
+        """The expression as a function of the counts."""
         if isinstance(e, Const):
             return Number(e.value)
         if isinstance(e, Metric):
@@ -288,13 +277,7 @@ class Linker:
         return Operation(e.kind, terms, str(e))
 
     def groups(self, e: Reduce, outer: Population = EVERYWHERE) -> list[Population]:
-        """The populations that a reducer over columns goes through, in order.
-
-        Raises
-        ------
-        GoalError
-            An unknown data set or column; or, as EmptyPopulationError, no rows at all.
-        """
+        """The populations that a reducer over columns goes through, in order."""
         datasets = {m.population.dataset for m in _metrics(e.inner)}
         if len(datasets) > 1:
             raise GoalError(f"{e}: a reducer goes over the groups of one data set")

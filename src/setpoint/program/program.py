@@ -50,14 +50,7 @@ class LinkedGoal:
     constraints: tuple[LinkedConstraint, ...]
 
     def at(self, marginals: Marginals) -> Program:
-        """The program for rows with these marginals: what no decision changes becomes a number.
-
-        Raises
-        ------
-        GoalError
-            A bound outside the range; or, as EmptyPopulationError, a rate without rows; or,
-            as UnlabelledError, a rate of classes where there are no labels.
-        """
+        """The program for rows with these marginals: what no decision changes becomes a number."""
         # Solver and report ask for the same rows, one after the other.
         last: Program | None = vars(self).get("_last")
         if last is None or last.marginals is not marginals:
@@ -65,11 +58,7 @@ class LinkedGoal:
         return last
 
     def at_any_totals(self) -> Program:
-        """The program for rows of one stratum, however much there is of each class.
-
-        Rates that no decision changes stay rates, and ranges hold for all such rows; see
-        :meth:`setpoint.program.accepted.Accepted.with_totals`.
-        """
+        """The program for rows of one stratum, however much there is of each class."""
         n = self.codebook.n_classes
         corners = []
         for alone in ((), *((t,) for t in range(n))):
@@ -82,12 +71,7 @@ class LinkedGoal:
 
 @dataclass(frozen=True)
 class ProgramConstraint:
-    """One constraint over the rates: ``sign * (function - level) >= 0``.
-
-    `function` is the left side and `level` the right one where no decision changes the
-    right side; otherwise `function` is left minus right and `level` 0. `side` is the
-    expression behind `function`.
-    """
+    """One constraint over the rates: ``sign * (function - level) >= 0``."""
 
     written: Constraint
     side: Expression
@@ -100,10 +84,7 @@ class ProgramConstraint:
         return 1.0 if self.written.relation == ">=" else -1.0
 
     def slack(self, v: Array) -> Array:
-        """How far the bound is met, negative where it is not: (...,) at rates (..., d).
-
-        An infinite value that equals its infinite bound meets it, with a slack of 0.
-        """
+        """How far the bound is met, negative where it is not: (...,) at rates (..., d)."""
         value = self.function.value(v)
         if math.isfinite(self.level):
             return self.sign * (value - self.level)
@@ -124,33 +105,7 @@ class ProgramConstraint:
 
 
 class Program:
-    """A goal over rates of some rows: objective and constraints, with shapes and ranges.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    marginals : Marginals
-    folder : Folder, optional
-        What makes functions of terms; one of these marginals if left out.
-
-    Attributes
-    ----------
-    fixed : bool
-        Whether rates that no decision changes are numbers, those of these marginals.
-    table : RateTable
-        The d linear functions of the counts that the goal depends on. A program that asks
-        something else of the same rates shares it (:meth:`changed`).
-    objective : RateFunction
-        As the user wrote it.
-    sense : float
-        1 to maximise the objective, -1 to minimise it.
-    constraints : tuple of ProgramConstraint
-
-    Raises
-    ------
-    GoalError
-        A rate that the rows do not have, or a bound outside the range.
-    """
+    """A goal over rates of some rows: objective and constraints, with shapes and ranges."""
 
     def __init__(
         self, linked: LinkedGoal, marginals: Marginals, folder: Folder | None = None
@@ -174,15 +129,7 @@ class Program:
         sense: float | None = None,
         goal: Goal | None = None,
     ) -> Program:
-        """Another question about the same rates.
-
-        Parameters
-        ----------
-        objective, constraints, sense : optional
-            Those of this program where left out.
-        goal : Goal, optional
-            What messages name; this program's where left out.
-        """
+        """Another question about the same rates."""
         out = copy(self)
         out.objective = self.objective if objective is None else objective
         out.constraints = self.constraints if constraints is None else tuple(constraints)
@@ -252,13 +199,7 @@ class Program:
 
 
 def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
-    """A constraint on some rows.
-
-    Raises
-    ------
-    GoalError
-        If the bound is outside the range of its side.
-    """
+    """A constraint on some rows."""
     written = linked.written
     left, right = folder.function(linked.left), folder.function(linked.right)
     if linked.difference is None or right.is_constant:

@@ -28,17 +28,7 @@ _FEW = 16
 
 
 class StratumForms:
-    """Several features on one stratum, before division by their norms.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        Each holds the stratum.
-    n : int
-        Number of classes.
-    baseline : int or None
-        The deployed class of the stratum.
-    """
+    """Several features on one stratum, before division by their norms."""
 
     def __init__(self, features: Sequence[Rate], n: int, baseline: int | None) -> None:
         self.n = n
@@ -79,11 +69,7 @@ class StratumForms:
         return coefs @ (self.true[:, : self.n] * self.predicted)
 
     def entries(self, coefs: Floats) -> Floats:
-        """Of several sums (k, features), all values (k, n + 1, m) a true class can meet.
-
-        The last axis goes through predicted classes, one or two for each kind that the
-        features tell apart, and the diagonal.
-        """
+        """Of several sums (k, features), all values (k, n + 1, m) a true class can meet."""
         if self.dense:
             return np.stack([self.matrix(c) for c in coefs])
         columns = self._kinds()
@@ -111,18 +97,7 @@ class StratumForms:
 
 
 class RateTable:
-    """The d rates of a program as linear functions of the counts; no objective, no bounds.
-
-    Programs that differ in what they ask of the same rates share one table.
-
-    Parameters
-    ----------
-    codebook : Codebook
-    marginals : Marginals
-    rates : sequence of Rate
-    norms : sequence of float
-        The weight of each rate's rows.
-    """
+    """The d rates of a program as linear functions of the counts; no objective, no bounds."""
 
     def __init__(
         self,
@@ -150,10 +125,7 @@ class RateTable:
 
     @cached_property
     def tensors(self) -> Floats:
-        """Weights (d, strata, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``.
-
-        Dense: with hundreds of classes ask for sums, ranges and steps instead.
-        """
+        """Weights (d, strata, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``."""
         n = self.codebook.n_classes
         shape = (len(self.rates), len(self.codebook.strata), n + 1, n)
         return self._masks.reshape(shape) / self.norms[:, None, None, None]
@@ -213,11 +185,7 @@ class RateTable:
         return low, high
 
     def step(self, x: Affine, least: float = 0.0) -> float | None:
-        """The least that one row can lift x above its minimum; None if no row can.
-
-        With `least`, a weight, it is what rows of that weight can, but never more than half
-        of what all rows can.
-        """
+        """The least that one row can lift x above its minimum; None if no row can."""
         key = frozenset(x.terms.items())
         if key not in self._steps:
             self._steps[key] = self._step(x)

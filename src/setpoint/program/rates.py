@@ -16,26 +16,7 @@ __all__ = ["Rate"]
 
 @dataclass(frozen=True)
 class Rate:
-    """One rate of one population: ``v = <event, C> / <given, M>`` over some strata.
-
-    It holds no number: what the rows weigh comes with the marginals.
-
-    Parameters
-    ----------
-    event, given : Event
-        What is counted, and the rows it is a share of.
-    label : int or None
-        Code of the class that both refer to, if they do.
-    deployed : bool
-        Whether the deployed model's predictions take the place of the decisions.
-    strata : tuple of int
-        The strata of the population.
-    share_of : tuple of int, optional
-        The strata whose rows it is a share of, where these are not its own: a value of the rows
-        counts by a measure, and is a mean over rows that count once each.
-    defers : bool
-        Whether the last class stands for no decision.
-    """
+    """One rate of one population: ``v = <event, C> / <given, M>`` over some strata."""
 
     event: Event
     given: Event

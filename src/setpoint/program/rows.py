@@ -39,15 +39,7 @@ class NotLinearError(Exception):
 
 
 class RowBuilder:
-    """Makes the rows of several bounds over shared auxiliaries.
-
-    Parameters
-    ----------
-    weights : Weights
-        What the features weigh on the data, for the floor under a denominator.
-    least : float
-        The weight of rows that such a floor asks for: one row's, or this where it is more.
-    """
+    """Makes the rows of several bounds over shared auxiliaries."""
 
     def __init__(self, weights: RateTable, least: float = 0.0) -> None:
         self._weights = weights
@@ -59,20 +51,7 @@ class RowBuilder:
         return Affine({next(self._numbers): 1.0}, 0.0)
 
     def bound(self, x: RateFunction, k: Affine | float, sign: float) -> list[Affine]:
-        """Rows that hold exactly where ``sign * (x - k) >= 0``: a floor k, or a cap with -1.
-
-        Parameters
-        ----------
-        x : RateFunction
-        k : float or Affine
-            A number, or affine with auxiliaries.
-        sign : float
-
-        Raises
-        ------
-        NotLinearError
-            If that is not a conjunction of rows.
-        """
+        """Rows that hold exactly where ``sign * (x - k) >= 0``: a floor k, or a cap with -1."""
         if not math.isfinite(k.const if isinstance(k, Affine) else k):
             raise NotLinearError
         if isinstance(x, Affine):
@@ -127,19 +106,7 @@ class RowBuilder:
         return [row, *(self.floor(x, sign) if sign * (x.at_zero - k) < 0 else ())]
 
     def floor(self, x: Ratio, sign: float) -> list[Affine]:
-        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more.
-
-        Parameters
-        ----------
-        x : Ratio
-        sign : float
-            1 where a large A/B is wanted, -1 where a small one is.
-
-        Raises
-        ------
-        NotLinearError
-            If with B = 0 both signs of A are possible.
-        """
+        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more."""
         if self._weights.range(x.below)[0] > _TINY:
             return []
         above, below = x.above.scaled(sign), x.below
@@ -190,13 +157,7 @@ def _affine(x: RateFunction) -> Affine:
 
 
 def without_auxiliaries(rows: list[Affine]) -> list[Affine]:
-    """The same region of the features without free variables (Fourier and Motzkin).
-
-    Raises
-    ------
-    NotLinearError
-        If there are too many.
-    """
+    """The same region of the features without free variables (Fourier and Motzkin)."""
     while free := {j for row in rows for j in row.terms if j < 0}:
         j = max(free)
         ups = [r for r in rows if r.terms.get(j, 0.0) > 0]

@@ -21,22 +21,7 @@ Entries: TypeAlias = dict[tuple[int, int], LinearForm]
 def entries_of(
     e: Metric, label: int | None, book: Codebook, code: Callable[[object, Expression], int]
 ) -> Entries:
-    """What each pair of true and decided class is worth by ``cost``, ``value`` or ``profit``.
-
-    Parameters
-    ----------
-    e : Metric
-    label : int or None
-        The class that ``profit`` is of.
-    book : Codebook
-    code : callable
-        From a label to its code.
-
-    Raises
-    ------
-    GoalError
-        If a label is unknown.
-    """
+    """What each pair of true and decided class is worth by ``cost``, ``value`` or ``profit``."""
     given: dict[str, Any] = dict(e.params)
     pairs = given.get("costs", given.get("values"))
     if pairs is None:

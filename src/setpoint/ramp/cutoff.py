@@ -17,20 +17,7 @@ __all__ = ["feasible_cutoffs"]
 def feasible_cutoffs(
     program: Program, evidence: Evidence, floors: Sequence[Row]
 ) -> tuple[float, float] | None:
-    """The thresholds nearest to 0 and with the best objective, of those that meet all bounds.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        With one segment and the trained scores.
-    floors : sequence of Row
-        Rows that must not exceed 0 either.
-
-    Returns
-    -------
-    (float, float) or None
-        None where no threshold meets them.
-    """
+    """The thresholds nearest to 0 and with the best objective, of those that meet all bounds."""
     curve = evidence.curve(0)
     kinds = [stratum * (evidence.n_classes + 1) + true for stratum, true in curve.kinds]
     required = np.array([-np.append(row.coefs[kinds], row.const) for row in floors])

@@ -25,23 +25,7 @@ _SHORTEST, _LONGEST = 10.0**0.5, 20.0**0.5
 
 
 def aligned(datasets: Any, names: Sequence[str] | None, spare: Any = None) -> dict[str, Dataset]:
-    """Further data sets with the columns of X, in the order of X.
-
-    Parameters
-    ----------
-    datasets : mapping or None
-        As in ``fit``.
-    names : sequence of str or None
-        The columns of X; None where they have no names.
-    spare : str, optional
-        A column that is not a feature: a data set may lack it, or have it alone.
-
-    Raises
-    ------
-    ValueError
-        If names are missing or others, or only one side has names: columns are matched by
-        name, and where there are names never by position.
-    """
+    """Further data sets with the columns of X, in the order of X."""
     return {name: _aligned(name, d, names, spare) for name, d in as_datasets(datasets).items()}
 
 
@@ -86,11 +70,6 @@ def naming(name: str) -> Iterator[None]:
 def norm_factor(X: Any, weight: Floats | None = None) -> float:
     """What features are multiplied by, so that a row has a norm of about sqrt(10) to sqrt(20).
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (N, d)
-    weight : array of shape (N,), optional
-
     Examples
     --------
     >>> round(norm_factor(np.full((2, 100), 1.0)), 4), norm_factor(np.ones((2, 15)))
@@ -105,14 +84,7 @@ def norm_factor(X: Any, weight: Floats | None = None) -> float:
 
 
 def stacked(parts: Mapping[Any, Any], kept: Mapping[Any, Any], factor: float) -> Any:
-    """All rows below one another, times a factor; float64, dense or CSR.
-
-    Parameters
-    ----------
-    parts : mapping to array or CSR matrix of shape (N_k, d)
-    kept : mapping to mask (N_k,) or None
-        Rows of weight zero are left out.
-    """
+    """All rows below one another, times a factor; float64, dense or CSR."""
     chosen = [X if kept[name] is None else X[kept[name]] for name, X in parts.items()]
     if any(sparse.issparse(X) for X in chosen):
         out = sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr")

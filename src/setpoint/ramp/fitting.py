@@ -33,19 +33,7 @@ __all__ = ["Prepared", "prepare", "train", "with_score"]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The problem to be solved, and what belongs to it.
-
-    Parameters
-    ----------
-    rows : Rows
-        The same rows.
-    n_main : int
-        Rows of X among them; they come first.
-    factor : float
-        What features were multiplied by.
-    deployed : int array of shape (n_main,) or None
-        What the deployed model decides of them.
-    """
+    """The problem to be solved, and what belongs to it."""
 
     problem: Problem
     rows: Rows
@@ -70,17 +58,7 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
 
 
 def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any]) -> Prepared:
-    """The rows of all data sets as one problem.
-
-    Parameters
-    ----------
-    features : dict of data set (None: X) to array or CSR matrix
-
-    Raises
-    ------
-    GoalError, ShapeError
-        If the goal cannot be bound, or is of another kind.
-    """
+    """The rows of all data sets as one problem."""
     rows = inputs.rows
     program = link(inputs.goal, rows.codebook).at(rows.marginals)
     used = {name: features[name] for name in inputs.tables}

@@ -37,17 +37,7 @@ def models_of(
     rivals: Sequence[Model],
     randomized: bool,
 ) -> list[Found]:
-    """The iterates of a training, and the models that were there before it.
-
-    Parameters
-    ----------
-    found : Found
-        The best, which is the first of them.
-    prepared, solved, rivals
-        The training.
-    randomized : bool
-        Whether the ramp itself decides: each of its models is then there with several cut-offs.
-    """
+    """The iterates of a training, and the models that were there before it."""
     weights = [solved.best.w, *(m.w for m in rivals)]
     n = max(most_models(found.evidence.n_rows) - len(weights), 1)
     some = np.unique(np.linspace(0, len(solved.path) - 1, n).astype(int))

@@ -36,26 +36,14 @@ _SMALLEST_SCALE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One linear row ``coefs @ S + const <= 0`` of a constraint, or of the objective.
-
-    Parameters
-    ----------
-    text : str
-        What it stands for.
-    coefs : array of shape (kinds,)
-    """
+    """One linear row ``coefs @ S + const <= 0`` of a constraint, or of the objective."""
 
     text: str
     coefs: Floats
     const: float
 
     def scaled(self, totals: Floats) -> Row:
-        """The same row with coefficients such that its right side is of the order of 1.
-
-        As ``up s_p + down s_n <= room`` with all rates in [0, 1], a row is divided by the
-        larger of the room and the smaller coefficient: a bound on precision would else be
-        measured against all rows, where it is a matter of a few positives.
-        """
+        """The same row with coefficients such that its right side is of the order of 1."""
         up = float(np.maximum(self.coefs, 0.0) @ totals)
         down = float(np.maximum(-self.coefs, 0.0) @ totals)
         if up > 0 and down > 0:
@@ -68,20 +56,7 @@ class Row:
 
 
 def rows_of(program: Program, least: float = 0.0) -> list[Row]:
-    """The constraints of a binary program as rows over the accepted weight of each kind.
-
-    A quotient as the objective has a row, too: its denominator must hold some rows.
-
-    Parameters
-    ----------
-    least : float
-        The weight of rows that a floor under a denominator asks for.
-
-    Raises
-    ------
-    ShapeError
-        If a constraint is not a conjunction of linear rows.
-    """
+    """The constraints of a binary program as rows over the accepted weight of each kind."""
     over = Accepted(program)
     found: list[tuple[str, Affine]] = []
     for c in program.constraints:
@@ -124,24 +99,7 @@ def _floors(program: Program, least: float) -> list[Affine]:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The rows of all data sets, and a goal over them.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (N, d)
-        Features, without the constant one; its weight w[d] is regularised like the others.
-    kind : int array of shape (N,)
-        ``3 * stratum + true``, true being 0, 1 or (unlabelled) 2.
-    weight : array of shape (N,) or None
-    program : Program
-        Bound to these rows.
-    lam : float
-        Weight of half the squared norm.
-    least : float
-        The weight of rows that is meant by a floor under a denominator.
-    tick : callable, optional
-        Called before each pass of a solver; it may raise StoppedError.
-    """
+    """The rows of all data sets, and a goal over them."""
 
     X: Any
     kind: Codes

@@ -19,13 +19,7 @@ _FARTHEST = 10.0
 
 @dataclass(frozen=True, eq=False)
 class ScoreFeature:
-    """The deployed model's score as a feature of mean 0 and deviation 1.
-
-    Parameters
-    ----------
-    deployed : Deployed
-        A model, or a column of X with a threshold.
-    """
+    """The deployed model's score as a feature of mean 0 and deviation 1."""
 
     deployed: Deployed
     positive: Any
@@ -50,20 +44,7 @@ def score_feature(
     positive: Any,
     weight: Floats | None = None,
 ) -> ScoreFeature | None:
-    """The deployed model's score as a feature, where it is available at prediction.
-
-    Parameters
-    ----------
-    wanted : {"auto", True, False}
-        "auto": where it is a model, or a column of X with a threshold.
-    X : rows of shape (N, d)
-    weight : array of shape (N,), optional
-
-    Raises
-    ------
-    ValueError
-        If it is wanted and cannot be had.
-    """
+    """The deployed model's score as a feature, where it is available at prediction."""
     if wanted is False or deployed is None:
         if wanted is True:
             raise InputError("`baseline_score_feature=True`, and there is no baseline")

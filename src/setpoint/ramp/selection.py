@@ -43,12 +43,7 @@ def prices(problem: Problem, multipliers: Floats) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A linear model that may be chosen in the end.
-
-    Parameters
-    ----------
-    w : array of shape (d + 1,)
-    """
+    """A linear model that may be chosen in the end."""
 
     name: str
     w: Floats
@@ -70,26 +65,7 @@ def choose_model(
     randomized: bool,
     on_infeasible: Literal["raise", "nearest"],
 ) -> Found:
-    """The model and its rule on its scores.
-
-    A randomised classifier is the ramp itself. One without draws accepts scores of at
-    least 0; where the counted rates violate a bound, the cut-off makes the smallest move by
-    which all are met. The best cut-off, or a rival, takes its place only if it gains more
-    than chance explains: far from 0 counts on the training rows are better as often as not.
-
-    Parameters
-    ----------
-    rows : Rows
-        Those of the problem.
-    rivals : sequence of Model
-        What was there before training: the start, the deployed model.
-    on_infeasible : {"raise", "nearest"}
-
-    Raises
-    ------
-    InfeasibleError
-        If no cut-off on these scores meets the goal, unless `on_infeasible` is "nearest".
-    """
+    """The model and its rule on its scores."""
     judge = _Judge(problem.program, rows, problem, solved, on_infeasible)
     trained = Model("", solved.best.w)
     if randomized:

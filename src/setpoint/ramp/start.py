@@ -23,16 +23,7 @@ _MIDDLE = 0.5
 
 
 def logistic(X: Any, true: NDArray[Any], weight: Floats | None, rng: np.random.Generator) -> Floats:
-    """Coefficients and intercept (d + 1,) of a logistic regression.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (N, d)
-    true : bool array of shape (N,)
-    weight : array of shape (N,) or None
-    rng : Generator
-        Draws the rows where there are more than 60,000.
-    """
+    """Coefficients and intercept (d + 1,) of a logistic regression."""
     index: Any = slice(None)
     if len(true) > _MOST:
         picked = [
@@ -62,10 +53,7 @@ def of_score(n_features: int, cut: float) -> Floats:
 
 
 def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
-    """The same decisions with scores of which half lie within 1/2 of 0.
-
-    There the ramp has a slope: rows far from it would not pull at all.
-    """
+    """The same decisions with scores of which half lie within 1/2 of 0."""
     far = np.abs(linear_scores(X, w))
     order = np.argsort(far, kind="stable")
     held = np.cumsum(np.ones(len(far)) if weight is None else weight[order])

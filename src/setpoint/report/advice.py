@@ -54,17 +54,7 @@ class Advice:
 
 
 def advice_of(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> list[Advice]:
-    """What to do next, the gravest first.
-
-    Parameters
-    ----------
-    facts : Facts
-        Of the rows that judge.
-    fitted : Facts, optional
-        Of the rows that the rule was chosen on, where those are others.
-    at_shell : bool
-        Whether the reader gives options of the shell, and not arguments.
-    """
+    """What to do next, the gravest first."""
     goal = Goal.parse(facts.goal)
     promised = promising(facts, fitted)
     out = [*_unreachable(facts), *_uncertified(promised)]
@@ -144,20 +134,7 @@ def _unreachable(facts: Facts) -> Iterator[Advice]:
 
 
 def stricter_goal(facts: Facts, goal: Goal, fitted: Facts | None = None) -> Goal | None:
-    """The goal to search with, so that the one that is meant is shown; None if there is none.
-
-    One margin for each constraint that is too close to call, against the bound that is meant.
-    A rule that was searched with a margin already gets no second one: more rows decide then. None
-    as well where no rule is known that keeps the margin on the rows that are searched.
-
-    Parameters
-    ----------
-    facts : Facts
-    goal : Goal
-        That of `facts`, which is meant.
-    fitted : Facts, optional
-        Of the rows that are searched, where those are others.
-    """
+    """The goal to search with, so that the one that is meant is shown; None if there is none."""
     if facts.verdict != OPEN or facts.status == "nearest" or facts.counts.seen > 0.0:
         return None
     if facts.guarantee is not None:
@@ -222,10 +199,7 @@ def _tightened(entry: Entry, written: Constraint, level: float) -> float | None:
 def _constraint(
     entry: Entry, before: Entry | None, written: Constraint, margin: Constraint | None
 ) -> Iterator[Advice]:
-    """What one constraint leaves open.
-
-    `before` is its entry on the rows of the search, `margin` what to search with instead.
-    """
+    """What one constraint leaves open."""
     what = sentence(in_words(written.lhs))
     bound = asked(written, entry.bound)
     if entry.verdict is None:

@@ -19,9 +19,6 @@ HEADINGS = ("Intended use", "What was measured", "The fit", "Versions and digest
 def card_text(facts: Facts, *, name: str = "", held_out: Facts | None = None) -> str:
     """The card of a model as Markdown.
 
-    `facts` are those of the fit, `held_out` those of the same rule on rows that took no part in
-    choosing it.
-
     Examples
     --------
     >>> from setpoint.report.entry import Entry

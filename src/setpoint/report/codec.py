@@ -19,8 +19,6 @@ T = TypeVar("T")
 def plain(value: Any) -> Any:
     """Dicts, lists and scalars; infinite numbers and NaN become the text that float() reads.
 
-    A field whose metadata says ``optional`` is written where it holds something.
-
     Examples
     --------
     >>> plain({"a": (1, float("inf"))})
@@ -39,13 +37,7 @@ def plain(value: Any) -> Any:
 
 
 def read(kind: type[T], data: Any, **ready: Any) -> T:
-    """The dataclass that :func:`plain` wrote; `ready` are fields that were read already.
-
-    Raises
-    ------
-    TypeError
-        If a field is missing or unknown.
-    """
+    """The dataclass that :func:`plain` wrote; `ready` are fields that were read already."""
     if not isinstance(data, Mapping):
         raise InputTypeError(
             f"{kind.__name__} is written as an object, found {type(data).__name__}"

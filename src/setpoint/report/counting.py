@@ -147,21 +147,7 @@ class Counter:
 def entries_on(
     linked: LinkedGoal, confusion: Confusion, level: float | None = LEVEL, *, checked: bool = True
 ) -> list[Entry]:
-    """The objective and the constraints of a goal, counted on a confusion.
-
-    Parameters
-    ----------
-    level : float or None
-        Confidence of each limit by itself, where a constraint has none of its own; None: no
-        limits, which cost more than values.
-    checked : bool
-        Whether a bound that no data could reach is an error.
-
-    Raises
-    ------
-    GoalError
-        A name that the data do not know, or a bound outside any possible range.
-    """
+    """The objective and the constraints of a goal, counted on a confusion."""
     counter = Counter(confusion, level)
     objective = counter.side(linked.objective)
     sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
@@ -173,13 +159,7 @@ def entries_on(
 
 
 def groups_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -> list[GroupRow]:
-    """Every metric that a goal compares over groups, in each of them.
-
-    Parameters
-    ----------
-    level : float
-        Confidence of each limit by itself.
-    """
+    """Every metric that a goal compares over groups, in each of them."""
     counter = Counter(confusion, level)
     metrics = group_metrics(linked, counter.folder, explained=False)
     counter.measure()

@@ -33,20 +33,7 @@ _FEWEST = 20
 
 @dataclass(frozen=True)
 class DeferralCurve:
-    """The error among the decided by the share decided, on one segment's rows.
-
-    Parameters
-    ----------
-    name : str
-        The segment in words; empty for all rows.
-    decided : tuple of float
-        Shares of the segment's rows that are decided, ascending.
-    error : tuple of float
-        Of those decided that have a label, the share that is wrong. By cut-offs the least of
-        all pairs that decide as many rows or more.
-    chosen : (share decided, error) or None
-        What the rule does here, expected over its draws; None where it decides nobody.
-    """
+    """The error among the decided by the share decided, on one segment's rows."""
 
     name: str
     decided: Numbers
@@ -56,20 +43,7 @@ class DeferralCurve:
 
 @dataclass(frozen=True)
 class DeferralPoints:
-    """The curves of a rule that defers, and what it reaches on all rows together.
-
-    Parameters
-    ----------
-    curves : tuple of DeferralCurve
-        One for each segment.
-    by : {"cut-offs", "posterior"}
-        With two classes and one score a row, the best pair of cut-offs for each share. Otherwise
-        the rows with the largest posterior are decided first, for the class that has it.
-    decided : float
-        Share of all rows that the rule decides.
-    error : float or None
-        Of those, the share that is wrong; None where nobody is decided.
-    """
+    """The curves of a rule that defers, and what it reaches on all rows together."""
 
     curves: tuple[DeferralCurve, ...]
     by: str
@@ -94,17 +68,6 @@ class DeferralPoints:
 
 def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
     """Where a rule that defers stands among what other shares decided would cost.
-
-    Parameters
-    ----------
-    evidence : Counted
-        Of a goal that defers, with the segments that the rule looks at.
-    rule : Rule
-
-    Returns
-    -------
-    DeferralPoints or None
-        None where nobody may be deferred, no row has a label, or scores are of another kind.
 
     Examples
     --------

@@ -193,28 +193,6 @@ def compared(
 ) -> Comparison:
     """Count how decisions compare with the deployed model's.
 
-    Parameters
-    ----------
-    true : int array of shape (N,) or None
-        Class codes; None without labels.
-    deployed : int array of shape (N,)
-        Class codes that the deployed model decides.
-    decided : int array of shape (N,), or float array of shape (N, n)
-        Class codes, or the probability with which each class is decided.
-    weight : array of shape (N,), optional
-        Weights of the rows, not all zero; 2 is a row that is there twice, 0 one that is not.
-    defer : int, optional
-        The code of deferring, where rules may: such a row is not changed, nor won or lost.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ValueError
-        If there is no weight at all, or the lengths differ.
-
     Examples
     --------
     >>> found = compared([1, 1, 0, 0], deployed=[0, 1, 0, 0], decided=[1, 1, 1, 0])

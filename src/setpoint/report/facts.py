@@ -30,22 +30,7 @@ STATUSES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Search:
-    """Who found the rule, and how.
-
-    Parameters
-    ----------
-    family, solver, why : str
-        Who found the rule, and why this way.
-    evidence : {"label", "soft"}
-        What the rule was found on: true classes, or posteriors. Entries are counted against
-        true classes either way.
-    folds : int or None
-        Cross-validation folds behind the scores; 1: the scores are of rows held out.
-    calls : int or None
-        Passes over the data.
-    blame : dict of str to float
-        Constraints that cannot hold together, with their shares.
-    """
+    """Who found the rule, and how."""
 
     family: str = ""
     solver: str = ""
@@ -97,19 +82,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class RuleFacts:
-    """The rule in words, and what it looks at.
-
-    Parameters
-    ----------
-    text : str
-    decides_on : tuple of str
-        Columns that the rule looks at beside the score.
-    drawn : float
-        Share of rows whose decision depends on a draw.
-    cutoffs : tuple of (columns, cut-off)
-        Where it has one threshold for each segment, a tuple of (column, value), or one for all
-        rows: then that tuple is empty.
-    """
+    """The rule in words, and what it looks at."""
 
     text: str = ""
     decides_on: tuple[str, ...] = ()
@@ -122,22 +95,7 @@ class RuleFacts:
 
 @dataclass(frozen=True)
 class Run:
-    """What differs between two runs of the same thing, and does not count when comparing.
-
-    Parameters
-    ----------
-    when : str
-        The time in UTC.
-    seconds : float or None
-        The search took.
-    versions : dict of str to str
-        Of the packages that the numbers may hang on, those of the models inside too.
-    digests : dict of str to str
-        Of each part of the rows, by the name of its argument, such as "X", "y" and
-        "sample_weight"; of the "goal" as text; of the "rule" as JSON; and of the "model", what it
-        has learnt. Each begins with the name of the hash. Rows in another order have another
-        digest; whether an array or a frame held them makes no difference.
-    """
+    """What differs between two runs of the same thing, and does not count when comparing."""
 
     when: str = ""
     seconds: float | None = None
@@ -149,36 +107,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Facts:
-    """What was reached: objective, constraints, certificate, groups, in plain values.
-
-    Facts compare by value; what belongs to the run does not count.
-
-    Parameters
-    ----------
-    goal : str
-        The goal as text.
-    objective : Entry
-    constraints : tuple of Entry
-    status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
-        How the rule was found; "evaluated": it was only measured.
-    search : Search
-    certificate : Certificate
-    guarantee : Guarantee or None
-        What is promised on new rows; None where nothing was asked for.
-    rule : RuleFacts
-    counts : Counts
-    groups : tuple of GroupRow
-        Every metric that the goal compares over groups, in each of them.
-    deployed : Comparison or None
-        What changes against the deployed model, where its predictions are known.
-    sections : tuple of Section
-        What a solver or a family adds.
-    warnings : tuple of str
-        What a reader should know before trusting the numbers.
-    level : float
-        Confidence of each limit of an interval by itself, where a constraint has none of its own.
-    run : Run
-    """
+    """What was reached: objective, constraints, certificate, groups, in plain values."""
 
     goal: str
     objective: Entry
@@ -218,22 +147,12 @@ class Facts:
 
     @property
     def is_certified(self) -> bool | None:
-        """Whether every constraint that is promised is certified on new rows.
-
-        None where no guarantee was asked for. False where it was, and the rule is not certified
-        or only approximately so (``guarantee.state``).
-        """
+        """Whether every constraint that is promised is certified on new rows."""
         return None if self.guarantee is None else self.guarantee.state == "certified"
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether every constraint holds on new rows; None without constraints.
-
-        "shown to fail" where one of them is, "shown" where all are; a constraint that could
-        not be evaluated leaves the goal too close to call. A goal that fails is called shown no
-        more often than one bound is; but each of several constraints that just hold may be called
-        failed, so together they are more often than one alone.
-        """
+        """Whether every constraint holds on new rows; None without constraints."""
         found = [c.verdict for c in self.constraints]
         if not found:
             return None
@@ -262,13 +181,7 @@ class Facts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The facts that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        ValueError
-            If `data` is of another format, or a field is missing or unknown.
-        """
+        """The facts that :meth:`to_dict` wrote."""
         given: Any = data
         if not isinstance(given, Mapping) or given.get("format") != FORMAT:
             found = given.get("format") if isinstance(given, Mapping) else type(data).__name__

@@ -60,30 +60,7 @@ _ORDER = (FAILS, OPEN, None, SHOWN)
 
 @dataclass(frozen=True)
 class Line:
-    """One part of the goal as faces show it.
-
-    Parameters
-    ----------
-    entry : Entry
-    words : str
-        The left side, or the objective, in words.
-    wanted : str
-        "at least 50 %", or "as high as possible".
-    value : str
-        In its unit.
-    counts : str
-        "305 of 874"; "" where the value is not a share of counts.
-    limits : str
-        "32.3 % to 37.6 %"; "" without an interval. Where its confidence is another than that of
-        the report: "31.1 % to 39.1 % (at 99 %)".
-    verdict : str
-        Of a constraint; "certified" where a guarantee shows it, "not evaluated" without rows.
-    unit : {"share", "amount", "number"}
-    certified : str
-        The bound that is certified, or could be, as "at least 50 %"; "" without a promise.
-    where : str
-        What the limits refer to: "on new rows".
-    """
+    """One part of the goal as faces show it."""
 
     entry: Entry
     words: str

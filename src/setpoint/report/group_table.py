@@ -25,16 +25,7 @@ _HEADS = {
 
 @dataclass(frozen=True)
 class GroupTable:
-    """One row for each group.
-
-    Parameters
-    ----------
-    head : tuple of str
-    rows : tuple of tuple of str
-        As many cells as the head has.
-    metrics : tuple of str
-        Those that the goal compares; their cells hold the interval.
-    """
+    """One row for each group."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

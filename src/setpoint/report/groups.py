@@ -54,18 +54,7 @@ class GroupMetric:
 def group_metrics(
     linked: LinkedGoal, folder: Folder, *, explained: bool = True
 ) -> list[GroupMetric]:
-    """Every expression under a reducer over columns, in every group it goes through.
-
-    After those that the goal compares, what explains these groups and those that it names:
-    rows, shares, what is found.
-
-    Parameters
-    ----------
-    folder : Folder
-        Takes up the rates of the groups.
-    explained : bool
-        Whether those are wanted that explain the ones compared.
-    """
+    """Every expression under a reducer over columns, in every group it goes through."""
     out: dict[tuple[str, Key], GroupMetric] = {}
     goal, linker = linked.goal, Linker(linked.codebook)
     for reduce in (r for side in goal.sides for r in _reducers(side, linker)):

@@ -31,12 +31,6 @@ class HeavyTailWarning(UserWarning):
 def heavy_tails(goal: Goal, table: Table) -> list[str]:
     """A sentence for each column by which rows count whose sum ten rows carry a third of.
 
-    Parameters
-    ----------
-    goal : Goal
-    table : Table
-        The rows of X.
-
     Examples
     --------
     >>> from setpoint.evidence.columns import Column

@@ -11,13 +11,7 @@ __all__ = ["measured_entry"]
 
 
 def measured_entry(goal: Goal | BlackBox, metric: RowMetric, value: float) -> Entry:
-    """The objective's line in a report, as measured.
-
-    Parameters
-    ----------
-    value : float
-        In the user's units.
-    """
+    """The objective's line in a report, as measured."""
     w = metric.weight
     effective = float(metric.n_rows) if w is None else float(w.sum() ** 2 / (w @ w))
     text = str(as_goal(goal).objective)

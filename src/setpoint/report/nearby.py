@@ -16,12 +16,6 @@ __all__ = ["between_bounds", "goals_nearby", "inwards"]
 def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
     """The goal with one bound moved to what is reachable, for each bound that can be moved.
 
-    Parameters
-    ----------
-    goal : Goal
-    reachable : dict of str to float
-        For each constraint, as text, the best value of its left side with the others kept.
-
     Examples
     --------
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate >= 0.2")
@@ -46,15 +40,6 @@ def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
 
 def between_bounds(goal: Goal, blamed: Mapping[str, float]) -> tuple[Goal, Constraint] | None:
     """The goal whose frontier shows what two bounds cost each other, and the bound that moves.
-
-    With one bound to blame it is the objective over that bound. None where more than two are to
-    blame, and where a bound is not a number.
-
-    Parameters
-    ----------
-    goal : Goal
-    blamed : dict of str to float
-        The constraints that cannot hold together, as text.
 
     Examples
     --------

@@ -36,33 +36,7 @@ _STEPS = 256
 
 @dataclass(frozen=True)
 class OperatingCurve:
-    """The thresholds on one segment's rows, strict to lenient: every one, or a few hundred.
-
-    Parameters
-    ----------
-    name : str
-        The segment in words; empty for all rows.
-    thresholds : tuple of float
-        Descending, from infinity (nobody) to minus infinity (everybody).
-    recall, false_positive_rate, precision : tuple of float
-        At each threshold; precision of nobody is 0.
-    accepted : tuple of float
-        Share of the segment's rows that each threshold accepts, with or without a label.
-    objective : tuple of float
-        The goal's objective at each threshold for all rows; infinite where it has no value.
-        Empty where the rule has a threshold for each segment.
-    feasible : tuple of bool
-        Whether the threshold, for all rows, meets every constraint; empty where the rule
-        has a threshold for each segment.
-    hull : tuple of int
-        The points on the upper hull of recall over false positive rate: what draws among
-        thresholds reach lies on and below it. Of more than 4,096 thresholds some are
-        looked at, most of them strict.
-    chosen : tuple of (probability, threshold, recall, false positive rate, precision)
-        The thresholds that the rule uses, with their probabilities.
-    n_points : int
-        Distinct thresholds there are.
-    """
+    """The thresholds on one segment's rows, strict to lenient: every one, or a few hundred."""
 
     name: str
     thresholds: Numbers
@@ -79,20 +53,7 @@ class OperatingCurve:
 
 @dataclass(frozen=True)
 class OperatingPoints:
-    """The curves of a rule over thresholds, and what it reaches on all rows together.
-
-    Parameters
-    ----------
-    curves : tuple of OperatingCurve
-        One for each segment.
-    positives, negatives : float
-        Weight of the labelled rows.
-    recall, false_positive_rate, precision : float
-        Of the whole rule, expected over its draws.
-    labels : tuple of (negative, positive)
-    rows_per_weight : float
-        How many rows a weight of 1 counts for, after Kish; 1 without weights.
-    """
+    """The curves of a rule over thresholds, and what it reaches on all rows together."""
 
     curves: tuple[OperatingCurve, ...]
     positives: float
@@ -115,20 +76,7 @@ class OperatingPoints:
 
 
 def operating_points(linked: LinkedGoal, evidence: Counted, rule: Rule) -> OperatingPoints | None:
-    """Where a rule over thresholds stands among all thresholds, on the rows of X.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    evidence : Counted
-        Binary, with one score a row and the segments that the rule looks at.
-    rule : Rule
-
-    Returns
-    -------
-    OperatingPoints or None
-        None where rows, scores or rule are of another kind, or a class has no rows.
-    """
+    """Where a rule over thresholds stands among all thresholds, on the rows of X."""
     if evidence.n_classes != 2 or evidence.n_scores is not None or rule.score_columns is not None:
         return None
     rules = _by_segment(rule, evidence)
@@ -250,10 +198,7 @@ def _curve(
 
 
 def _probes(m: int) -> NDArray[np.int64]:
-    """Thresholds that say how a long curve runs: every one of a few thousand.
-
-    Of more, those at the strict end, where a rare class is, lie closest together.
-    """
+    """Thresholds that say how a long curve runs: every one of a few thousand."""
     if m <= _PROBES:
         return np.arange(m)
     last, start, stride = 1 + m // (_PROBES // 2), 0, 1

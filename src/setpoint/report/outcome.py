@@ -37,29 +37,7 @@ def report_on_outcome(
     seconds: float | None = None,
     guarantee: Guarantee | None = None,
 ) -> GoalReport:
-    """The report of what a search found, counted by labels.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    outcome : Outcome
-    evidence : Counted
-        The rows that the rule was found on.
-    search : Search
-        Who searched. What `outcome` knows better is taken from there: the solver where none
-        is named, the reason, passes over the data, and blame.
-    objective : Entry, optional
-        As in :func:`report_on`.
-    notes : sequence of str
-        Warnings of the report.
-    trace : sequence of TracePoint, optional
-        That of `outcome` where nothing else is said. With a `trace` of something else its
-        calls are not reported.
-    seconds : float, optional
-        The search took.
-    guarantee : Guarantee, optional
-        What is promised of the rule; `outcome` and `evidence` are then of the rows that certify.
-    """
+    """The report of what a search found, counted by labels."""
     expected = outcome.expected
     steps = outcome.trace if trace is None else trace
     report = report_on(linked, outcome.confusion, objective=objective, warnings=notes)
@@ -96,12 +74,7 @@ def report_on_outcome(
 
 
 def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
-    """The report with what is promised, for the goal and for each constraint.
-
-    What is certified is the bound. Where nothing is, it is the limit of the safest rule, which
-    the rows that certify did not choose. On rows that the model was fitted on again no test is
-    one of new rows: what is approximate leaves the entries as they are.
-    """
+    """The report with what is promised, for the goal and for each constraint."""
     if guarantee.state == "approximate":
         return replace(report, guarantee=guarantee)
     shown = {c.text: c for c in guarantee.constraints}
@@ -121,15 +94,7 @@ def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
 
 
 def rule_facts(rule: Rule, evidence: Counted, drawn: float) -> RuleFacts:
-    """A rule in words, what it looks at, and its cut-offs where it has some.
-
-    Parameters
-    ----------
-    evidence : Counted
-        Rows that it decides.
-    drawn : float
-        Share of rows whose decision depends on a draw.
-    """
+    """A rule in words, what it looks at, and its cut-offs where it has some."""
     return RuleFacts(
         first_lines(rule.explain(ClassNames(evidence.classes))),
         tuple(evidence.decide_on) if rule.needs_segments else (),

@@ -42,20 +42,7 @@ def against_deployed(
     measured: tuple[float, float] | None = None,
     level: float = LEVEL,
 ) -> Comparison | None:
-    """What changes against the deployed model on some rows; None where there is none.
-
-    Parameters
-    ----------
-    goal : Goal
-    classes : sequence of labels
-    table : Table
-    decided : int array of shape (N,), or float array of shape (N, n)
-        Class codes, or the probability of each class.
-    measured : (float, float), optional
-        The objective of these decisions and of the deployed model's, where it has no formula.
-    level : float
-        Confidence of each limit by itself.
-    """
+    """What changes against the deployed model on some rows; None where there is none."""
     if table.deployed is None:
         return None
     defer = len(classes) - 1 if isinstance(classes[-1], Deferred) else None
@@ -136,20 +123,7 @@ def differences_of_constraints(
     decided: NDArray[Any],
     level: float = LEVEL,
 ) -> list[Entry | None]:
-    """What the left side of each constraint gains against the deployed model, with intervals.
-
-    Parameters
-    ----------
-    goal, classes, table, decided, level
-        As of :func:`against_deployed`; there are labels, and a deployed model.
-
-    Returns
-    -------
-    list of Entry or None
-        The left side for these decisions minus that for the deployed model, by the pairs of
-        rows; its bound is 0, on the side of the constraint. None where the left side refers to
-        the deployed model or to other data sets.
-    """
+    """What the left side of each constraint gains against the deployed model, with intervals."""
     assert table.true is not None
     out: list[Entry | None] = []
     for c in goal.constraints:

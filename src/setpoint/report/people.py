@@ -22,10 +22,7 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the rows: what is said of it, how many of 10,000, and whether that is right.
-
-    Whole numbers that add up, but for a fraction of one.
-    """
+    """A part of the rows: what is said of it, how many of 10,000, and whether that is right."""
 
     words: str
     rows: float
@@ -36,14 +33,6 @@ def parts_of(
     counts: Counts, confusion: Sequence[Sequence[float]] | None = None
 ) -> tuple[Part, ...]:
     """The labelled rows by what is decided: for two classes four parts, else right and wrong.
-
-    Where a rule may defer, the rows that it leaves to a person are the last part.
-
-    Parameters
-    ----------
-    counts : Counts
-    confusion : sequence of n + 1 sequences of n floats, optional
-        Other decisions on the same rows, such as the deployed model's.
 
     Examples
     --------
@@ -94,11 +83,6 @@ def _of(counts: Counts, confusion: Sequence[Sequence[float]] | None) -> Counts:
 
 def in_people(counts: Counts, confusion: Sequence[Sequence[float]] | None = None) -> str:
     """How many of 10,000 rows are accepted, rightly and wrongly, and missed; "" without labels.
-
-    Parameters
-    ----------
-    counts, confusion
-        As in :func:`parts_of`.
 
     Examples
     --------

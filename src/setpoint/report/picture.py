@@ -14,23 +14,7 @@ SIZE = (4.8, 3.4)
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture.
-
-    Parameters
-    ----------
-    title : str
-    plot : callable
-        Draws on the axes or the empty figure that it is given.
-    description : str
-        The picture in words, for who cannot see it.
-    caption : str
-        How to read it.
-    size : (width, height) in inches
-    panels : bool
-        Whether it wants a figure, for panels of its own.
-    detail : bool
-        Whether it is for statisticians, and not for everybody.
-    """
+    """One picture."""
 
     title: str
     plot: Callable[[Any], object]

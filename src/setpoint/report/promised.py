@@ -194,12 +194,6 @@ def best_bound(entry: Entry, constraint: Constraint) -> str:
 def best_limit(limit: float | None, text: str) -> float | None:
     """The strictest bound that could be certified, in few digits; None where it says nothing.
 
-    Parameters
-    ----------
-    limit : float or None
-    text : str
-        The constraint.
-
     Examples
     --------
     >>> best_limit(0.45678, "precision >= 0.9"), best_limit(0.45678, "churn <= 0.1")

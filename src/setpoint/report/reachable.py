@@ -37,10 +37,7 @@ class Shown(NamedTuple):
 
 
 def few_found(facts: Facts, x: Expression) -> tuple[float, float] | None:
-    """How many of how many of the class are found, where a precision is one of a handful.
-
-    None where it is of more rows, of no row, or of another class, or rows are most of the class.
-    """
+    """How many of how many of the class are found, where a precision is one of a handful."""
     known = facts.counts.confusion
     if not isinstance(x, Metric) or x.name != "precision" or len(known) != 3:
         return None
@@ -70,15 +67,7 @@ def best_precision(facts: Facts) -> Shown | None:
 
 
 def is_reached(searched: Facts, goal: Goal) -> bool:
-    """Whether some rule that is known meets other bounds on the rows that a rule was chosen on.
-
-    Parameters
-    ----------
-    searched : Facts
-        Of those rows.
-    goal : Goal
-        With bounds to search with.
-    """
+    """Whether some rule that is known meets other bounds on the rows that a rule was chosen on."""
     if _meets(searched.constraints, goal.constraints) or all(map(_is_gap, goal.constraints)):
         return True
     found = searched.section("operating")

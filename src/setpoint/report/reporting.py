@@ -60,32 +60,6 @@ def report_on(
 ) -> GoalReport:
     """Count a goal on a confusion: the objective, each constraint, the groups compared.
 
-    How the rule was found is for the caller to add, by :func:`dataclasses.replace`.
-
-    Parameters
-    ----------
-    linked : LinkedGoal
-    confusion : Confusion
-        What counting one decision gave, over the strata of the same codebook.
-    objective : Entry, optional
-        The objective as somebody else measured it: for a metric without a formula, which
-        is not evaluated otherwise.
-    warnings : sequence of str
-        What a reader should know beside what counting finds.
-    level : float
-        Confidence of each limit of an interval by itself, where a constraint has none of its own.
-
-    Returns
-    -------
-    GoalReport
-        With status "evaluated". What refers to a population without rows is not evaluated:
-        its numbers are None.
-
-    Raises
-    ------
-    GoalError
-        A name that the data do not know, or a bound outside any possible range.
-
     Examples
     --------
     >>> from setpoint import Goal
@@ -121,14 +95,7 @@ def report_on(
 
 
 def warn_few_rows(report: GoalReport) -> None:
-    """Issue a :class:`FewRowsWarning` for each constraint with a wide interval.
-
-    Wide means that half of it exceeds 0.05, for rates and their differences.
-
-    Parameters
-    ----------
-    report : GoalReport
-    """
+    """Issue a :class:`FewRowsWarning` for each constraint with a wide interval."""
     for text in few_rows(report):
         warn_caller(text, FewRowsWarning)
 

@@ -16,15 +16,7 @@ __all__ = ["Section", "TextSection", "read_section", "section", "section_named",
 
 
 class Section(Protocol):
-    """What a room adds: values that JSON takes, sentences, and pictures.
-
-    Attributes
-    ----------
-    name : str
-        Its key in JSON.
-    title : str
-        Its heading.
-    """
+    """What a room adds: values that JSON takes, sentences, and pictures."""
 
     name: ClassVar[str]
 
@@ -60,19 +52,6 @@ def section(kind: type[S]) -> type[S]:
 @dataclass(frozen=True)
 class TextSection:
     """A title and sentences, such as where the data came from.
-
-    A section of a room that was not imported is read from JSON as one of these.
-
-    Parameters
-    ----------
-    title : str
-    sentences : sequence of str
-        One bullet each.
-
-    Raises
-    ------
-    TypeError
-        If `sentences` is one text.
 
     Examples
     --------
@@ -119,13 +98,7 @@ def write_section(one: Section) -> dict[str, Any]:
 
 
 def read_section(data: Mapping[str, Any]) -> Section:
-    """The section that :func:`write_section` wrote; of an unknown room, its sentences.
-
-    Raises
-    ------
-    KeyError, TypeError
-        If something is missing or unknown.
-    """
+    """The section that :func:`write_section` wrote; of an unknown room, its sentences."""
     kind = _KINDS.get(data["name"])
     if kind is not None:
         out: Section = kind.from_dict(data["values"])
@@ -135,11 +108,7 @@ def read_section(data: Mapping[str, Any]) -> Section:
 
 
 def section_named(sections: Iterable[Section], name: str) -> Section | None:
-    """The section of that name, or None.
-
-    One that was read before its room was imported is read anew where it is there now; otherwise
-    it is the sentences that are stored of it.
-    """
+    """The section of that name, or None."""
     for one in sections:
         stored = one.stored if isinstance(one, TextSection) else None
         if (one.name if stored is None else stored["name"]) == name:

@@ -40,18 +40,7 @@ _MOST_WARNINGS = 30
 
 
 def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = False) -> str:
-    """The whole report, 79 columns wide.
-
-    Parameters
-    ----------
-    facts : Facts
-        Of the rows that judge.
-    fitted : Facts, optional
-        Of the rows that the rule was chosen on, where those are others: advice looks at them,
-        and what is promised is theirs.
-    at_shell : bool
-        As in :func:`advice_of`.
-    """
+    """The whole report, 79 columns wide."""
     goal = Goal.parse(facts.goal)
     out = [_filled(f"Goal: {facts.goal}", 0, 6), ""]
     if fitted is not None and facts.guarantee is None and fitted.guarantee is not None:

@@ -15,14 +15,6 @@ __all__ = ["same_sides", "with_worked"]
 def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[Entry, ...]:
     """The entries of the goal that is meant, with the bounds that the rule was searched with.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        One for each constraint of `meant`.
-    searched : Goal
-        Where it bounds the same side by another number, that is the bound worked with; of
-        several the strictest.
-
     Examples
     --------
     >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")

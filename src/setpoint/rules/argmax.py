@@ -341,18 +341,6 @@ def _listed(what: str, numbers: Floats, names: ClassNames, digits: int) -> str:
 def weighted_sums(scores: Floats, G: Floats) -> Floats:
     """``scores @ G``, every sum in the order of the score columns.
 
-    A row's sums do not depend on the rows beside it, to the last bit: each product and
-    each addition is rounded by itself.
-
-    Parameters
-    ----------
-    scores : array of shape (N, s)
-    G : array of shape (s, n)
-
-    Returns
-    -------
-    array of shape (N, n)
-
     Examples
     --------
     >>> weighted_sums(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0], [0.5, 2.0]]))

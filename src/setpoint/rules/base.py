@@ -31,13 +31,6 @@ Ints: TypeAlias = Codes
 def plain_number(value: Any, what: str) -> float:
     """Return `value` as a Python float; -0 becomes 0.
 
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number; a bool is none.
-    ValueError
-        If `value` is NaN, or an integer too large for a float64.
-
     Examples
     --------
     >>> plain_number(3, "width")

@@ -65,11 +65,6 @@ class RuleFormatError(InputError):
 def parse(text: Any) -> Any:
     """Read a JSON text: no NaN, no infinity, no field twice.
 
-    Raises
-    ------
-    RuleFormatError
-        If the text is not of that kind.
-
     Examples
     --------
     >>> parse('[1, 2.5]')
@@ -89,11 +84,6 @@ def parse(text: Any) -> Any:
 
 def body_of(data: Any) -> Any:
     """The rule inside a document, whose format and version are checked.
-
-    Raises
-    ------
-    RuleFormatError
-        Naming the place, what was found and what is allowed.
 
     Examples
     --------
@@ -169,11 +159,6 @@ def number_of(value: Any, where: str, allowed: str = "a finite number") -> float
 
 def cut_off_of(value: Any, where: str) -> float:
     """A number that may be infinite, as `written_cut_off` writes it.
-
-    Raises
-    ------
-    RuleFormatError
-        If it is anything else.
 
     Examples
     --------

@@ -20,9 +20,6 @@ _ROUNDING = 1e-12
 def gains_in_words(columns: tuple[str, ...], rule: Argmax, names: ClassNames, digits: int) -> str:
     """Explain a :class:`~setpoint.rules.ValueAware` rule.
 
-    Of two classes and two posteriors, which sum to one, it is a condition on the
-    probability of class 1; of more it is a list of totals.
-
     Examples
     --------
     >>> gain = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
@@ -45,11 +42,7 @@ def gains_in_words(columns: tuple[str, ...], rule: Argmax, names: ClassNames, di
 
 
 def _plain(rule: Argmax, n: int) -> Argmax:
-    """Totals that decide alike and read well.
-
-    What all posteriors bring alike is a constant, for they sum to one; and where all products
-    have one coefficient, as in expected amounts of money, it is 1.
-    """
+    """Totals that decide alike and read well."""
     G = rule.G.copy()
     offset = np.zeros(rule.n_classes) if rule.offset is None else np.array(rule.offset)
     first = G[:n]

@@ -223,15 +223,7 @@ def per_segment(rules: Sequence[Rule], segments: Sequence[Key]) -> Rule:
 
 
 def check_alike(rules: tuple[Rule, ...]) -> None:
-    """Refuse what is not a rule, and rules that do not take the same scores to the same classes.
-
-    Raises
-    ------
-    TypeError
-        If one is not a rule.
-    ValueError
-        If there is none, or they differ in classes, score columns or columns of values.
-    """
+    """Refuse what is not a rule, and rules that do not take the same scores to the same classes."""
     if not rules:
         raise InputError("`rules`: at least one is needed")
     for rule in rules:

@@ -28,14 +28,6 @@ _SHOWN = 8
 def checked_segments(segments: Sequence[Key]) -> tuple[Key, ...]:
     """Return the segments with plain values and sorted columns.
 
-    Raises
-    ------
-    TypeError
-        If a column is not a text, or a value neither a label nor `Other`.
-    ValueError
-        If there is no segment, a segment names no column or one twice, segments name different
-        columns, or a row could be in two segments.
-
     Examples
     --------
     >>> checked_segments([(("sex", "F"),), (("sex", "M"),)])

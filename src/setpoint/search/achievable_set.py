@@ -36,14 +36,7 @@ def mixed_of(choices: Sequence[MixtureWeights], shares: Sequence[float]) -> Mixt
 
 
 class Priced(NamedTuple):
-    """The best column of each block for one linear objective.
-
-    Parameters
-    ----------
-    columns : int array of shape (blocks,)
-    values : array of shape (blocks,)
-        ``slopes @ column``.
-    """
+    """The best column of each block for one linear objective."""
 
     columns: NDArray[np.int64]
     values: Floats
@@ -51,16 +44,7 @@ class Priced(NamedTuple):
 
 @dataclass(frozen=True)
 class Expected:
-    """A rule by soft evidence: what is to be expected if the posteriors are right.
-
-    Parameters
-    ----------
-    objective, violation : float
-        In the user's units.
-    calibration : float or None
-        The largest difference between a share of rows by true and predicted class, by
-        posteriors and by labels; None without labels.
-    """
+    """A rule by soft evidence: what is to be expected if the posteriors are right."""
 
     objective: float
     violation: float
@@ -68,34 +52,7 @@ class Expected:
 
 
 class AchievableSet(ABC):
-    """The achievable features: a sum over blocks of mixtures of columns.
-
-    It knows no objective and no constraints: those are what a search is given.
-
-    A block is a part of the rows that a rule can tell apart, a column what one way of
-    deciding them adds to the features: a cut-off of a segment, an answer of an oracle. A
-    column keeps its number for good; not all of them need be there at a time.
-
-    Parameters
-    ----------
-    rates : RateTable
-        What the features are.
-    limits : Limits, optional
-
-    Attributes
-    ----------
-    evidence : Counted
-        The rows that confusions are counted on.
-    limits : Limits
-        Limits on calls of :meth:`price`, and their trace.
-    is_certain : bool
-        Whether :meth:`price` really finds the best of all columns, so that bounds hold.
-    otherwise : str
-        What a message about a shape that no search takes goes on with.
-    smoothing : tuple of float
-        How far multipliers to ask with are drawn back to the best ones so far; in [0, 1),
-        and one call for each.
-    """
+    """The achievable features: a sum over blocks of mixtures of columns."""
 
     evidence: Counted
     is_certain = True

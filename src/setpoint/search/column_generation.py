@@ -27,12 +27,7 @@ _SHARE = 0.1
 
 
 class Search(Protocol):
-    """A way to the best mixture of the columns so far, for one shape.
-
-    `smooths`: all its programs have one objective, so their multipliers can be mixed.
-    `certain`: bounds of its programs lead to bounds of the score.
-    `best` and `value`: the best mixture of the last step, and its score.
-    """
+    """A way to the best mixture of the columns so far, for one shape."""
 
     method: str
     smooths: bool
@@ -46,13 +41,7 @@ class Search(Protocol):
         ...
 
     def step(self, gap: float) -> MasterResult | None:
-        """Solve over the columns so far, to within about `gap`.
-
-        Returns
-        -------
-        MasterResult or None
-            The linear program whose duals are priced; None: nothing can be better.
-        """
+        """Solve over the columns so far, to within about `gap`."""
         ...
 
     def bound_at(self, bound: float) -> float:
@@ -68,26 +57,7 @@ def generate(
     traced: Program | None = None,
     partial: bool = True,
 ) -> Optimum:
-    """The best mixture of a region's space, to within `gap`; 0: as near as numbers allow.
-
-    Parameters
-    ----------
-    region : Region
-    search : Search
-    gap : float
-    traced : Program, optional
-        Whose objective the search is for: the trace records what is known of it.
-    partial : bool
-        Whether a search that is stopped returns what it has found; else it raises.
-
-    Raises
-    ------
-    InfeasibleMasterError
-        If the region is empty.
-    StoppedError
-        If a limit was reached before there was any mixture, or whenever it is without
-        `partial`; likewise KeyboardInterrupt.
-    """
+    """The best mixture of a region's space, to within `gap`; 0: as near as numbers allow."""
     known = _Known()
     sure = search.certain and region.space.is_certain
     inner, toward = _COARSEST, None

@@ -25,27 +25,7 @@ _SAMPLE = 4000
 
 @dataclass(frozen=True)
 class MasterResult:
-    """A solved master, over the columns so far.
-
-    Parameters
-    ----------
-    choice : MixtureWeights
-    v : array of shape (d,)
-        Its features.
-    value : float
-        The linear objective there.
-    duals : array of shape (rows,)
-        Multipliers, >= 0.
-    slopes : array of shape (d,)
-        What the objective gains by a feature, net of the rows.
-    const : float
-        No mixture is worth more than ``const`` plus each block's largest
-        ``slopes @ column``.
-    prices : array of shape (blocks,)
-        The largest such product among the columns so far.
-    aux : dict of int to float
-        The auxiliaries of the rows.
-    """
+    """A solved master, over the columns so far."""
 
     choice: MixtureWeights
     v: Floats
@@ -58,19 +38,7 @@ class MasterResult:
 
 
 class ColumnProgram:
-    """A linear program over the mixtures of some columns of a space, which grow.
-
-    Parameters
-    ----------
-    space : AchievableSet
-
-    Attributes
-    ----------
-    place : list of dict
-        For each block, where a column of this number stands among all columns.
-    owner : list of (int, int)
-        Block and number of each column.
-    """
+    """A linear program over the mixtures of some columns of a space, which grow."""
 
     def __init__(self, space: AchievableSet) -> None:
         self.space = space
@@ -169,11 +137,7 @@ class ColumnProgram:
             self._aux[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
 
     def _scale(self, over: Floats, aux: dict[int, float], const: float) -> float:
-        """To O(1), by what the columns reach.
-
-        A floor B >= b_min is written B / b_min >= 1, or the solver's tolerance would
-        swallow it.
-        """
+        """To O(1), by what the columns reach."""
         some = slice(None, None, 1 + len(self.known) // _SAMPLE)
         used = np.flatnonzero(over)
         sizes = np.abs(self.known[some, used] @ over[used])

@@ -16,11 +16,6 @@ _FIRST = 256
 class ColumnStore:
     """Some columns of each block, numbered in the order in which they are first asked for.
 
-    Parameters
-    ----------
-    d : int
-        Number of features.
-
     Examples
     --------
     >>> store = ColumnStore(1)

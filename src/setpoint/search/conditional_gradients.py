@@ -46,10 +46,7 @@ _ZOOM, _ZOOMS = np.linspace(0.0, 1.0, 17), 3
 
 
 class SumSearch:
-    """Climb along lines between mixtures of the region, as the gradient of the sum points.
-
-    It ends at a stationary point: the best one of those that several starts lead to.
-    """
+    """Climb along lines between mixtures of the region, as the gradient of the sum points."""
 
     method = "conditional gradients"
     smooths = False
@@ -114,10 +111,7 @@ class SumSearch:
     def _exchanged(
         self, choice: MixtureWeights, numbers: list[list[int]], columns: list[Floats]
     ) -> tuple[MixtureWeights, Floats]:
-        """Each block's likeliest column, then changed block by block while that helps.
-
-        A line passes over what a denominator gains by a jump.
-        """
+        """Each block's likeliest column, then changed block by block while that helps."""
         at = [numbers[b].index(max(part, key=lambda k: part[k])) for b, part in enumerate(choice)]
         total = np.sum([c[k] for c, k in zip(columns, at, strict=True)], axis=0)
         for _ in range(_SWEEPS):
@@ -135,10 +129,7 @@ class SumSearch:
 
 
 class _Climb:
-    """A mixture of corners of the region, on its way up.
-
-    It begins at a mixture, or where the gradient there points if that is not in the region.
-    """
+    """A mixture of corners of the region, on its way up."""
 
     def __init__(self, search: SumSearch, choice: MixtureWeights, v: Floats) -> None:
         self.search = search
@@ -188,10 +179,7 @@ class _Climb:
         self.weights = np.append(self.weights, 0.0)
 
     def _move(self, direction: Floats, away: Floats, to: Floats) -> float:
-        """Go where the sum is largest along a line; what that gains.
-
-        The whole line takes the weights `away` from the corners, and puts `to` on them.
-        """
+        """Go where the sum is largest along a line; what that gains."""
         v, share, value = self.v, 0.0, self.value
         shares = _LINE
         for _ in range(1 + _ZOOMS):
@@ -228,11 +216,7 @@ class _Climb:
 
 
 class _Sum:
-    """A sum of ratios as arrays: its values and its gradient.
-
-    A denominator that only rounding parts from 0 is 0. For the gradient it counts as no
-    less than that of one row: where it vanishes, so does the ratio.
-    """
+    """A sum of ratios as arrays: its values and its gradient."""
 
     def __init__(self, region: Region, score: WeightedSum) -> None:
         affine, ratios = terms_of(region, score)
@@ -270,13 +254,7 @@ def _coefs(x: Affine, d: int) -> Floats:
 
 
 def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
-    """The sum of the largest values of the terms: no mixture of the region has more.
-
-    Raises
-    ------
-    StoppedError, KeyboardInterrupt
-        Where the search for a term is stopped: a sum of some of them is not a bound.
-    """
+    """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
     bound = generate(region, concave_search(region, affine), gap, partial=False).bound
     for r in ratios:

@@ -18,13 +18,7 @@ _CLOSED = 1e-13
 
 
 class LinearSearch:
-    """An affine objective, or one that linear rows describe: one linear program a step.
-
-    Raises
-    ------
-    NotLinearError
-        If it is neither.
-    """
+    """An affine objective, or one that linear rows describe: one linear program a step."""
 
     method = "linear program"
     smooths = True
@@ -54,10 +48,7 @@ class LinearSearch:
 
 
 class ConcaveSearch:
-    """Cutting planes: tangents bound a concave objective from above (Kelley 1960).
-
-    Tangents hold for every mixture, so they stay when columns join.
-    """
+    """Cutting planes: tangents bound a concave objective from above (Kelley 1960)."""
 
     method = "cutting planes"
     smooths = True

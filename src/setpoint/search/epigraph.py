@@ -39,10 +39,7 @@ def tangent(f: RateFunction, at: Floats) -> Affine:
 
 
 def nearest_trusted(f: RateFunction, v: Floats, inner: Floats) -> Floats:
-    """The point next to v, towards `inner`, from where no floor bends the gradient of `f`.
-
-    A tangent where a floor does could cut off points that lie below `f`.
-    """
+    """The point next to v, towards `inner`, from where no floor bends the gradient of `f`."""
     share = 0.0
     while share < 1.0:
         at = (1.0 - share) * v + share * inner
@@ -54,10 +51,7 @@ def nearest_trusted(f: RateFunction, v: Floats, inner: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class EpigraphTerm:
-    """A concave function of the features that must reach a level, ``function >= under``.
-
-    `under` is a number or an auxiliary.
-    """
+    """A concave function of the features that must reach a level, ``function >= under``."""
 
     function: RateFunction
     under: Affine
@@ -107,11 +101,7 @@ def _at(row: Affine, v: Floats, aux: Mapping[int, float]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A concave function as a sum: an affine part and pieces, each with its auxiliary.
-
-    `back` takes a bound on the sum to one on the function, where the sum is an increasing
-    function of it.
-    """
+    """A concave function as a sum: an affine part and pieces, each with its auxiliary."""
 
     total: Affine
     pieces: list[EpigraphTerm]

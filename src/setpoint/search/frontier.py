@@ -286,20 +286,7 @@ def _side_text(text: str) -> str:
 
 
 def vary_of(goal: Goal, vary: Vary) -> tuple[Goal, int]:
-    """The goal, and which of its constraints moves; one that it lacks is added.
-
-    Parameters
-    ----------
-    goal : Goal
-    vary : Constraint, str, int or None
-        A constraint, its text, the text of its left side, or its number. None: the only one.
-
-    Raises
-    ------
-    GoalError
-        If it is not clear which constraint is meant, or the goal is a metric without a
-        formula.
-    """
+    """The goal, and which of its constraints moves; one that it lacks is added."""
     if goal.is_blackbox:
         raise GoalError(
             f"'{goal}' has no bound to move: a goal without a formula has no constraints"

@@ -43,18 +43,7 @@ MOST_CORNERS = 400
 
 @dataclass(frozen=True)
 class FrontierPoints:
-    """What the best rules under some bounds reach.
-
-    Parameters
-    ----------
-    bounds, values, reached : array of shape (m,)
-        Bound, objective and bounded side, in the user's units; NaN where there is no rule.
-    gaps : array of shape (m,)
-        By how much each value may fall short; infinite where nothing is proved, also not that
-        there is no rule.
-    choices : tuple of m choices
-        The rule of each point; None where there is none.
-    """
+    """What the best rules under some bounds reach."""
 
     bounds: Floats
     values: Floats
@@ -71,26 +60,7 @@ def trace_frontier(
     points: int,
     gap: float = 0.0,
 ) -> tuple[FrontierPoints, Literal["lines", "points"]]:
-    """The best mixtures as the i-th bound moves: all corners, or those of some levels.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-    i : int
-    levels : array of shape (m,) or None
-    points : int
-        How many levels, where none are given and the corners are not known.
-    gap : float
-        To which each search goes.
-
-    Raises
-    ------
-    InfeasibleError
-        If the other constraints cannot be met.
-    ShapeError
-        If the goal's shape is not one that mixtures can be searched for.
-    """
+    """The best mixtures as the i-th bound moves: all corners, or those of some levels."""
     sides = (program.objective, program.constraints[i].function)
     try:
         if levels is None and gap == 0.0 and all(isinstance(x, Affine) for x in sides):
@@ -113,17 +83,7 @@ def trace_frontier(
 def solve_levels(
     program: Program, i: int, levels: Floats, solve: Callable[[float], Found]
 ) -> FrontierPoints:
-    """What a search finds under each level of the i-th bound.
-
-    Parameters
-    ----------
-    program : Program
-    i : int
-    levels : array of shape (m,)
-        Ascending.
-    solve : callable
-        From a level, the laxest first, to what was found under it.
-    """
+    """What a search finds under each level of the i-th bound."""
     side = program.constraints[i]
     values, reached = np.full((2, len(levels)), np.nan)
     choices: list[MixtureWeights | None] = [None] * len(levels)
@@ -177,13 +137,7 @@ def _mixtures(
 
 
 def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, float]:
-    """Where the i-th bound begins to bind, and the strictest that can be met.
-
-    Raises
-    ------
-    InfeasibleMasterError
-        If the other constraints cannot be met.
-    """
+    """Where the i-th bound begins to bind, and the strictest that can be met."""
     side = program.constraints[i]
     others = program.without(i)
     free = float(side.function.value(best_mixture(space, others).v))
@@ -193,18 +147,7 @@ def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, 
 
 
 def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoints:
-    """All corners of the frontier of an affine objective and an affine side.
-
-    What mixtures reach in the plane of both is a convex polygon, and the frontier a part of
-    its edge. Between two corners the mixture that lies furthest out in the direction normal
-    to them is another corner, or proves that there is none (the dichotomic scheme of Aneja
-    and Nair 1979).
-
-    Raises
-    ------
-    InfeasibleMasterError
-        If the other constraints cannot be met.
-    """
+    """All corners of the frontier of an affine objective and an affine side."""
     objective, constraint = program.objective, program.constraints[i]
     side = constraint.function
     assert isinstance(objective, Affine)

@@ -69,19 +69,7 @@ class InfeasibleError(SetpointError, ValueError):
 def not_found(
     error: InfeasibleError, who: str, rules: str, blame: dict[str, float] | None = None
 ) -> InfeasibleError:
-    """The error for a model: what is certain of rules on its scores is not of other models.
-
-    Parameters
-    ----------
-    error : InfeasibleError
-        Of the rules on the scores of the best model.
-    who : str
-        What was looked for in vain, and "which does not say that ..." follows.
-    rules : str
-        What `error` is about, such as "thresholds".
-    blame : dict, optional
-        In place of that of `error`.
-    """
+    """The error for a model: what is certain of rules on its scores is not of other models."""
     what = f"the least violation of all bounds is {error.violation:.4g}"
     if error.reachable:
         best = "; ".join(f"{text}: {value:.4g}" for text, value in error.reachable.items())

@@ -54,11 +54,7 @@ class StoppedWarning(UserWarning):
 
 
 class TracePoint(NamedTuple):
-    """What was known after one oracle call, in the user's units.
-
-    `objective` and `violation` are those of the best mixture so far, on the evidence
-    that the solver sees; `bound` is what no rule passes, infinite where nothing is known.
-    """
+    """What was known after one oracle call, in the user's units."""
 
     call: int
     objective: float
@@ -70,17 +66,6 @@ class TracePoint(NamedTuple):
 @dataclass
 class Limits:
     """Limits and trace of one search, in whatever family.
-
-    Parameters
-    ----------
-    max_calls : int or None
-    max_seconds : float or None
-    report : callable, optional
-        Called with each TracePoint, for a line on the terminal.
-    calls : int
-        Oracle calls, evaluations, passes or candidates so far: what the search counts.
-    stopped : str
-        What ended the search early; nothing more is called then.
 
     Examples
     --------
@@ -130,26 +115,14 @@ class Limits:
         return StoppedError(f"stopped after {self.max_seconds:g} seconds", limit="seconds")
 
     def tick(self) -> None:
-        """Go on.
-
-        Raises
-        ------
-        StoppedError
-            If time is up, or the search was stopped before.
-        """
+        """Go on."""
         if self.stopped:
             raise StoppedError(self.stopped, limit=self._limit)
         if self.is_late:
             raise self.too_late
 
     def call(self) -> None:
-        """Count one call before it is made.
-
-        Raises
-        ------
-        StoppedError
-            If it is one too many, or as :meth:`tick` does.
-        """
+        """Count one call before it is made."""
         if not self.stopped and self.max_calls is not None and self.calls >= self.max_calls:
             raise StoppedError(f"stopped after {self.calls} oracle calls", limit="calls")
         self.tick()
@@ -184,13 +157,7 @@ class Limits:
 
     # ------------------------------------------------------------------ ends
     def keeping(self, best: object) -> Keeping:
-        """What is inside ends early at a limit or Ctrl-C, if `best` is true by then.
-
-        Parameters
-        ----------
-        best : object or callable
-            What was found so far, or what returns it: nothing is kept where it is false.
-        """
+        """What is inside ends early at a limit or Ctrl-C, if `best` is true by then."""
         return Keeping(self, best)
 
     def stop(self, why: StoppedError | KeyboardInterrupt) -> None:

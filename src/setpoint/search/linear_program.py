@@ -58,14 +58,7 @@ def _instance() -> Any:
 
 
 class IncrementalLP:
-    """Minimise ``cost @ x`` under rows ``low <= a @ x <= high``, by HiGHS's simplex.
-
-    A basis stays primal feasible when columns join. Where there are many columns the primal
-    simplex makes use of that; the dual one takes more steps and dearer ones.
-
-    Coefficients are given by row for a new row and by column for a new column; variables
-    and rows are numbered in the order in which they come.
-    """
+    """Minimise ``cost @ x`` under rows ``low <= a @ x <= high``, by HiGHS's simplex."""
 
     def __init__(self) -> None:
         self._highs: Any = _instance()
@@ -111,15 +104,7 @@ class IncrementalLP:
             self._highs.changeRowBounds(i, -_INF, lp.row_upper_[i] + by)
 
     def solve(self, limits: Limits | None = None) -> tuple[float, Floats, Floats] | None:
-        """Value, variables (columns,) and duals (rows,); None where no point meets the rows.
-
-        Raises
-        ------
-        UnfinishedError
-            If HiGHS cannot tell.
-        StoppedError
-            If the time of `limits` is up.
-        """
+        """Value, variables (columns,) and duals (rows,); None where no point meets the rows."""
         self._set("simplex_strategy", _PRIMAL if self.n_columns >= _LARGE else _DUAL)
         # A degenerate program may go round for ever; begun otherwise it does not.
         self._set("simplex_iteration_limit", _STEPS * (self.n_columns + self.n_rows) + _FIRST)

@@ -40,19 +40,7 @@ class InfeasibleMasterError(Exception):
 
 
 class Pricing(NamedTuple):
-    """What asking for columns gave.
-
-    Parameters
-    ----------
-    bound : float
-        No mixture that meets the rows has a larger objective, if prices are certain.
-    grown : bool
-        Whether a column joined.
-    slack : float
-        How much better than the master's a mixture of the new columns looks.
-    slopes, const
-        The multipliers asked with, as in :class:`MasterResult`.
-    """
+    """What asking for columns gave."""
 
     bound: float
     grown: bool
@@ -62,18 +50,7 @@ class Pricing(NamedTuple):
 
 
 class Master:
-    """Linear programs over the mixtures of a space.
-
-    Columns found for one objective are kept for the next, and the rows of bounds that are
-    the same.
-
-    Attributes
-    ----------
-    builder : RowBuilder
-        Of all rows: no two of them may mean another thing by an auxiliary.
-    built : dict
-        What each bound (function, sign, level) has become.
-    """
+    """Linear programs over the mixtures of a space."""
 
     def __init__(self, space: AchievableSet) -> None:
         self.space = space
@@ -85,15 +62,7 @@ class Master:
 
     # ------------------------------------------------------------------ solving
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
-        """The best mixture of the columns so far with all rows <= 0.
-
-        Columns are looked for only where those so far do not meet the rows.
-
-        Raises
-        ------
-        InfeasibleMasterError
-            If no mixture of the space does.
-        """
+        """The best mixture of the columns so far with all rows <= 0."""
         idle = [not any(row.terms.values()) for row in rows]
         if any(idle):
             return self._without(objective, rows, np.array(idle))
@@ -175,15 +144,7 @@ class Master:
         return None
 
     def _meet(self) -> Floats:
-        """Add columns until the rows can be met; duals of the last program.
-
-        Raises
-        ------
-        InfeasibleMasterError
-            If no mixture of the space meets them.
-        UnfinishedError
-            If that cannot be found out.
-        """
+        """Add columns until the rows can be met; duals of the last program."""
         self._columns.let_miss(INF)
         try:
             while True:
@@ -199,11 +160,7 @@ class Master:
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:
-        """Ask the space for better columns, at multipliers between these and earlier ones.
-
-        The multipliers that give the best bound are returned. Where a linear program takes
-        longer than a call, several calls on the way between the two leave fewer programs.
-        """
+        """Ask the space for better columns, at multipliers between these and earlier ones."""
         if toward is None:
             return self._ask(found, found.slopes, found.const, apart=False)
         asked = []

@@ -40,16 +40,7 @@ class _Part:
 
 
 class SmallestSearch:
-    """The largest smallest ratio.
-
-    The largest s with ``A_i - gamma B_i >= s B_i(v)`` for all i, v the current point, leads
-    to a better point or proves that there is none (Crouzeix, Ferland and Schaible 1986).
-
-    Raises
-    ------
-    ShapeError
-        If the function is not a smallest of ratios.
-    """
+    """The largest smallest ratio."""
 
     method = "Dinkelbach"
     smooths = False

@@ -39,30 +39,7 @@ _NUDGES = (1e-10, 1e-9, 1e-8, 1e-7)
 def best_mixture(
     space: AchievableSet, program: Program, gap: float = 0.0, master: Master | None = None
 ) -> Optimum:
-    """The mixture with the best objective among those that meet the constraints.
-
-    Where a denominator can vanish, mixtures that expect less than one row's weight in it
-    are left out: on them a ratio is decided by almost nobody.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-        Over the rates of the space.
-    gap : float
-        To which the search goes.
-    master : Master, optional
-        Of the same space: it holds columns that are known already, and takes up new ones.
-
-    Raises
-    ------
-    InfeasibleMasterError
-        If there is none.
-    UnfinishedError
-        If constraints are met nearly only.
-    ShapeError
-        If the goal's shape is not one of the above.
-    """
+    """The mixture with the best objective among those that meet the constraints."""
     constraints = program.constraints
 
     def solve(inwards: Floats) -> Optimum:
@@ -89,10 +66,7 @@ def best_mixture(
 
 
 def _nudge_inside(space: AchievableSet, program: Program, mixed: Optimum) -> Optimum:
-    """Move slightly towards the constant rules, if that meets the constraints better.
-
-    Logarithms and roots may rule out 0 and hardly more than that, which tangents do not show.
-    """
+    """Move slightly towards the constant rules, if that meets the constraints better."""
     uniform = space.uniform()
     least, best = float(program.violation(mixed.v)), mixed
     for share in _NUDGES:
@@ -119,13 +93,7 @@ def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -
 
 
 def search_for(region: Region, score: RateFunction) -> Search:
-    """The search that takes a score's shape.
-
-    Raises
-    ------
-    ShapeError
-        If none does.
-    """
+    """The search that takes a score's shape."""
     if score.shape.concave:
         return concave_search(region, score)
     if isinstance(score, Ratio):

@@ -31,27 +31,7 @@ def worked_with(meant: Program, inwards: Floats) -> Program:
 def solve_and_recount(
     solve: Callable[[Floats], Found], missed: Callable[[Found], Floats], n_bounds: int, times: int
 ) -> list[Found]:
-    """Solve; recount; move the bounds that are worked with by what was missed; solve again.
-
-    Parameters
-    ----------
-    solve : callable
-        From how far inwards each bound lies (n_bounds,) to what is found.
-    missed : callable
-        From what was found to how much further inwards each bound has to lie (n_bounds,).
-    times : int
-        How often bounds are moved, until nothing is missed.
-
-    Returns
-    -------
-    list
-        What was found, one after the other; the first is under the bounds that are meant.
-
-    Raises
-    ------
-    InfeasibleMasterError
-        If those cannot be met. Bounds that were moved prove nothing: there the search ends.
-    """
+    """Solve; recount; move the bounds that are worked with by what was missed; solve again."""
     inwards = np.zeros(n_bounds)
     found = [solve(inwards)]
     for _ in range(times):

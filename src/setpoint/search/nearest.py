@@ -28,18 +28,7 @@ _CRUMBS, _WORSE = (1e-4, 1e-5), 1e-6
 
 
 def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
-    """The mixture with the least largest violation, by bisection over the bounds.
-
-    Returns
-    -------
-    Optimum
-        "nearest" where the least violation is certain, else "feasible".
-
-    Raises
-    ------
-    ShapeError
-        If a constraint is neither linear rows nor convex.
-    """
+    """The mixture with the least largest violation, by bisection over the bounds."""
     region = Region(space, program)
     blame = blame_of(region)
     best, high = least_violating(space, program, [*space.constants(), space.uniform()])

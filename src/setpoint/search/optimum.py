@@ -22,34 +22,7 @@ _CLOSED = 1e-6
 
 @dataclass(frozen=True)
 class Optimum:
-    """A choice and what is known of it; scores, so higher is better.
-
-    Parameters
-    ----------
-    choice : MixtureWeights
-        Empty where nothing was found that meets the constraints.
-    v : array of shape (d,)
-        Its features, expected over its draws.
-    value : float
-    bound : float
-        No choice of the kind in `rivals` that meets the constraints is better; inf where
-        no bound is known.
-    status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
-        Without a choice "optimal" says that there is none.
-    method : str
-    stopped : str
-        The limit that ended the search; empty where it ended by itself.
-    draws : str
-        Whether it draws, and why, in words.
-    rivals : {"rule", "rule without draws"}
-        What `bound` compares with.
-    mixed : float
-        What a choice that may draw reaches, where this one may not; -inf: not known.
-    violation : float
-        The largest violation of a constraint, in the user's units.
-    blame : dict of int to float
-        Numbers of the constraints that cannot hold together, with their shares of the proof.
-    """
+    """A choice and what is known of it; scores, so higher is better."""
 
     choice: MixtureWeights
     v: Floats

@@ -47,40 +47,7 @@ class ConstantGoalWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A rule and what is known of it.
-
-    Parameters
-    ----------
-    rule : Rule
-    v : array of shape (d,)
-        Features of the program, expected over the rule's draws.
-    confusion : Confusion
-        Of the rule on the rows, expected over its draws.
-    randomized_share : float
-        The share of rows whose decision depends on a draw.
-    status : {"optimal", "feasible", "stationary", "nearest", "evaluated"}
-    gap : float or None
-        No other rule of this kind on these scores is better by more; None: not known.
-    bound : float or None
-        The objective that no rule of this kind passes.
-    why : str
-        The method, and whether the rule needs draws.
-    rivals : {"rule", "rule without draws"}
-        What `gap` and `bound` compare with.
-    with_draws : float or None
-        The objective of the best rule that may draw, where this one may not and that is worth
-        more than a row.
-    n_calls : int
-        Passes over the cut-offs, or calls of the oracle.
-    blame : dict of str to float
-        Constraints that cannot hold together.
-    solver : str
-    expected : Expected or None
-        What soft evidence says, where the rule was found on it.
-    optimum : Optimum or None
-        What the search found, where the space that it searched is asked further.
-    trace : tuple of TracePoint
-    """
+    """A rule and what is known of it."""
 
     rule: Rule
     v: Floats
@@ -112,17 +79,7 @@ class NoRuleError(Exception):
 def outcome_of(
     space: AchievableSet, program: Program, found: Optimum, *, proved: float, solver: str = EXACT
 ) -> Outcome:
-    """The rule that an optimum stands for, with its certificate.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-    found : Optimum
-    proved : float
-        A gap up to this proves what a search alone could not.
-    solver : str
-    """
+    """The rule that an optimum stands for, with its certificate."""
     v = space.features(found.choice)
     value = program.score_at(v)
     bound = max(found.bound, value)

@@ -20,10 +20,7 @@ _OUT = 1e-14
 
 
 class Pair(NamedTuple):
-    """A draw between two columns: `inside` with probability `p`, else `outside`.
-
-    `multiplier` is what the objective gains by a unit of the row's slack.
-    """
+    """A draw between two columns: `inside` with probability `p`, else `outside`."""
 
     inside: int
     outside: int
@@ -33,16 +30,6 @@ class Pair(NamedTuple):
 
 def best_pair(gains: Floats, slack: Floats) -> Pair | None:
     """The mixture with the largest gain among those with slack of at least 0.
-
-    Parameters
-    ----------
-    gains, slack : array of shape (m,)
-        Of each column.
-
-    Returns
-    -------
-    Pair or None
-        None where no column has slack, or rounding keeps the end from being found.
 
     Examples
     --------

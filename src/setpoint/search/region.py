@@ -27,21 +27,7 @@ _TANGENTS = 100
 
 
 class Region:
-    """The mixtures of a space that meet the constraints of a program.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-        Over the rates of the space, with the bounds that are worked with.
-    master : Master, optional
-        Of the same space, whose columns are shared.
-
-    Raises
-    ------
-    ShapeError
-        If a constraint is neither linear rows nor convex.
-    """
+    """The mixtures of a space that meet the constraints of a program."""
 
     def __init__(
         self,
@@ -89,13 +75,7 @@ class Region:
         return [*links, *(p.touching(self.inner) for p in pieces if p.under.terms)], pieces
 
     def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
-        """The best mixture of the columns so far for an affine objective.
-
-        Raises
-        ------
-        InfeasibleMasterError
-            If the region is empty; its duals belong to :attr:`rows`, then `extra`.
-        """
+        """The best mixture of the columns so far for an affine objective."""
         self._forget()
         least, since = float("inf"), 0
         for _ in range(_ROUNDS):

@@ -112,13 +112,7 @@ class Confidence(Settings):
 
 
 def _ranges_of(given: Any) -> dict[str, tuple[float, float]]:
-    """Ranges of columns by name, as floats.
-
-    Raises
-    ------
-    ValueError
-        If one is not a pair of numbers, the smaller one first.
-    """
+    """Ranges of columns by name, as floats."""
     if not isinstance(given, Mapping):
         raise InputError(
             "`ranges` maps columns to their smallest and largest value, such as "

@@ -335,10 +335,7 @@ def _broken(name: str) -> str:
 
 
 def _spread(middles: Sequence[float], lines: Sequence[int]) -> Floats:
-    """Heights of names in [0, 1], near the bands' middles and clear of each other.
-
-    The panel has room for all lines, so each name takes its lines' share of it.
-    """
+    """Heights of names in [0, 1], near the bands' middles and clear of each other."""
     half = np.asarray(lines, np.float64) / (2.0 * max(sum(lines), 6))
     y = np.clip(np.asarray(middles, np.float64), half, 1.0 - half)
     for i in range(1, len(y)):

@@ -68,13 +68,6 @@ class Matrix:
 class OnDevice:
     """Dense features as a tensor, where a GPU makes the products.
 
-    Products are of the tensor's precision; what comes back is float64 in memory.
-
-    Parameters
-    ----------
-    X : Tensor of shape (N, d)
-        Floating-point.
-
     Examples
     --------
     >>> import torch

@@ -39,17 +39,7 @@ class NotMonotoneWarning(UserWarning):
 
 
 class Search:
-    """One fit on prepared samples; its steps are there as soon as they are made.
-
-    Parameters
-    ----------
-    first : array of shape (folds, d + 1)
-        Logistic regressions, or the last layers of trained networks.
-    limits : Limits
-        Of `metered`; each step is recorded.
-    most : int
-        Models that are kept beside the best.
-    """
+    """One fit on prepared samples; its steps are there as soon as they are made."""
 
     def __init__(
         self,
@@ -71,13 +61,7 @@ class Search:
         return self.metered.metric
 
     def run(self) -> Selected:
-        """Probe, baseline, search, last cut-off, and whether all that is taken.
-
-        Raises
-        ------
-        ValueError
-            If the metric is constant.
-        """
+        """Probe, baseline, search, last cut-off, and whether all that is taken."""
         self._check_own()
         monotone = self._probe()
         selector = Selector(self.sample, self.metered, self.plan, self.rng)
@@ -162,10 +146,7 @@ class Search:
 
 
 def _non_monotone(found: Differences) -> tuple[list[int], bool]:
-    """Surrogates that the metric's loss falls with, beyond three standard errors.
-
-    And whether none that matters goes the other way.
-    """
+    """Surrogates that the metric's loss falls with, beyond three standard errors."""
     h, d = found.surrogates, found.losses
     n, k = h.shape
     if n <= k or np.linalg.matrix_rank(h) < k:

@@ -33,14 +33,7 @@ _BY_NAME: dict[str, tuple[Any, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class RowGroup:
-    """A subset of the rows.
-
-    Parameters
-    ----------
-    name : str
-        In words; empty for all rows.
-    rows : bool array of shape (n,)
-    """
+    """A subset of the rows."""
 
     name: str
     rows: NDArray[np.bool_]
@@ -52,13 +45,6 @@ class RowGroup:
 
 def check_surrogates(given: Any) -> tuple[Any, ...]:
     """The kinds of surrogates that a user names, one entry each.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or there is none.
-    TypeError
-        If an entry is of another kind.
 
     Examples
     --------
@@ -88,21 +74,7 @@ def check_surrogates(given: Any) -> tuple[Any, ...]:
 
 
 def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[RowGroup]:
-    """The subsets that ``surrogate_groups`` names.
-
-    Parameters
-    ----------
-    given : None, str, dict, or a sequence of str and dict
-        A name of a column stands for all its values, a dict for the rows that hold all the
-        values it names. None: all rows.
-    sensitive_features, X
-        Where columns are looked up.
-
-    Raises
-    ------
-    ValueError, TypeError, GoalError
-        If an entry is of another kind, a column is missing, or no row has a value.
-    """
+    """The subsets that ``surrogate_groups`` names."""
     if given is None:
         return [RowGroup("", np.ones(n_rows, bool))]
     entries = [given] if isinstance(given, (str, Mapping)) else given
@@ -167,25 +139,7 @@ def losses_on(
     labels: tuple[Any, ...],
     where: str = "",
 ) -> Losses:
-    """Every kind of surrogate on every group.
-
-    Parameters
-    ----------
-    kinds : sequence
-        As from :func:`check_surrogates`.
-    true : array of shape (n,)
-        1 for positives, 0 for negatives.
-    weight : array of shape (n,) or None
-    labels : tuple
-        (negative, positive), for messages.
-    where : str
-        Which rows, for messages.
-
-    Raises
-    ------
-    ValueError
-        If a surrogate has no row; it names the group and the class.
-    """
+    """Every kind of surrogate on every group."""
     w = np.ones(len(true)) if weight is None else weight
     for group in groups:
         for side in (1, 0):

@@ -31,15 +31,7 @@ def _sigmoid(z: Floats) -> Floats:
 
 
 class _Kind(NamedTuple):
-    """A loss of a margin z.
-
-    Parameters
-    ----------
-    loss : callable
-        Of z.
-    slope : callable
-        Of z and the loss there.
-    """
+    """A loss of a margin z."""
 
     loss: Callable[[Floats], Floats]
     slope: Callable[[Floats, Floats], Floats]
@@ -77,14 +69,6 @@ class Term(Protocol):
 class Pointwise:
     """Mean losses of margins over parts of the rows, which may overlap.
 
-    Parameters
-    ----------
-    kind : {"sigmoid", "hinge", "logistic"}
-    sign : array of shape (n,)
-        1 for positives, -1 for negatives.
-    shares : array of shape (k, n)
-        The weight of each row in each part; rows sum to one.
-
     Examples
     --------
     >>> loss = Pointwise("hinge", np.array([1.0, -1.0]), np.eye(2), ("positives", "negatives"))
@@ -109,18 +93,7 @@ class Pointwise:
         return self.shares @ loss, lambda c: np.asarray((c @ self.shares) * slope)
 
     def shifts(self, scores: Floats, values: Floats) -> Floats:
-        """What to add to the margins of each part so that its loss becomes `values`.
-
-        Parameters
-        ----------
-        scores : array of shape (n,)
-        values : array of shape (m, k)
-            Within the loss's range.
-
-        Returns
-        -------
-        array of shape (m, k)
-        """
+        """What to add to the margins of each part so that its loss becomes `values`."""
         out = np.empty_like(values)
         for k, share in enumerate(self.shares):
             rows = share > 0
@@ -149,16 +122,7 @@ def _solve(loss: Callable[[Floats], Floats], z: Floats, w: Floats, values: Float
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """A loss of the user's: ``function(scores, y, sample_weight) -> (value, gradient)``.
-
-    Parameters
-    ----------
-    rows : int array or None
-        The part of the rows that it sees; None: all.
-    true : array of shape (n,)
-        1 for positives, 0 for negatives.
-    weight : array of shape (n,)
-    """
+    """A loss of the user's: ``function(scores, y, sample_weight) -> (value, gradient)``."""
 
     function: Callable[..., Any]
     rows: NDArray[np.int64] | None
@@ -202,13 +166,7 @@ class Own:
         return np.array([value]), lambda c: np.asarray(c[0] * full)
 
     def check(self, scores: Floats, rng: np.random.Generator) -> None:
-        """Refuse a gradient that is not that of the values, along one direction.
-
-        Raises
-        ------
-        ValueError
-            It names the surrogate.
-        """
+        """Refuse a gradient that is not that of the values, along one direction."""
         spread = float(scores.std()) or 1.0
         along = spread * rng.normal(size=len(scores))
         # Off the start, where a kink may lie, and a little to either side.

@@ -41,22 +41,7 @@ _LOOKED = 64
 
 @dataclass(frozen=True, eq=False)
 class FrozenBody:
-    """A network without its last layer.
-
-    Parameters
-    ----------
-    module : str, callable or Module
-        How it is made, as :func:`~setpoint.estimators.modules.build` takes it, or the trained
-        network itself, on the CPU.
-    state : bytes or None
-        Its weights, where `module` makes it.
-    layer : str
-        The name of its last layer.
-    head : array of shape (h + 1,)
-        The last layer's weights and bias as trained.
-    n_features : int
-        Of its rows.
-    """
+    """A network without its last layer."""
 
     module: Any
     state: bytes | None
@@ -65,37 +50,14 @@ class FrozenBody:
     n_features: int
 
     def features(self, X: Any, device: str = "cpu") -> Floats:
-        """What the last layer is given.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (N, d)
-        device : str, default="cpu"
-            Where the network runs.
-
-        Returns
-        -------
-        array of shape (N, h)
-        """
+        """What the last layer is given."""
         torch = needed("torch")
         out = torch.empty((X.shape[0], len(self.head) - 1), dtype=torch.float64)
         self._fill(out, X, device_for(device))
         return np.asarray(out.numpy())
 
     def matrix(self, X: Any, device: str = "cpu") -> FeatureMatrix:
-        """The same for the search: in memory on the CPU, else where the network ran.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (N, d)
-        device : str, default="cpu"
-
-        Returns
-        -------
-        FeatureMatrix
-            Of h features. On a device they are of single precision, or of double precision
-            where the network is.
-        """
+        """The same for the search: in memory on the CPU, else where the network ran."""
         torch, device = needed("torch"), device_for(device)
         if device == "cpu":
             return Matrix(self.features(X))
@@ -134,39 +96,6 @@ def fit_body(
     seed: int,
 ) -> FrozenBody:
     """Train a network by the logistic loss, or take one that is trained.
-
-    Parameters
-    ----------
-    module : "mlp", callable or Module
-        A name or function as :func:`~setpoint.estimators.modules.build` takes it is trained
-        here, by Adam in mini-batches. A torch module is trained already; it is copied.
-    X : array or CSR matrix of shape (N, d)
-    true : array of shape (N,)
-        1 for positives, 0 for negatives.
-    weight : array of shape (N,) or None
-        Rows of weight zero are left out.
-    epochs : int
-        Passes over the rows.
-    device : str
-        Where it is trained, as torch names it; "auto" is a GPU where there is one.
-    seed : int
-        At least 0. On the CPU the same seed gives the same bits.
-
-    Raises
-    ------
-    ImportError
-        If torch is missing.
-    TypeError
-        If `module` is not a module.
-    ValueError
-        If the module does not give one logit a row, has no last ``torch.nn.Linear`` layer
-        that gives it, is not the same twice in evaluation mode, or ends with numbers that
-        are not finite; or if the device cannot be used.
-
-    Notes
-    -----
-    The last layer is the one that ran last among those of one output. Whether the module's
-    output is its own is seen by putting other logits in their place.
 
     Examples
     --------

@@ -51,15 +51,7 @@ def decided(
     met: Best,
     certification: Certify | None = None,
 ) -> Decision:
-    """The rule of the model kept, and the report with a summary of the search.
-
-    Parameters
-    ----------
-    met : Best
-        Other models of the search.
-    certification : callable, optional
-        From the models that are tried on rows that certify to how that is done.
-    """
+    """The rule of the model kept, and the report with a summary of the search."""
     judged = data.judged.take(prepared.index)
     rows = judged.evidence({None: found.scores})
     linked = link(data.goal, rows.codebook)

@@ -27,13 +27,7 @@ LIMITS = SearchLimits(evaluations=2000)
 
 
 def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
-    """The kinds of surrogates that a user names, one entry each.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a name is unknown, an entry is of another kind, or the solver does not take one.
-    """
+    """The kinds of surrogates that a user names, one entry each."""
     kinds = check_surrogates(surrogates)
     pointwise = len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in POINTWISE
     if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters and not pointwise:

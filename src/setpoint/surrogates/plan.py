@@ -22,15 +22,7 @@ _DRAWS = 50
 
 @dataclass(frozen=True)
 class Plan:
-    """How to search: the options of the estimator, settled.
-
-    Parameters
-    ----------
-    solver : AdaptiveSurrogates or SurrogateWeights
-    m : int
-        Pairs of perturbations of a gradient.
-    budget : int
-    """
+    """How to search: the options of the estimator, settled."""
 
     solver: AdaptiveSurrogates | SurrogateWeights
     m: int
@@ -38,13 +30,7 @@ class Plan:
 
     @classmethod
     def of(cls, solver: Any, limits: SearchLimits, n_surrogates: int) -> Plan:
-        """The plan for parameters that were checked.
-
-        Raises
-        ------
-        ValueError
-            If the budget is smaller than one gradient.
-        """
+        """The plan for parameters that were checked."""
         m = getattr(solver, "n_perturbations", "auto")
         m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
         budget = limits.filled(LIMITS).evaluations

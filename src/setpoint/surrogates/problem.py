@@ -29,17 +29,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """A model's training rows with their surrogates, and the metric's rows that it scores.
-
-    Parameters
-    ----------
-    losses : Losses
-        On the rows of `train`.
-    held : FeatureMatrix or None
-        None: the model is for new rows, and no row of the metric is its own.
-    index : int array
-        The metric's rows in `held`.
-    """
+    """A model's training rows with their surrogates, and the metric's rows that it scores."""
 
     train: FeatureMatrix
     losses: Losses
@@ -49,25 +39,7 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One model a fold, moved in step: all share one path through the surrogates' space.
-
-    With a validation sample there is one fold. In cross-validation the last fold is trained
-    on all rows and follows what the others find on the rows they leave out. Parameters of
-    the models are an array (folds, d + 1), perturbed ones (folds, m, d + 1).
-
-    Parameters
-    ----------
-    folds : sequence of Fold
-        The last one's model is kept.
-    n_rows : int
-        Rows of the metric.
-    on_metric : Losses or None
-        The same surrogates on the metric's rows, where labels there mean what they mean in
-        training.
-    own : int array or None
-        In cross-validation the place of the metric's rows among those that the last fold's
-        model is trained on.
-    """
+    """One model a fold, moved in step: all share one path through the surrogates' space."""
 
     folds: Sequence[Fold]
     n_rows: int
@@ -123,18 +95,7 @@ class Sample:
         return fold.losses.values(fold.train.scores(models))
 
     def stepped(self, models: Floats, step: Floats, iterations: int) -> tuple[Floats, Floats]:
-        """Models whose surrogates have gone down by `step` (K,), as far as that can be.
-
-        The over-constrained projection: the least squares of what each surrogate lies above
-        its target, over the parameters (equation 4).
-
-        Returns
-        -------
-        models : array of shape (folds, d + 1)
-        weights : array of shape (K,)
-            What remains above the targets, as shares: where the projection ends, the model
-            minimises the surrogates so weighted. The step's own shares where nothing remains.
-        """
+        """Models whose surrogates have gone down by `step` (K,), as far as that can be."""
         out = np.empty_like(models)
         above = np.zeros(len(self.names))
         for i, fold in enumerate(self.folds):
@@ -162,10 +123,7 @@ class Sample:
 
 
 def _rescale_saturated(fold: Fold, w: Floats, back: Back) -> Floats:
-    """The same decisions from smaller scores, where sigmoids of larger ones have no slope.
-
-    `back` is the losses' way back at `w`.
-    """
+    """The same decisions from smaller scores, where sigmoids of larger ones have no slope."""
     each = np.ones(len(fold.losses))
     for _ in range(_HALVINGS):
         if np.abs(back(each)).sum() > _FLAT * len(each):

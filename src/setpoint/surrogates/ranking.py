@@ -98,15 +98,7 @@ class PRBEP:
 
 @dataclass(frozen=True, eq=False)
 class TopLoss:
-    """One of the above on rows.
-
-    Parameters
-    ----------
-    true : array of shape (n,)
-        1 for positives, 0 for negatives.
-    weight : array of shape (n,)
-        0 for rows of other parts.
-    """
+    """One of the above on rows."""
 
     kind: PrecisionAtRecall | PrecisionAtK | PRBEP
     true: NDArray[np.int64]

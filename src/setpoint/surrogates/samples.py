@@ -34,22 +34,7 @@ def _logistic(X: Any, true: NDArray[np.int64], weight: Floats | None, C: float) 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The rows that surrogates are counted on, and how models are made of them.
-
-    Parameters
-    ----------
-    features : array or CSR matrix of shape (N, d)
-        As preprocessed.
-    true : array of shape (N,)
-        1 for positives, 0 for negatives.
-    weight : array of shape (N,) or None
-    kinds : tuple
-        Of surrogates.
-    labels : tuple
-        (negative, positive).
-    first : FirstModel
-        How the search's first models are trained.
-    """
+    """The rows that surrogates are counted on, and how models are made of them."""
 
     features: Any
     true: NDArray[np.int64]
@@ -71,19 +56,7 @@ class Training:
     def fold(
         self, rows: Rows, held: Any, index: Rows, where: str = ""
     ) -> tuple[Fold, Floats, FrozenBody | None]:
-        """A fold, the model that it begins with, and the body of a network.
-
-        Parameters
-        ----------
-        rows : int array
-            To train on.
-        held : array or CSR matrix, or None
-            Features of the metric's rows that the fold judges.
-        index : int array
-            Which of the metric's rows these are.
-        where : str
-            Which rows, for messages.
-        """
+        """A fold, the model that it begins with, and the body of a network."""
         X, true = self.features[rows], self.true[rows]
         weight = None if self.weight is None else self.weight[rows]
         groups = [group.take(rows) for group in self.groups]
@@ -110,21 +83,7 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The two samples.
-
-    Parameters
-    ----------
-    metric : RowMetric
-        On the rows that the models are judged on.
-    first : array of shape (folds, d + 1)
-        The models that the search begins with.
-    body : FrozenBody or None
-        Of the last fold's network.
-    index : int array
-        The metric's rows among those that it was made of.
-    folds : int or None
-        Of cross-validation; None with a validation sample.
-    """
+    """The two samples."""
 
     sample: Sample
     metric: RowMetric
@@ -135,13 +94,7 @@ class Prepared:
 
 
 def of_validation(training: Training, held: Any, metric: RowMetric) -> Prepared:
-    """Surrogates on the training rows, the metric on others.
-
-    Parameters
-    ----------
-    held : array or CSR matrix
-        Features of the rows that the metric was made of.
-    """
+    """Surrogates on the training rows, the metric on others."""
     everything = np.arange(metric.n_rows)
     fold, first, body = training.fold(training.rows, held[metric.kept], everything)
     sample = Sample([fold], metric.n_rows)
@@ -151,21 +104,7 @@ def of_validation(training: Training, held: Any, metric: RowMetric) -> Prepared:
 def of_folds(
     training: Training, metric: RowMetric, splits: list[tuple[Rows, Rows]], both: bool
 ) -> Prepared:
-    """Each row's metric from a model that was not trained on it, and a model of all rows.
-
-    Parameters
-    ----------
-    metric : RowMetric
-        On the training rows.
-    splits : list of (rows to train on, rows to judge on)
-    both : bool
-        Whether the surrogates are wanted on the metric's rows too.
-
-    Raises
-    ------
-    ValueError
-        If a fold leaves a surrogate without rows.
-    """
+    """Each row's metric from a model that was not trained on it, and a model of all rows."""
     pooled = np.concatenate([test for _, test in splits])
     # In the order that they were given in: a function may know its rows by their place.
     order = np.argsort(pooled, kind="stable")
@@ -190,19 +129,7 @@ def of_folds(
 
 
 def splits_of(cv: Any, X: Any, y: Any, weight: Floats | None, seed: int) -> list[tuple[Rows, Rows]]:
-    """Rows to train on and rows to judge on, those of weight zero left out.
-
-    Parameters
-    ----------
-    weight : array of shape (N,) or None
-    seed : int
-        Draws the folds of a number, and the split of a float.
-
-    Raises
-    ------
-    ValueError
-        If a share is none, or a fold is empty.
-    """
+    """Rows to train on and rows to judge on, those of weight zero left out."""
     folds = folds_of(cv, X, y, seed)
     out = [(_weighty(train, weight), _weighty(test, weight)) for train, test in folds]
     if not out or any(len(train) == 0 or len(test) == 0 for train, test in out):

@@ -26,11 +26,6 @@ _TRIES = 10
 def errors_wanted(n_surrogates: int) -> float:
     """The standard errors that a gain has to exceed: one for two surrogates.
 
-    A search in K dimensions gains on its own rows where there is nothing to gain. Were the
-    metric quadratic in the surrogates, T / 2 with T from a chi-squared distribution of K
-    degrees would be gained, in units in which its standard error is the root of T. New rows
-    gain where T exceeds 2 K, as in Akaike's criterion: beyond sqrt(K / 2) standard errors.
-
     Examples
     --------
     >>> errors_wanted(2), round(errors_wanted(10), 2)
@@ -40,10 +35,7 @@ def errors_wanted(n_surrogates: int) -> float:
 
 
 def drawn_rows(metric: RowMetric, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Rows drawn with replacement, as many of each class as there are.
-
-    A draw that leaves a group of the goal empty is made anew, ten times at most.
-    """
+    """Rows drawn with replacement, as many of each class as there are."""
     sides = [np.flatnonzero(metric.true == side) for side in (0, 1)]
     for _ in range(_TRIES):
         rows = np.concatenate([rng.choice(side, len(side)) for side in sides])
@@ -58,22 +50,7 @@ def drawn_rows(metric: RowMetric, rng: np.random.Generator) -> NDArray[np.int64]
 def gain_error(
     metered: BudgetedMetric, scores: Floats, n_draws: int, rng: np.random.Generator
 ) -> tuple[float, Floats]:
-    """The bootstrap standard error of a gain, and the values that it comes from.
-
-    Parameters
-    ----------
-    scores : array of shape (2, n)
-        Of two models; the same rows are drawn for both.
-    n_draws : int
-        Each costs two evaluations.
-
-    Returns
-    -------
-    error : float
-        Infinite where less than two draws could be evaluated.
-    values : array of shape (draws, 2)
-        In the user's units, of the draws that could be evaluated.
-    """
+    """The bootstrap standard error of a gain, and the values that it comes from."""
     draws = [drawn_rows(metered.metric, rng) for _ in range(n_draws)]
     values = metered.drawn(draws, scores)
     found = values[~np.isnan(values).any(axis=1)]
@@ -84,27 +61,7 @@ def gain_error(
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The models that are kept, and what they are compared with.
-
-    Parameters
-    ----------
-    models : array of shape (folds, d + 1)
-        The ones to keep: accepted ones, or the baseline's.
-    baseline : array of shape (folds, d + 1)
-        The baseline's.
-    scores : array of shape (n,)
-        Theirs on the metric's rows.
-    value, baseline_value, best_value : float
-        In the user's units, on the metric's rows.
-    error : float or None
-        Bootstrap standard error of the gain; None where there was none to judge.
-    draws : array of shape (draws,)
-        Values of the models kept on drawn rows.
-    start : str
-        Where the best path began.
-    cuts : bool
-        Whether the metric depends on the cut-off.
-    """
+    """The models that are kept, and what they are compared with."""
 
     models: Floats
     baseline: Floats
@@ -196,10 +153,7 @@ class Selector:
         )  # fmt: skip
 
     def _check_refit(self, models: Floats, base_gain: float) -> str:
-        """Why the model of all rows is not to be kept, if it went elsewhere than the judged ones.
-
-        What folds find is not convex: each may end on another side of a valley.
-        """
+        """Why the model of all rows is not to be kept, if it differs from the judged ones."""
         own = self.sample.own_scores(models)
         if own is None:
             return ""

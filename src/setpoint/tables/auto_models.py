@@ -19,13 +19,6 @@ def auto_model_for(
 ) -> dict[str, Any]:
     """Candidates of scikit-learn for a frame of mixed columns with missing values.
 
-    Models of other packages are left out: whoever reads a model file would have to trust them.
-
-    Parameters
-    ----------
-    frame, columns, seed
-        As of :func:`setpoint.tables.model_for`.
-
     Examples
     --------
     >>> import pandas as pd

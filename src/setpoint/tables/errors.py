@@ -8,7 +8,4 @@ __all__ = ["TableError"]
 
 
 class TableError(InputError):
-    """A file that is not a table, or a table that does not fit.
-
-    The message names the file, the line or column, what was found, and the remedy.
-    """
+    """A file that is not a table, or a table that does not fit."""

@@ -28,24 +28,7 @@ _DAMAGED = (
 
 
 def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
-    """A sheet, whose first row that is not empty holds the names of the columns.
-
-    Cells have the types that they have in the sheet; formulas count by the values that were
-    saved with them. Columns and rows without any value are left out.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    sheet : str, optional
-        The name of the sheet; None: the first.
-
-    Raises
-    ------
-    TableError
-        If openpyxl is not installed, there is no such sheet, or the file is damaged or without
-        rows.
-    """
+    """A sheet, whose first row that is not empty holds the names of the columns."""
     if find_spec("openpyxl") is None:
         raise TableError(
             f"{name} is not a table: it looks like an Excel file; save it as CSV, or have it read "

@@ -32,31 +32,6 @@ def model_for(
 ) -> Any:
     """A pipeline from a frame of mixed columns with missing values to a classifier.
 
-    Numbers and booleans: missing ones become the median, with a column that says so, and
-    all are scaled; "hist-gradient-boosting" takes them as they are, "random-forest" needs
-    no scaling. Categories: one column for each value, or for the trees one column of
-    codes. Dates: days, month and weekday.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The training table.
-    columns : sequence of Column
-        The columns of `frame` to use, with their kinds. Others are dropped.
-    estimator : {"logistic", "hist-gradient-boosting", "random-forest"} or str
-        Or a class such as "sklearn.naive_bayes.GaussianNB".
-    seed : int
-
-    Returns
-    -------
-    sklearn.pipeline.Pipeline
-        Not fitted.
-
-    Raises
-    ------
-    ValueError
-        If there are no columns, or no such estimator.
-
     Examples
     --------
     >>> import pandas as pd
@@ -80,21 +55,6 @@ def transformer_for(
     frame: pd.DataFrame, columns: Sequence[Column], estimator: str = "logistic"
 ) -> Any:
     """From a frame of mixed columns with missing values to features.
-
-    Parameters
-    ----------
-    frame, columns, estimator
-        As of :func:`model_for`. Linear models and networks take what "logistic" takes.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
-        Not fitted.
-
-    Raises
-    ------
-    ValueError
-        If there are no columns.
 
     Examples
     --------
@@ -147,18 +107,6 @@ def _steps(estimator: str) -> dict[str, Any]:
 def unusable(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, str]:
     """Columns that a model should not look at, with the reason.
 
-    Without a value, with one value only, text that names its rows (more than 90 %
-    different values, and more than 50), and whole numbers that count the rows.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    columns : sequence of Column
-
-    Returns
-    -------
-    dict of str to str
-
     Examples
     --------
     >>> import pandas as pd
@@ -189,19 +137,6 @@ def described(
     model: Any, columns: Sequence[Column], left_out: dict[str, str] | None = None
 ) -> list[str]:
     """What is done to the columns, in sentences.
-
-    Parameters
-    ----------
-    model : Pipeline or ColumnTransformer
-        Of :func:`model_for` or :func:`transformer_for`.
-    columns : sequence of Column
-        Those that it was made for.
-    left_out : dict, optional
-        Of :func:`unusable`.
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

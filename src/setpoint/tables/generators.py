@@ -15,14 +15,6 @@ __all__ = ["tumours"]
 def tumours() -> pd.DataFrame:
     """Measurements of cell nuclei in 569 breast tumours, 212 of them malignant.
 
-    The Wisconsin diagnostic data that scikit-learn ships (Street, Wolberg and Mangasarian,
-    1993): real, and the same rows in the same order each time.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Ten columns ``mean_*`` of numbers, and ``diagnosis``, "malignant" or "benign".
-
     Examples
     --------
     >>> table = tumours()

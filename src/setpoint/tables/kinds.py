@@ -54,19 +54,7 @@ _ALMOST = (
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """What a column of text was taken for.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Numbers, booleans, timestamps, or the text itself.
-    decimal : str
-        The decimal mark of numbers, else "".
-    why : str
-        What kept numbers text, if anything did.
-    row : int, optional
-        Where it was first found.
-    """
+    """What a column of text was taken for."""
 
     column: Any
     decimal: str = ""
@@ -93,32 +81,7 @@ def guesses_of(
     decimal: str | None,
     as_text: Collection[str] = (),
 ) -> tuple[dict[str, Guess], Decimal]:
-    """What the columns of a text are taken for, and the decimal mark of their numbers.
-
-    Parameters
-    ----------
-    stored : mapping of str to pyarrow.ChunkedArray
-        Text, null where missing.
-    lines : array of int64, shape (N,)
-        The line in which each row begins.
-    name : str
-        What messages call the text.
-    decimal : {".", ","}, optional
-        None: a point; or a comma, where that fits and `separator` is another.
-    as_text : collection of str
-        Columns that are not looked at.
-
-    Returns
-    -------
-    guesses : dict of str to Guess
-    decimal : {".", ",", "auto"}
-        "auto": columns differ.
-
-    Raises
-    ------
-    TableError
-        If a decimal mark is doubtful.
-    """
+    """What the columns of a text are taken for, and the decimal mark of their numbers."""
     mark: Decimal = "," if decimal == "," else "."
     if decimal is None and separator != ",":
         mark = "auto"
@@ -132,10 +95,7 @@ def guesses_of(
 def _mark_of(
     name: str, stored: Mapping[str, Any], guesses: dict[str, Guess], lines: Codes
 ) -> Decimal:
-    """The decimal mark of a text; "auto" where columns differ.
-
-    '1.234' or '1,234' may be a thousand or a little over one: other values have to tell.
-    """
+    """The decimal mark of a text; "auto" where columns differ."""
     numbers = {column: guess for column, guess in guesses.items() if guess.decimal}
     doubtful = {c: row for c in numbers if (row := is_ambiguous(stored[c])) is not None}
     settled = {g.decimal for c, g in numbers.items() if c not in doubtful and has_mark(stored[c])}
@@ -169,12 +129,6 @@ def notes_of(guesses: Mapping[str, Guess], stored: Mapping[str, Any], lines: Cod
 def guessed(text: Any, decimal: Decimal) -> Guess:
     """A column of text as what all of its values are.
 
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray
-        Null where missing.
-    decimal : {".", ",", "auto"}
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -197,13 +151,6 @@ def guessed(text: Any, decimal: Decimal) -> Guess:
 
 def as_kind(column: Any, kind: Kind, decimal: Decimal = ".") -> Any | None:
     """A column read as a known kind; None where one of its values cannot be.
-
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Text, or typed as Parquet and frames have it.
-    kind : {"number", "boolean", "date", "category"}
-    decimal : {".", ",", "auto"}
 
     Examples
     --------

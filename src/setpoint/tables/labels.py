@@ -26,26 +26,6 @@ def labels_of(
 ) -> Array:
     """The labels in a column of a table.
 
-    Parameters
-    ----------
-    table : Table
-    target : str
-    classes : array of shape (n,), optional
-        Labels of the same type are wanted, and no others: "1" is read as text where the
-        classes are text. None: as the column was read.
-    deployed : bool
-        Whether they are what a deployed model decides, for messages.
-
-    Returns
-    -------
-    array of shape (N,)
-        Text as objects, integers, booleans or floats.
-
-    Raises
-    ------
-    TableError
-        If the column is missing, a label is, or one is not a class.
-
     Examples
     --------
     >>> import pandas as pd
@@ -93,15 +73,6 @@ def _plain(column: pd.Series[Any]) -> Array:
 
 def scores_of(table: Table, name: str) -> Floats:
     """The scores of a deployed model in a column of a table.
-
-    Returns
-    -------
-    array of shape (N,)
-
-    Raises
-    ------
-    TableError
-        If the column is missing, or a score is, or one is not a number.
 
     Examples
     --------

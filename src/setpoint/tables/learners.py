@@ -18,20 +18,6 @@ LEARNERS = ("logistic", "hist-gradient-boosting", "random-forest")
 def learner_for(name: str, *, seed: int = 0) -> Any:
     """A classifier by its name, not fitted.
 
-    Parameters
-    ----------
-    name : str
-        "logistic", "hist-gradient-boosting", "random-forest", or a class such as
-        "sklearn.naive_bayes.GaussianNB", whose module is imported.
-    seed : int
-        For classes that take a ``random_state``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such class, it needs arguments, or it is not a classifier with
-        ``predict_proba`` or ``decision_function``.
-
     Examples
     --------
     >>> learner_for("sklearn.naive_bayes.GaussianNB")

@@ -30,27 +30,6 @@ Array = NDArray[Any]
 class TableModel:
     """A fitted classifier, and what it needs to know of tables.
 
-    Parameters
-    ----------
-    classifier : PlugInClassifier, ExactPenaltyClassifier or RampClassifier
-        Fitted on a frame of `columns`.
-    columns : tuple of Column
-        The columns that it takes, with their kinds.
-    target : str
-        The column that it was trained to predict.
-    dataset_names : tuple of str
-        The further data sets that the goal refers to.
-    notes : tuple of str
-        What is done to the columns, in sentences.
-    judge_by : str or None
-        The goal that is meant, as text, where the fit asked for a margin on top.
-    profile : mapping of str to sequence
-        What the columns held in the fit, as `profile_of` finds it.
-    held_out : GoalReport or None
-        How the rule did then on rows that took no part.
-    fitted_rows : int or None
-        Rows of the table that took part, those that certify among them where they are its own.
-
     Examples
     --------
     >>> from setpoint import PlugInClassifier
@@ -94,14 +73,7 @@ class TableModel:
         vars(self).update(state, columns=tuple(Column(name, kind) for name, kind in pairs))
 
     def frame(self, table: Table) -> pd.DataFrame:
-        """The table's columns as in training; a frame will do for a table.
-
-        Raises
-        ------
-        TableError
-            If a column is missing or holds a value of another kind; or a value is missing in a
-            column of numbers that the rule looks at.
-        """
+        """The table's columns as in training; a frame will do for a table."""
         table = _table(table)
         if not len(table.frame):
             raise TableError(f"{table.name} has no rows")
@@ -122,47 +94,17 @@ class TableModel:
         return frame
 
     def target_of(self, table: Table) -> Array:
-        """The table's labels, of the same type as the classes.
-
-        Returns
-        -------
-        array of shape (N,)
-
-        Raises
-        ------
-        TableError
-            If the column is missing, a label is, or one is not a class.
-        """
+        """The table's labels, of the same type as the classes."""
         return labels_of(_table(table), self.target, np.asarray(self.classifier.classes_))
 
     def predict(self, table: Table) -> pd.DataFrame:
-        """Decisions and scores.
-
-        Parameters
-        ----------
-        table : Table
-
-        Returns
-        -------
-        pandas.DataFrame of N rows
-            ``prediction``, which is "defer", or what `defer_label` says, where the rule leaves
-            the row to a person; then ``score``, the probability of the positive class of two, or
-            what the rule goes by instead, else ``score_<label>`` for each class. For a rule that
-            draws also ``decision_<label>``, the probability of each decision, of deferring too.
-        """
+        """Decisions and scores."""
         return self.decided(self.frame(table))
 
     def decided(
         self, X: pd.DataFrame, capacity: Callable[[NDArray[np.float64], Array], Array] | None = None
     ) -> pd.DataFrame:
-        """The same for rows that :meth:`frame` made.
-
-        Parameters
-        ----------
-        X : pandas.DataFrame
-        capacity : callable, optional
-            From the scores of the rule and the decisions to those that there is room for.
-        """
+        """The same for rows that :meth:`frame` made."""
         clf = self.classifier
         labels = np.asarray(clf.classes_).tolist()
         # The model is asked once where the rule goes by the posteriors that are written.

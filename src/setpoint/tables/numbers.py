@@ -40,21 +40,6 @@ _GROUPED = r"^[+-]?[1-9]\d{0,2}([.,]\d{3})+$"
 def as_numbers(text: Any, decimal: Decimal = ".") -> tuple[Any, str] | None:
     """A column of text as numbers, or None where one of its values is not a number.
 
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray
-        Null where missing.
-    decimal : {".", ",", "auto"}
-        With "," thousands may be set apart by dots.
-
-    Returns
-    -------
-    numbers : pyarrow.ChunkedArray
-        int64 or double; integers that do not fit and have missing ones beside them are
-        double.
-    decimal : str
-        The decimal mark that was found.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -92,11 +77,7 @@ def holds_fractions(text: Any) -> bool:
 
 
 def why_not(text: Any, numbers: Any) -> str:
-    """Why a column that could be numbers has to stay text; "" if it need not.
-
-    Codes such as zip codes would lose their leading zeros, and long integers their last
-    digits.
-    """
+    """Why a column that could be numbers has to stay text; "" if it need not."""
     types = needed("pyarrow.types")
     if _leading_zeros(text):
         return "leading zeros"
@@ -115,8 +96,6 @@ def beyond_floats(numbers: Any) -> bool:
 
 def is_ambiguous(text: Any) -> int | None:
     """The first row with a mark that may set thousands apart or be a decimal mark.
-
-    None if a value of the column settles it, as in "1,5", or there is no mark at all.
 
     Examples
     --------
@@ -169,10 +148,7 @@ def _cast(text: Any, kind: str) -> Any | None:
 
 
 def _leading_zeros(text: Any) -> bool:
-    """Whether some have a 0 before another digit, after a sign or not, and some begin with 0.
-
-    By their bytes: an expression would take longer than reading the numbers.
-    """
+    """Whether some have a 0 before another digit, after a sign or not, and some begin with 0."""
     begins = padded = False
     for chunk in text.drop_null().chunks:
         _, offsets, data = chunk.buffers()

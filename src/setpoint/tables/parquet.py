@@ -24,18 +24,7 @@ INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(data: bytes, name: str) -> Table:
-    """The rows of a Parquet file.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-
-    Raises
-    ------
-    TableError
-        If the file is damaged, has no rows, or has columns of lists and the like.
-    """
+    """The rows of a Parquet file."""
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     with _undamaged(name):
         # In this thread: others that are still busy after an error abort a process that ends,
@@ -86,28 +75,7 @@ def parquet_batches(
     *,
     rows: int | None = None,
 ) -> Iterator[Table]:
-    """The rows of a Parquet file, some at a time, of some columns.
-
-    Parameters
-    ----------
-    path : path
-    columns : sequence of Column
-        Those that have to be there, with the kinds that they are known to have.
-    more : callable
-        From the file's columns and its name to others that are wanted.
-    rows : int, optional
-        So many at a time; None: 65,536.
-
-    Yields
-    ------
-    Table
-        Places of rows are those in the file.
-
-    Raises
-    ------
-    TableError
-        If the file is damaged, lacks a column, has no rows, or holds what a table does not.
-    """
+    """The rows of a Parquet file, some at a time, of some columns."""
     name = Path(path).name
     with _undamaged(name), needed("pyarrow.parquet").ParquetFile(path) as file:
         raw, notes = list(file.schema_arrow.names), list[str]()

@@ -22,8 +22,6 @@ _SOME = 0.02
 def profile_of(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, list[Any]]:
     """The ends of each column of numbers, and the values of each column of text.
 
-    Columns of more than 200 values, and those without any, are left out.
-
     Examples
     --------
     >>> import pandas as pd

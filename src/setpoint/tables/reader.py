@@ -30,26 +30,6 @@ _FIRST_ROWS = 1000
 class Reader:
     r"""A delimited text that is read once.
 
-    Parameters
-    ----------
-    source : Source
-    encoding : str, optional
-        None: UTF-8, or what a byte order mark says.
-    separator : str, optional
-        None: what fits the first lines best.
-
-    Attributes
-    ----------
-    name : str
-        What messages call the source.
-    names : list of str
-        The columns.
-
-    Raises
-    ------
-    TableError
-        If the source cannot be read, or is not a table.
-
     Examples
     --------
     >>> import io
@@ -102,14 +82,7 @@ class Reader:
         return rows_of(block, len(self.names), self.separator)
 
     def rows(self, numbers: Collection[str] = ()) -> tuple[Rows, Stored]:
-        """All rows, and their columns as text.
-
-        Parameters
-        ----------
-        numbers : collection of str
-            Columns of numbers with a decimal point: those that are not whole come as doubles,
-            unless a value is not a number.
-        """
+        """All rows, and their columns as text."""
         floats, blocks, parts = self._floats(numbers), list[Block](), list[Rows]()
         for block in self._blocks:
             part = None

@@ -33,41 +33,6 @@ def read_table(
 ) -> Table:
     r"""Read a table from outside, without changing a value silently.
 
-    Numbers with leading zeros, or with more digits than a number keeps, stay text. So does a
-    column with a word among its numbers, or with a unit; a note says where. ISO dates become
-    dates; others stay text, as day and month may be meant either way. Missing is an empty
-    field, ``NA``, ``N/A``, ``#N/A``, ``NaN``, ``nan``, ``null`` or ``NULL``, and nothing else.
-
-    Parameters
-    ----------
-    source : path
-        CSV, gzipped or not, Parquet, or an Excel workbook where openpyxl is installed; known by
-        its first bytes. "-" is stdin.
-    encoding : str, optional
-        None: UTF-8, or what a byte order mark says.
-    separator : str, optional
-        None: the comma, semicolon, tab or bar that fits the first lines best.
-    decimal : {".", ","}, optional
-        None: a point; or a comma, in columns where that fits every value and the separator
-        is another. With a comma, dots may set thousands apart.
-    sheet : str, optional
-        Of a workbook; None: the first.
-    columns : sequence of Column, optional
-        Kinds that are known, as from training; the values decide on others.
-    stdin : binary stream, optional
-        What "-" reads; None: the process's own.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    TableError
-        If the file is not a table; the message names the line or column and the remedy.
-    ImportError
-        If pandas or pyarrow is missing.
-
     Examples
     --------
     >>> import io

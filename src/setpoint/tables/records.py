@@ -44,15 +44,7 @@ _QUOTE, _END = ord('"'), ord("\n")
 
 @dataclass(frozen=True)
 class BadRow:
-    """A record that is not a row.
-
-    Parameters
-    ----------
-    line : int
-        Where it begins.
-    n_fields : int
-        How many it has; 0 where its quotes do not tell.
-    """
+    """A record that is not a row."""
 
     line: int
     what: str
@@ -69,15 +61,7 @@ Records = tuple[list[int], list[Fields]]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Whole records.
-
-    Parameters
-    ----------
-    line : int
-        The number of its first line.
-    records : (list of int, list of fields) or None
-        Their lines and fields; None: their quotes are in order, so that Arrow may read them.
-    """
+    """Whole records."""
 
     text: bytes
     line: int
@@ -99,17 +83,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a block.
-
-    Parameters
-    ----------
-    columns : list of pyarrow.ChunkedArray
-        Text, or doubles of :func:`rows_with_floats`; null where missing.
-    lines : array of int64, shape (N,)
-        The line in which each row begins.
-    bad : list of BadRow
-        In their order.
-    """
+    """The rows of a block."""
 
     columns: list[Any]
     lines: NDArray[np.int64]
@@ -143,18 +117,6 @@ def _lines(text: bytes) -> Iterator[str]:
 
 def blocks_of(pieces: Iterator[bytes], separator: str, name: str) -> Iterator[Block]:
     r"""Pieces of text cut between records.
-
-    Parameters
-    ----------
-    pieces : iterator of bytes
-        UTF-8, lines ending in a line feed.
-    name : str
-        What messages call the source.
-
-    Raises
-    ------
-    TableError
-        If a record is longer than 16 MB.
 
     Examples
     --------
@@ -213,9 +175,6 @@ def _parsed(text: bytes, separator: str, line: int, to_the_end: bool) -> tuple[i
 
 def quotes_in_order(text: bytes, separator: str) -> bool:
     r"""Whether quotes stand only around whole values, or doubled inside them.
-
-    Then every quote opens or closes by turns, and a character is inside quotes where an
-    odd number of them went before.
 
     Examples
     --------
@@ -284,17 +243,6 @@ def rows_with_floats(
     block: Block, n_columns: int, separator: str, floats: Collection[int]
 ) -> Rows | None:
     r"""The same, but that some columns are doubles at once.
-
-    Parameters
-    ----------
-    floats : collection of int
-        Places of the columns.
-
-    Returns
-    -------
-    Rows or None
-        None where a value is not a number, or the block is not a plain one: its rows are
-        uneven, or there are quotes or blank lines.
 
     Examples
     --------
@@ -382,11 +330,6 @@ def _columns_of(
 def _places_of(text: bytes, separator: str, first: int) -> tuple[NDArray[np.int64], ...]:
     r"""Where the records of a text begin whose quotes are in order; blank lines are left out.
 
-    Returns
-    -------
-    lines, counts, starts, stops : arrays of int64, shape (N,)
-        The line in which each begins, its number of fields, its bytes.
-
     Examples
     --------
     >>> [found.tolist() for found in _places_of(b'1,"x\ny"\n\n2,z,3', ",", 2)]
@@ -420,11 +363,7 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def _slowly(text: bytes, separator: str, line: int) -> Iterator[tuple[int, int, Fields, bool]]:
-    """Records by Python's reader, which takes quotes amid a value.
-
-    Each with its line, its length in bytes, its fields, and whether it is whole. A record with an
-    error is one line; another begins in the next.
-    """
+    """Records by Python's reader, which takes quotes amid a value."""
     file, at = io.BytesIO(text), 0  # where the next record begins
     while at < len(text):
         file.seek(at)

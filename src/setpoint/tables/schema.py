@@ -23,12 +23,6 @@ ID_VALUES, ID_SHARE = 50, 0.9
 class Column:
     """A column's name and kind, and the decimal mark of its numbers where it is text.
 
-    Parameters
-    ----------
-    name : str
-    kind : {"number", "boolean", "date", "category"}
-    decimal : {".", ","}
-
     Examples
     --------
     >>> Column("age", "number")
@@ -42,15 +36,6 @@ class Column:
 
 def kinds_of(frame: pd.DataFrame) -> tuple[Column, ...]:
     """The columns of a frame, each with its kind.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-
-    Returns
-    -------
-    tuple of Column
-        In the frame's order. Whatever is not a number, boolean or date is a category.
 
     Examples
     --------

@@ -14,15 +14,6 @@ __all__ = ["Stored"]
 class Stored(Mapping[str, Any]):
     r"""The columns of a text as text; those that were read as floats are read again when asked for.
 
-    Parameters
-    ----------
-    names : sequence of str
-    rows : Rows
-        With columns of text, and of doubles if there are `blocks`.
-    blocks : sequence of Block
-        What the rows were read from.
-    separator : str
-
     Examples
     --------
     >>> from setpoint.tables.records import rows_with_floats

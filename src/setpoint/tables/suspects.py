@@ -24,14 +24,6 @@ _MOST_LEVELS = 0.1
 def decides_alone(column: pd.Series, y: pd.Series) -> bool:
     """Whether one column, or whether it is filled, tells the classes apart all but perfectly.
 
-    Numbers of two classes do so by one cut-off, other values by the most frequent class of
-    each.
-
-    Parameters
-    ----------
-    column, y : Series of shape (N,)
-        Rows whose label is missing do not count.
-
     Examples
     --------
     >>> y = pd.Series(["stays"] * 30 + ["leaves"] * 30)
@@ -61,10 +53,6 @@ def decides_alone(column: pd.Series, y: pd.Series) -> bool:
 def gives_away(column: pd.Series, group: pd.Series) -> bool:
     """Whether the values of one column say which group a row is of.
 
-    Parameters
-    ----------
-    column, group : Series of shape (N,)
-
     Examples
     --------
     >>> race = pd.Series(["black", "white", "asian"] * 40)
@@ -93,17 +81,7 @@ def gives_away(column: pd.Series, group: pd.Series) -> bool:
 def suspects(
     frame: pd.DataFrame, target: str, features: Sequence[str], hidden: Sequence[str]
 ) -> list[str]:
-    """A sentence for each feature that decides the class alone, or gives away a hidden group.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    target : str
-    features : sequence of str
-        The columns that the model looks at.
-    hidden : sequence of str
-        Columns that it may not look at.
-    """
+    """A sentence for each feature that decides the class alone, or gives away a hidden group."""
     out = []
     for name in features:
         if decides_alone(frame[name], frame[target]):
@@ -131,10 +109,7 @@ def _purity(codes: np.ndarray, classes: np.ndarray) -> float:
 
 
 def _overlap(values: np.ndarray, classes: np.ndarray) -> bool:
-    """Whether two classes overlap so much that no cut-off gets `_ALMOST` all right: no sorting.
-
-    A cut-off that does lies above 99 % of one class and below 99 % of the other.
-    """
+    """Whether two classes overlap so much that no cut-off gets `_ALMOST` all right: no sorting."""
     values = np.where(np.isnan(values), -np.inf, values)
     (low, high), (other_low, other_high) = (_ends(values[classes == k]) for k in (0, 1))
     return bool(high > other_low and other_high > low)

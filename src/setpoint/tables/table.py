@@ -26,29 +26,6 @@ __all__ = ["Table", "absent", "as_frame", "conform", "plain_column", "read_colum
 class Table:
     """A table as it was read.
 
-    Parameters
-    ----------
-    name : str
-        For messages: the file's name, or "stdin".
-    frame : pandas.DataFrame
-        int64, float64, bool (nullable where values are missing), datetime64 and text.
-    notes : tuple of str
-        What there is to say of the reading: "separator ';'", "decimal comma", columns that
-        stayed text.
-    columns : mapping, optional
-        The columns as they stood in the file, as Arrow arrays, so that they can be read as
-        another kind than their values suggest. None: taken from `frame`.
-    lines : array of int64, shape (N,), optional
-        The line of the file in which each row begins.
-    decimal : {".", ",", "auto"}
-        The decimal mark in `columns`.
-    first : int
-        How many rows of the file stand before these.
-    unit : {"line", "row"}
-        What `lines` counts.
-    kinds : mapping of str to Kind
-        Columns that stand in `frame` as :func:`conform` would read them, and as which kind.
-
     Examples
     --------
     >>> import pandas as pd
@@ -74,10 +51,6 @@ class Table:
     def take(self, kept: NDArray[np.bool_]) -> Table:
         """Some of the rows, which keep their places in the file.
 
-        Parameters
-        ----------
-        kept : array of bool, shape (N,)
-
         Examples
         --------
         >>> import numpy as np
@@ -99,20 +72,7 @@ class Table:
         return replace(self, frame=frame, columns=columns, lines=places, unit=unit, kinds={})
 
     def refuse_gaps(self, gone: NDArray[np.bool_], what: str, remedy: str) -> None:
-        """Refuse rows in which something is missing; the message counts them.
-
-        Parameters
-        ----------
-        gone : array of shape (N,)
-            The rows in which it is missing.
-        what : str
-            What is, and in which column.
-
-        Raises
-        ------
-        TableError
-            If there is such a row.
-        """
+        """Refuse rows in which something is missing; the message counts them."""
         n = int(gone.sum())
         if n:
             rows, first = ("1 row has", "") if n == 1 else (f"{n:,} rows have", "the first ")
@@ -120,13 +80,7 @@ class Table:
             raise TableError(f"{self.name}: {rows} no {what}, {first}in {place}; {remedy}")
 
     def refuse_infinite(self, columns: Mapping[str, Any]) -> None:
-        """Refuse infinite numbers in Arrow columns of these rows: no model takes them.
-
-        Raises
-        ------
-        TableError
-            It names the first line and column.
-        """
+        """Refuse infinite numbers in Arrow columns of these rows: no model takes them."""
         pc, types = needed("pyarrow.compute"), needed("pyarrow.types")
         first: list[tuple[int, str]] = []
         for name, column in columns.items():
@@ -150,15 +104,7 @@ class Table:
         return plain_column(array, name, self.name)
 
     def read(self, name: str, kind: Kind) -> tuple[Any | None, int]:
-        """A column as it stood in the file, read as a kind.
-
-        Returns
-        -------
-        column : pyarrow.ChunkedArray or None
-            None: it holds a value of another kind.
-        row : int
-            The first such row, or -1.
-        """
+        """A column as it stood in the file, read as a kind."""
         stored = self.column(name)
         read = as_kind(stored, kind, self.decimal)
         return read, first_misfit(stored, kind, self.decimal) if read is None else -1
@@ -166,25 +112,6 @@ class Table:
 
 def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
     """A table brought to the columns, order and kinds of an earlier one.
-
-    A category whose values look like numbers in this table is the same text as before:
-    it is taken from the file as it stood there.
-
-    Parameters
-    ----------
-    table : Table
-    columns : sequence of Column
-        As of :func:`kinds_of` in training.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Other columns of the table are left out.
-
-    Raises
-    ------
-    TableError
-        If a column is missing, or holds a value that is not of its kind.
 
     Examples
     --------
@@ -220,13 +147,7 @@ def absent(table: Table, missing: Sequence[str]) -> str:
 
 
 def read_column(table: Table, column: Column) -> Any:
-    """A column of a table as a kind that is known, as an Arrow array.
-
-    Raises
-    ------
-    TableError
-        If a value is not of that kind.
-    """
+    """A column of a table as a kind that is known, as an Arrow array."""
     read, row = table.read(column.name, column.kind)
     if read is None:
         raise TableError(
@@ -240,14 +161,6 @@ def read_column(table: Table, column: Column) -> Any:
 
 def plain_column(column: Any, column_name: str, name: str) -> Any:
     """A column as int64, double, bool, timestamp without zone, or string.
-
-    Categories become their text, decimals and narrow floats double, times with a zone UTC,
-    NaN missing; integers that a number would not keep become text.
-
-    Raises
-    ------
-    TableError
-        If the column holds lists, structures, bytes or durations.
 
     Examples
     --------

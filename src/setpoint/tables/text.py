@@ -58,25 +58,6 @@ _ORDERED = tuple(mark for mark, codec, _ in _MARKS if codec != "utf-8")
 class Source:
     r"""A file or stdin, unpacked if it was gzipped, of which the first bytes were read.
 
-    Parameters
-    ----------
-    source : path
-        "-" is stdin.
-    stdin : binary stream, optional
-        What "-" reads; None: the process's own.
-
-    Attributes
-    ----------
-    name : str
-        What messages call it: the file's name without its folders, or "stdin".
-    head : bytes
-        The first piece; empty where there is nothing.
-
-    Raises
-    ------
-    TableError
-        If there is no such file, it is a folder, may not be read, or is damaged.
-
     Examples
     --------
     >>> source = Source("-", stdin=io.BytesIO(b"a\r\ncaf\xe9\r\n"))
@@ -109,25 +90,7 @@ class Source:
         return b"".join([self.head, *self._pieces])
 
     def text(self, encoding: str | None, notes: list[str]) -> Iterator[bytes]:
-        """The text in pieces.
-
-        Parameters
-        ----------
-        encoding : str, optional
-            None: UTF-8, or what a byte order mark says.
-        notes : list of str
-            Takes the encoding, where it is not plain UTF-8.
-
-        Yields
-        ------
-        bytes
-            UTF-8 without a byte order mark, every line end as a line feed.
-
-        Raises
-        ------
-        TableError
-            If it is not text in this encoding, or there is none of that name.
-        """
+        """The text in pieces."""
         name = self.name
         refuse_other_files(self.head, name)
         codec, note = _codec_of(self.head, name, encoding)
@@ -170,13 +133,7 @@ def refuse_empty(data: bytes, name: str) -> None:
 
 
 def refuse_other_files(data: bytes, name: str) -> None:
-    """Refuse files that are known to be something else than text.
-
-    Raises
-    ------
-    TableError
-        It says what the file looks like and what to do.
-    """
+    """Refuse files that are known to be something else than text."""
     what, remedy = _guess(data)
     if what:
         raise TableError(f"{name} is not a table: it looks like {what}; {remedy}")

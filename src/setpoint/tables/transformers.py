@@ -20,9 +20,6 @@ _PARTS = ("days", "month", "weekday")
 class DateParts(TransformerMixin, BaseEstimator):
     """Three numbers for each column of dates: days since 1970, month, weekday.
 
-    Days count parts of a day; months are 1 to 12, weekdays 0 (Monday) to 6. Missing dates
-    become NaN.
-
     Examples
     --------
     >>> import pandas as pd
@@ -32,29 +29,13 @@ class DateParts(TransformerMixin, BaseEstimator):
     """
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> DateParts:
-        """Note the columns.
-
-        Parameters
-        ----------
-        X : pandas.DataFrame
-            Columns of datetime64.
-        """
+        """Note the columns."""
         self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         return self
 
     def transform(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """The parts of each date.
-
-        Parameters
-        ----------
-        X : pandas.DataFrame
-            With the columns of ``fit``.
-
-        Returns
-        -------
-        array of shape (N, 3 * n_features_in_)
-        """
+        """The parts of each date."""
         check_is_fitted(self)
         parts = [date_parts(X[name].to_numpy()) for name in self.feature_names_in_]
         return np.hstack(parts) if parts else np.empty((len(X), 0))

@@ -27,18 +27,6 @@ _NUMBER = re.compile(r"[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?")
 class Dialect:
     """How CSV is written.
 
-    Parameters
-    ----------
-    separator : str
-    decimal : {".", ","}
-        The decimal mark of floats.
-    encoding : str
-    spreadsheet : bool
-        For programs that take cells for formulas: those that begin like one and are not numbers
-        get an apostrophe in front. Lines end in CR LF.
-    rounded : collection of str
-        Columns whose floats have six significant digits; others keep every bit.
-
     Examples
     --------
     >>> Dialect.excel(",").separator, Dialect.excel(".").encoding
@@ -61,15 +49,6 @@ def write_rows(
     columns: Mapping[str, Any], file: IO[bytes], kind: str, dialect: Dialect | None = None
 ) -> None:
     """Write columns of one length.
-
-    Parameters
-    ----------
-    columns : mapping of str to pyarrow.ChunkedArray
-    file : binary stream
-    kind : {".csv", ".csv.gz", ".parquet", ".jsonl"}
-        CSV and JSON are UTF-8; floats keep every bit, and missing is an empty field or null.
-    dialect : Dialect, optional
-        For CSV alone.
 
     Examples
     --------

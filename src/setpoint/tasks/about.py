@@ -27,12 +27,7 @@ def about_fit(
     fitted: FittedTable,
     validation: Table | None = None,
 ) -> list[tuple[str, list[str]]]:
-    """Sections of the page: a title and sentences.
-
-    Returns
-    -------
-    list of (title, sentences)
-    """
+    """Sections of the page: a title and sentences."""
     settings = fitted.settings
     n_rows, n_columns = table.frame.shape
     classes = ", ".join(f"{label} ({n:,} rows)" for label, n in fitted.classes.items())

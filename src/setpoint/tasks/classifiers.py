@@ -17,13 +17,7 @@ __all__ = ["classifier_for", "fit_classifier"]
 def classifier_for(
     roles: ColumnRoles, X: Any, goal: Goal, settings: FitSettings, pos_label: Any
 ) -> Any:
-    """A classifier, not fitted.
-
-    Parameters
-    ----------
-    X : frame
-        The rows to fit on.
-    """
+    """A classifier, not fitted."""
     choice = settings.choice
     wanted = goal if settings.metric is None else settings.metric
     common: dict[str, Any] = {
@@ -78,15 +72,7 @@ def fit_classifier(
     validation: TableRows | None = None,
     certify_on: TableRows | None = None,
 ) -> None:
-    """Fit it on what its family takes.
-
-    Parameters
-    ----------
-    validation : TableRows, optional
-        The rows to measure the metric on.
-    certify_on : TableRows, optional
-        The rows that certify.
-    """
+    """Fit it on what its family takes."""
     apart = {} if certify_on is None else {"certify_on": certify_on.as_dataset()}
     if family == "penalty":
         classifier.fit(rows.X, rows.y, **apart)

@@ -28,17 +28,7 @@ A, B = "A", "B"
 
 @dataclass(frozen=True, eq=False)
 class ComparedTables:
-    """Two models on the same rows, the first of which is in use.
-
-    Parameters
-    ----------
-    comparison : ModelComparison
-        Of the models "A", today's, and "B", the candidate.
-    loaded : LoadedModel
-        The candidate and the rows.
-    notes : sequence of str
-        What was said on the way.
-    """
+    """Two models on the same rows, the first of which is in use."""
 
     comparison: ModelComparison
     loaded: LoadedModel
@@ -91,20 +81,11 @@ class ComparedTables:
 
     @property
     def rows_needed(self) -> int | None:
-        """About how many rows like these would show a difference of the objective.
-
-        None where one is shown already, and where there is none that rows could show.
-        """
+        """About how many rows like these would show a difference of the objective."""
         return self.pair.rows_needed
 
     def changed_frame(self) -> pd.DataFrame:
-        """The rows that change, with the columns of the table behind.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As :attr:`ModelComparison.changed`; "row" counts the rows that were compared from 0.
-        """
+        """The rows that change, with the columns of the table behind."""
         import pandas as pd
 
         own = pd.DataFrame(self.comparison.changed)
@@ -129,44 +110,6 @@ def compare_tables(
     journal: Journal | None = None,
 ) -> ComparedTables:
     """Compare two stored models by a goal, on the same rows with labels.
-
-    Each difference is measured by the pairs of decisions on each row, so that it is known far
-    better than from the two values by themselves.
-
-    Parameters
-    ----------
-    model_a : str, path or TableModel
-        Today's. Where the goal refers to the deployed model, this is it.
-    model_b : str, path or TableModel
-        The candidate.
-    table : str, path, frame or Table
-        With the columns of both.
-    goal : Goal or str, optional
-        The goal to judge by; None: that which was meant in the fit of `model_a`.
-    target : str, optional
-        The column with the labels; None: as in the fits.
-    datasets : mapping of str to table, optional
-        The further data sets that the goal refers to.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    unknown_group : {"raise", "largest"}
-        What becomes of a group that a model has not seen.
-    frontier : bool
-        Whether to find the best that the scores of each model reach, as in
-        :func:`setpoint.compare`.
-    trust : sequence of str
-        Types that the files may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    ComparedTables
-
-    Raises
-    ------
-    InputError, TableError, ModelFileError, GoalError
-        If something does not fit, such as models of different classes.
 
     Examples
     --------

@@ -38,15 +38,7 @@ _NOT_FOR = "measured by a function needs the rows, and these tables are only cou
 
 
 class CountedTables:
-    """The tables of a command, opened and not yet counted.
-
-    Parameters
-    ----------
-    frame : DuckDB relation
-    datasets : mapping of str to DuckDB relation
-    name : str
-        What messages call the table.
-    """
+    """The tables of a command, opened and not yet counted."""
 
     def __init__(self, frame: Any, datasets: Mapping[str, Any], name: str) -> None:
         from setpoint.counting.opening import source_of
@@ -57,13 +49,7 @@ class CountedTables:
 
 
 def check_counted(goal: Goal) -> None:
-    """What has to be there before tables are counted.
-
-    Raises
-    ------
-    InputError
-        If DuckDB is missing, or the goal has no formula.
-    """
+    """What has to be there before tables are counted."""
     require_packages("Counting tables where they are", "scale", "duckdb", "pyarrow")
     if goal.is_blackbox:
         raise InputError(f"`goal`: {goal.objective} {_NOT_FOR}")
@@ -77,21 +63,7 @@ def open_tables(
     looked_at: Sequence[str],
     journal: Journal,
 ) -> CountedTables:
-    """Open tables to be counted.
-
-    Parameters
-    ----------
-    paths : sequence of str
-    files : mapping of str to str
-        Further data sets.
-    looked_at : sequence of str
-        The columns that are named; of CSV others are not typed.
-
-    Raises
-    ------
-    InputError
-        If there is no such table, or it is not one.
-    """
+    """Open tables to be counted."""
     from setpoint.counting.tables import table_of
 
     if reading.encoding is not None:
@@ -128,13 +100,7 @@ def open_tables(
 def check_column(
     argument: str, column: str, tables: CountedTables, *, number: bool = False
 ) -> None:
-    """Refuse a column that is not there, or is not of numbers.
-
-    Raises
-    ------
-    InputError
-        It names the argument, and the nearest names.
-    """
+    """Refuse a column that is not there, or is not of numbers."""
     if column not in tables.columns:
         raise InputError(
             f"`{argument}`: {tables.name} has no column {column!r} "
@@ -195,13 +161,7 @@ def positive_in(tables: CountedTables, target: str, positive: Any, journal: Jour
 
 @contextmanager
 def engine_errors(journal: Journal) -> Iterator[None]:
-    """What an engine says of a table as an error of its own.
-
-    Raises
-    ------
-    InputError
-        In its place.
-    """
+    """What an engine says of a table as an error of its own."""
     from setpoint.counting.duck import duckdb_module, first_line
 
     try:
@@ -232,43 +192,7 @@ def solve_tables(
     journal: Journal | None = None,
     watch: Callable[[object], None] | None = None,
 ) -> tuple[Solution, str]:
-    """Find the rule for scores that are a column of tables, counted where they are.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Parquet or CSV files, patterns of them, or one table of a DuckDB database.
-    goal : Goal
-    score, target, weight, baseline : str
-        Columns.
-    pos_label : object, optional
-        The positive class, or its text.
-    sensitive : sequence of str
-        Columns with groups, checked to be there.
-    datasets : mapping of str to str, optional
-        Further tables that the goal refers to.
-    decide_on : sequence of str, optional
-        Columns that the rule may look at; empty: none. None: those that the goal names.
-    randomized : bool
-        Whether the rule may decide by chance.
-    tol, exact, checkpoint, watch
-        As of :func:`setpoint.solve`.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    solution : Solution
-    name : str
-        What messages call the tables.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule meets the goal.
-    InputError, GoalError
-        If something does not fit.
-    """
+    """Find the rule for scores that are a column of tables, counted where they are."""
     from setpoint.plugin import solve
 
     journal = Journal() if journal is None else journal
@@ -325,26 +249,7 @@ def evaluate_tables(
     journal: Journal | None = None,
     defer_label: str = DEFER,
 ) -> tuple[GoalReport, str]:
-    """Judge decisions that are a column of tables, counted where they are.
-
-    Parameters
-    ----------
-    prediction : str
-        The column with the decisions; the rest as of :func:`solve_tables`.
-    defer_label : str
-        What stands there for a row that is deferred, where the goal refers to such rows.
-
-    Returns
-    -------
-    report : GoalReport
-    name : str
-        What messages call the tables.
-
-    Raises
-    ------
-    InputError, GoalError
-        If something does not fit.
-    """
+    """Judge decisions that are a column of tables, counted where they are."""
     from setpoint.estimators import evaluate
 
     journal = Journal() if journal is None else journal

@@ -18,11 +18,6 @@ _NAMED = 3
 def moved(share: float, n: int, before: float, n_before: float) -> bool:
     """Whether two shares differ by more than chance, and by a fifth.
 
-    Parameters
-    ----------
-    share, before : float
-        Of `n` and of `n_before` rows.
-
     Examples
     --------
     >>> moved(0.033, 10_000, 0.117, 30_000), moved(0.12, 10_000, 0.117, 30_000)
@@ -37,15 +32,7 @@ def moved(share: float, n: int, before: float, n_before: float) -> bool:
 
 
 def odd_rows(model: TableModel, frame: Any, decisions: Any) -> str:
-    """One line on what is odd about rows that were decided; "" if nothing is.
-
-    Parameters
-    ----------
-    model : TableModel
-    frame : DataFrame
-        The columns of the model.
-    decisions : array of shape (N,)
-    """
+    """One line on what is odd about rows that were decided; "" if nothing is."""
     from setpoint.tables import odd_columns
 
     counts = model.classifier.goal_report_.counts
@@ -68,13 +55,7 @@ def odd_rows(model: TableModel, frame: Any, decisions: Any) -> str:
 
 
 def class_share_moved(report: GoalReport, before: GoalReport) -> str:
-    """A sentence on the class whose share differs from that of the fit; "" if none does.
-
-    Parameters
-    ----------
-    report, before : GoalReport
-        On the new rows, and on those that the rule was chosen on.
-    """
+    """A sentence on the class whose share differs from that of the fit; "" if none does."""
     now, then = report.counts, before.counts
     if not now.confusion or not then.confusion or now.classes != then.classes:
         return ""

@@ -23,20 +23,7 @@ __all__ = ["EvaluatedTable", "evaluate_table"]
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedTable:
-    """A stored model, judged by a table.
-
-    Parameters
-    ----------
-    report : GoalReport
-    loaded : LoadedModel
-        The model and the rows.
-    promised : Guarantee or None
-        What was certified in the fit.
-    holds : bool
-        Whether model and rule are those that were certified.
-    notes : sequence of str
-        What was said on the way.
-    """
+    """A stored model, judged by a table."""
 
     report: GoalReport
     loaded: LoadedModel
@@ -76,36 +63,6 @@ def evaluate_table(
     journal: Journal | None = None,
 ) -> EvaluatedTable:
     """Judge a stored model by a table with labels.
-
-    Parameters
-    ----------
-    model : str, path or TableModel
-    table : str, path, frame or Table
-    goal : Goal or str, optional
-        Another goal to judge by; None: the goal that was meant in the fit.
-    metric : NamedMetric, optional
-        A metric without a formula, if the model was fitted for one.
-    target, baseline : str, optional
-        Columns; None: as in the fit.
-    datasets : mapping of str to table, optional
-        The further data sets that the goal refers to.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    unknown_group : {"raise", "largest"}
-        What becomes of a group that the model has not seen.
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    EvaluatedTable
-
-    Raises
-    ------
-    InputError, TableError, ModelFileError, GoalError
-        If something does not fit.
 
     Examples
     --------

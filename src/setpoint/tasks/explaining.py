@@ -21,15 +21,7 @@ __all__ = ["ExplainedTable", "explain_table"]
 
 @dataclass(frozen=True, eq=False)
 class ExplainedTable:
-    """Decisions on the rows of a table, explained.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        The first row of the table is 1.
-    notes : sequence of str
-        What was said on the way.
-    """
+    """Decisions on the rows of a table, explained."""
 
     explanation: Explanation
     notes: Sequence[str]
@@ -46,28 +38,6 @@ def explain_table(
     journal: Journal | None = None,
 ) -> ExplainedTable:
     """Explain the decisions of a model on the rows of a table.
-
-    Parameters
-    ----------
-    model : str, path or TableModel
-    table : str, path, frame or Table
-    rows : sequence of int, optional
-        Which rows, of which the first is 1; None: all of them.
-    unknown_group : {"raise", "largest"}
-        What becomes of a group that the model has not seen.
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    ExplainedTable
-
-    Raises
-    ------
-    InputError, TableError, ModelFileError
-        If something does not fit, or the table has no such row.
 
     Examples
     --------

@@ -34,16 +34,7 @@ CHECKED = 0.3
 
 @dataclass(frozen=True, eq=False)
 class ExploredTable:
-    """The explorer of a stored model on the rows of a table.
-
-    Parameters
-    ----------
-    explorer : Explorer
-    loaded : LoadedModel
-        The model, and the rows that bounds are moved on.
-    notes : sequence of str
-        What was said on the way.
-    """
+    """The explorer of a stored model on the rows of a table."""
 
     explorer: Explorer
     loaded: LoadedModel
@@ -67,41 +58,6 @@ def explore_table(
     journal: Journal | None = None,
 ) -> ExploredTable:
     """The operating-point explorer of a stored model.
-
-    Parameters
-    ----------
-    model : str, path or TableModel
-    table : str, path, frame or Table
-        The rows that bounds are moved on; best of rows that took no part in the fit.
-    check : float, str, path, frame or Table
-        Rows that a point is checked on once it is chosen: a table of its own, or the share of
-        `table` set apart at random; 0: none.
-    goal : Goal or str, optional
-        None: the goal that was meant in the fit.
-    other_goal : Goal or str, optional
-        A second goal, to be seen beside the first.
-    by : sequence of str
-        Further columns whose groups are shown side by side.
-    target, baseline : str, optional
-        Columns; None: as in the fit.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    unknown_group : {"raise", "largest"}
-        Of groups that the model has not seen: how its own rule, which is a point to compare with,
-        decides them.
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    ExploredTable
-
-    Raises
-    ------
-    InputError, TableError, ModelFileError, GoalError
-        If something does not fit.
 
     Examples
     --------
@@ -151,13 +107,7 @@ def _rows(loaded: LoadedModel) -> dict[str, Any]:
 
 
 def explore_fit(fitted: FittedTable, journal: Journal) -> Explorer:
-    """The explorer of a fit: bounds move on the rows of the fit, those held out check.
-
-    Parameters
-    ----------
-    fitted : FittedTable
-    journal : Journal
-    """
+    """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
     held = fitted.held
     apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}
     with journal.warnings_as_notes(), journal.step(_COUNTING):

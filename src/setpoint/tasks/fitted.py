@@ -21,15 +21,7 @@ __all__ = ["FittedTable", "Rows"]
 
 @dataclass(frozen=True)
 class Rows:
-    """How many rows a data set has.
-
-    Parameters
-    ----------
-    fitted, held_out : int
-        With none held out, those fitted judge.
-    shared : int
-        Those that are rows of the table or of an earlier set too.
-    """
+    """How many rows a data set has."""
 
     fitted: int
     held_out: int
@@ -38,37 +30,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class FittedTable:
-    """A classifier and how it was judged.
-
-    Parameters
-    ----------
-    report : GoalReport
-        On the rows that the rule was found on: out-of-fold, or those that a training was
-        chosen by; with a guarantee on those that certify.
-    classes : dict of str to int
-        Rows of each class.
-    settings : FitSettings
-    roles : ColumnRoles
-        What each column is used for.
-    about : sequence of (title, sentences)
-        The data and the model, in sentences.
-    cautions : sequence of str
-        Sentences on columns that are too good to be true.
-    notes : sequence of str
-        What was said on the way.
-    profile : mapping of str to sequence
-        What the columns held in the rows that were fitted on.
-    datasets : dict of str to Rows
-        The further data sets.
-    validation : Rows or None
-        Of the table that a metric was measured on; then none of DATA are held out.
-    name : str
-        That table's.
-    certify_on : str
-        The table whose rows certify; "" where a part of the rows fitted does.
-    held : TableRows or None
-        The rows held out of the table.
-    """
+    """A classifier and how it was judged."""
 
     classifier: Any
     report: GoalReport

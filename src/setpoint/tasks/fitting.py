@@ -54,52 +54,6 @@ def fit_table(
 ) -> FittedTable:
     """Fit a model, or train it for the goal, find the rule, and judge it on rows held out.
 
-    Parameters
-    ----------
-    table : str, path, frame or Table
-        "-" is stdin.
-    goal : Goal, str or BlackBox
-    target : str
-        The column to predict.
-    solver : str
-        How the goal is reached: a name of the catalogue of solvers.
-    estimator : str, optional
-        The model that gives the scores: "auto", which is what None means, tries several under
-        the goal; "logistic", "hist-gradient-boosting", "random-forest", or a class as
-        package.module.Class.
-    parameters : mapping, optional
-        Further parameters of the classifier of the solver's family, such as `module`,
-        `min_positives` or `C`; `max_seconds` and `evaluations` for its limits.
-    datasets : mapping of str to table, optional
-        The further data sets that the goal refers to.
-    reading : Reading, optional
-        How files are written, where that is not found out right.
-    journal : Journal, optional
-        What is said on the way goes there too.
-    validation : table, optional
-        What a metric without a formula is measured on.
-    certify_on : table, optional
-        Whose rows certify; None: a part of `table`, if there is anything to certify.
-    judge_by : Goal or str, optional
-        The goal that is meant, where `goal` asks for a margin on top.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    **settings
-        Fields of `FitSettings`, such as ``sensitive=("sex",)`` or ``test_size=0.2``.
-
-    Returns
-    -------
-    FittedTable
-        The classifier as `classifier`, what is stored as `model`, the report on rows held out
-        as `judged`, and `notes`.
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule meets the constraints.
-    InputError, TableError, GoalError
-        If something does not fit; whatever can be known before the fit is.
-
     Examples
     --------
     >>> from setpoint.tables import tumours
@@ -158,13 +112,7 @@ def prepare_fit(
     judge_by: Any = None,
     skip_unlabelled: bool = False,
 ) -> TableFit:
-    """Read and check what :func:`fit_table` takes; its `run` does the work.
-
-    Raises
-    ------
-    InputError, TableError, GoalError
-        If something does not fit.
-    """
+    """Read and check what :func:`fit_table` takes; its `run` does the work."""
     journal = Journal() if journal is None else journal
     reading = Reading() if reading is None else reading
     choice, named = settings.choice, dict(datasets or {})
@@ -213,21 +161,7 @@ def prepare_fit(
 
 
 def goal_meant(given: Any, goal: Goal, test_size: float) -> Goal:
-    """The goal that rows held out are judged by; it differs from the other in its bounds alone.
-
-    Parameters
-    ----------
-    given : Goal or str
-    goal : Goal
-        What is searched with.
-    test_size : float
-        The share of rows held out.
-
-    Raises
-    ------
-    InputError
-        If no rows are held out, or the goals differ in more.
-    """
+    """The goal that rows held out are judged by; it differs from the other in its bounds alone."""
     from setpoint.report.worked import same_sides
 
     if test_size == 0:

@@ -23,15 +23,7 @@ _MANY = 20
 
 @dataclass(eq=False)
 class HoldoutSplit:
-    """A table in two.
-
-    Parameters
-    ----------
-    held : array of bool
-        The rows held out; where there are none, all rows are both trained on and judged.
-    shared : int
-        Rows that are in the table or in an earlier data set too.
-    """
+    """A table in two."""
 
     part: TableRows
     held: NDArray[np.bool_]
@@ -56,23 +48,7 @@ def hold_out(
     journal: Journal,
     by: Any = None,
 ) -> tuple[HoldoutSplit, dict[str, HoldoutSplit]]:
-    """A table and the further data sets, each in two.
-
-    A row of a data set that the table or an earlier set has too is held out where that one
-    is. The rest is drawn.
-
-    Parameters
-    ----------
-    name : str
-        The table's, for messages.
-    by : Series, optional
-        What `settings.test_by` names, a value for each row; then the table is not split by lot.
-
-    Raises
-    ------
-    InputError
-        If the table has too few rows of a class.
-    """
+    """A table and the further data sets, each in two."""
     held = _drawn(whole.y, whole.n_rows, settings, name) if by is None else held_by(by, settings)
     first = HoldoutSplit(whole, held)
     out: dict[str, HoldoutSplit] = {}
@@ -95,18 +71,6 @@ def hold_out(
 
 def held_by(by: Any, settings: FitSettings) -> NDArray[np.bool_]:
     """Which rows are held out where all rows of a value are on one side.
-
-    The last dates are held out; of other values some are drawn.
-
-    Parameters
-    ----------
-    by : Series
-        A value for each row.
-
-    Raises
-    ------
-    InputError
-        If a value is missing, or there are fewer than two.
 
     Examples
     --------
@@ -142,21 +106,7 @@ def held_by(by: Any, settings: FitSettings) -> NDArray[np.bool_]:
 def hold_out_with(
     whole: TableRows, validation: TableRows, settings: FitSettings, name: str, journal: Journal
 ) -> tuple[HoldoutSplit, HoldoutSplit]:
-    """A table to train on, and the one that a metric is measured on, each in two.
-
-    Rows are held out of the second alone, as its labels are those that count. What the first
-    has of them too is not trained on.
-
-    Parameters
-    ----------
-    name : str
-        The second table's, for messages.
-
-    Raises
-    ------
-    InputError
-        If it has too few rows of a class, or the first has no others.
-    """
+    """A table to train on, and the one that a metric is measured on, each in two."""
     second = HoldoutSplit(validation, _drawn(validation.y, validation.n_rows, settings, name))
     twin = _twins(whole, validation)
     held = (twin >= 0) & second.held[twin]
@@ -233,12 +183,7 @@ def _drawn(y: Any, n_rows: int, settings: FitSettings, name: str | None) -> NDAr
 
 
 def _twins(part: TableRows, other: TableRows) -> NDArray[np.int64]:
-    """For each row the same one in another table; -1 where it has none.
-
-    Rows are the same if the model sees the same and the columns of the goal that both have
-    are alike. Of several, those with the row's label come first, and each has its turn: a
-    table's rows in another order find themselves.
-    """
+    """For each row the same one in another table; -1 where it has none."""
     import numpy as np
     import pandas as pd
 

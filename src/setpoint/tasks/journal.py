@@ -17,13 +17,6 @@ _SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, Resourc
 class Journal:
     """Keeps what a task says; a front end overrides `show`, `step` and `check` to say it at once.
 
-    Attributes
-    ----------
-    notes : list of str
-        What was said, each once.
-    seconds : dict of str to float
-        How long each step took.
-
     Examples
     --------
     >>> journal = Journal()
@@ -65,13 +58,7 @@ class Journal:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time a part of the work.
-
-        Parameters
-        ----------
-        name : str
-            Such as "fitting the model".
-        """
+        """Time a part of the work."""
         self.check()
         start = time.perf_counter()
         yield
@@ -80,13 +67,7 @@ class Journal:
 
     @contextmanager
     def warnings_as_notes(self, rows: str = "") -> Iterator[list[str]]:
-        """Warnings of libraries become notes; the list holds their texts, each once.
-
-        Parameters
-        ----------
-        rows : str
-            Those that are said to be few, where others judge: both have their numbers.
-        """
+        """Warnings of libraries become notes; the list holds their texts, each once."""
         heard: list[str] = []
         late: dict[str, str] = {}
 

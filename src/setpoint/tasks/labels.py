@@ -20,11 +20,6 @@ _FOLDS = 5  # of PlugInClassifier and AdaptiveSurrogateClassifier
 def label_of(given: Any, labels: Sequence[Any], target: str) -> Any:
     """The class that was named, of the type that the table has; its text will do.
 
-    Raises
-    ------
-    InputError
-        If there is none.
-
     Examples
     --------
     >>> label_of("1", [0, 1], "y"), label_of("true", [False, True], "y"), label_of(None, [0], "y")
@@ -47,19 +42,7 @@ def label_of(given: Any, labels: Sequence[Any], target: str) -> Any:
 
 
 def check_positive(labels: Sequence[Any], goal: Goal, target: str, name: str) -> None:
-    """Refuse two text labels where the goal refers to the positive one and nothing says which.
-
-    Parameters
-    ----------
-    labels : sequence
-        Sorted, of any number.
-    target, name : str
-        The column and the table, for messages.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse two text labels where the goal refers to the positive one and nothing says which."""
     from setpoint.inputs.positive import refers_to_positive, settled_positive
 
     if len(labels) != 2 or not refers_to_positive(goal) or settled_positive(labels) is not None:
@@ -97,19 +80,7 @@ def _is(text: str, value: float) -> bool:
 
 
 def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:
-    """The classes in sorted order, and how many rows each has.
-
-    Parameters
-    ----------
-    y : array of shape (N,)
-    target, name : str
-        The column and the table, for messages.
-
-    Raises
-    ------
-    InputError
-        If there is one class only, or so many that the column is not a target.
-    """
+    """The classes in sorted order, and how many rows each has."""
     import numpy as np
 
     found, counts = np.unique(y, return_counts=True)
@@ -129,21 +100,7 @@ def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int
 
 
 def check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
-    """Refuse classes that are too small for cross-validation.
-
-    Parameters
-    ----------
-    y : array of shape (N,)
-        The rows to fit on.
-    counts : mapping of str to int
-        Rows of each class in the table.
-    name : str
-        The table's.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse classes that are too small for cross-validation."""
     import numpy as np
 
     found, left = np.unique(y, return_counts=True)

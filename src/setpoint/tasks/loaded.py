@@ -73,40 +73,7 @@ def load_and_read(
     deployed_apart: bool = False,
     beside: Mapping[str, str] | None = None,
 ) -> LoadedModel:
-    """Open a model and read the rows to judge it on.
-
-    Parameters
-    ----------
-    path : path or TableModel
-    data : path, frame or Table
-    target, baseline : str, optional
-        None: as in the fit.
-    files : mapping of str to table, or None
-        Further data sets; None: only one table is taken.
-    vary : str, optional
-        A constraint to add to the goal.
-    judging : bool
-        Whether the goal is the one that was meant in the fit, and the deployed model is wanted
-        where the goal does not refer to it.
-    metric : Named, optional
-        A metric without a formula; None: none may be named here.
-    goal : Goal or str, optional
-        Another goal to judge by.
-    labelled : bool
-        Whether the table has labels.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    deployed_apart : bool
-        Whether the caller adds what the deployed model decides, so that no column is needed.
-    beside : mapping of str to str, optional
-        Further columns with groups, and who looks at them.
-
-    Raises
-    ------
-    InputError
-        If the goal has no formula and no metric is there for it, or a rule that draws is to
-        be judged by one.
-    """
+    """Open a model and read the rows to judge it on."""
     import numpy as np
 
     only_one_stdin([data, *(files or {}).values()])
@@ -198,12 +165,6 @@ def _check_judged(clf: Any, metric: BlackBox, path: str) -> None:
 
 
 def decide_new_groups(classifier: Any, unknown_group: str) -> None:
-    """Let a classifier decide groups that it has not seen.
-
-    Parameters
-    ----------
-    unknown_group : {"raise", "largest"}
-        "largest": by the rule of the largest group.
-    """
+    """Let a classifier decide groups that it has not seen."""
     if "response" in classifier.get_params(deep=False):
         classifier.set_params(response__unknown_group=unknown_group)

@@ -18,16 +18,7 @@ __all__ = ["TableFrontier", "frontier_of_table"]
 
 @dataclass(frozen=True, eq=False)
 class TableFrontier:
-    """The best objective at each bound, on the rows of a table.
-
-    Parameters
-    ----------
-    frontier : Frontier
-    loaded : LoadedModel
-        The model and the rows.
-    notes : sequence of str
-        What was said on the way.
-    """
+    """The best objective at each bound, on the rows of a table."""
 
     frontier: Frontier
     loaded: LoadedModel
@@ -48,38 +39,7 @@ def frontier_of_table(
     reading: Reading | None = None,
     journal: Journal | None = None,
 ) -> TableFrontier:
-    """The best objective as the bound of one constraint moves.
-
-    Parameters
-    ----------
-    model : str, path or TableModel
-    table : str, path, frame or Table
-    vary : str, optional
-        The constraint whose bound moves, or its left side; one that the goal lacks is added.
-    values : sequence of float, optional
-        Bounds to look at; None: all where something changes.
-    target, baseline : str, optional
-        Columns; None: as in the fit.
-    datasets : mapping of str to table, optional
-        The further data sets that the goal refers to.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    TableFrontier
-
-    Raises
-    ------
-    InfeasibleError
-        If no bound can be met; its `goal` has the constraint that was added.
-    InputError, TableError, ModelFileError, GoalError
-        If something does not fit.
-    """
+    """The best objective as the bound of one constraint moves."""
     from setpoint.plugin import frontier
     from setpoint.search import InfeasibleError
 

@@ -25,18 +25,7 @@ __all__ = ["MovedRule", "move_rule", "moved_goal"]
 
 @dataclass(frozen=True, eq=False)
 class MovedRule:
-    """A stored model with another rule.
-
-    Parameters
-    ----------
-    model : TableModel
-        To store; its notes say what was moved.
-    goal : Goal
-    before : LoadedModel
-        The model as it was, and the rows.
-    notes : sequence of str
-        What was said on the way.
-    """
+    """A stored model with another rule."""
 
     model: TableModel
     goal: Goal
@@ -77,43 +66,6 @@ def move_rule(
     journal: Journal | None = None,
 ) -> MovedRule:
     """Move the rule of a stored model, without fitting the model again.
-
-    Rows with labels are needed: the rule is found anew on their scores. Nothing is certified,
-    and what was certified in the fit does not hold for the new rule.
-
-    Parameters
-    ----------
-    model : str, path or TableModel
-    table : str, path, frame or Table
-        Best of rows that took no part in the fit.
-    bounds : sequence of str
-        Constraints such as ``"precision >= 0.8"``; each takes the place of the constraint with
-        the same left side, or joins the goal.
-    line : float, optional
-        In place of `bounds`: the score from which on all rows are decided positive.
-    rule : Rule or str, optional
-        In place of both: one threshold of the score, or one for each group, as it is or as JSON.
-    target, baseline : str, optional
-        Columns; None: as in the fit.
-    datasets : mapping of str to table, optional
-        The further data sets that the goal refers to.
-    skip_unlabelled : bool
-        Whether rows without a label are left out; else they are an error.
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    MovedRule
-
-    Raises
-    ------
-    InfeasibleError
-        If no rule on these scores meets the goal; its `goal` has the new bounds.
-    InputError, TableError, ModelFileError, GoalError
-        If something does not fit.
 
     Examples
     --------
@@ -178,13 +130,7 @@ def move_rule(
 
 
 def _rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | None) -> Rule | None:
-    """The rule to move to; None: the bounds say where.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        If not one of the three is there, or it is none.
-    """
+    """The rule to move to; None: the bounds say where."""
     from setpoint.rules import Rule, RuleFormatError, Threshold
 
     ways = {"bounds": bool(bounds), "line": line is not None, "rule": rule is not None}
@@ -210,13 +156,7 @@ def _rule_given(bounds: Sequence[str], line: float | None, rule: Rule | str | No
 
 
 def _columns_of(rule: Rule | None, model: TableModel) -> list[str]:
-    """The columns that a rule looks at beside the score.
-
-    Raises
-    ------
-    InputError
-        If the model does not read one of them.
-    """
+    """The columns that a rule looks at beside the score."""
     if rule is None or not rule.needs_segments:
         return []
     looks = [name for name, _ in rule.segment_keys[0]]
@@ -234,16 +174,6 @@ def _columns_of(rule: Rule | None, model: TableModel) -> list[str]:
 
 def moved_goal(goal: Goal, bounds: Sequence[str], journal: Journal) -> Goal:
     """A goal with other bounds, and without confidences, which only a fit can keep.
-
-    Parameters
-    ----------
-    bounds : sequence of str
-        Each a constraint.
-
-    Raises
-    ------
-    GoalError, InputError
-        If one is none, or it is not clear which constraint it moves.
 
     Examples
     --------

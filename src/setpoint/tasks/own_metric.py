@@ -25,14 +25,7 @@ _SPELLED = "`metric` is module:function, such as shop:revenue"
 
 @dataclass(frozen=True)
 class NamedMetric:
-    """A metric as texts name it.
-
-    Parameters
-    ----------
-    path : str, optional
-        "module:name".
-    takes : {"predictions", "scores"}, optional
-    """
+    """A metric as texts name it."""
 
     path: str | None = None
     lower_is_better: bool = False
@@ -40,13 +33,7 @@ class NamedMetric:
 
 
 def metric_of(named: NamedMetric) -> BlackBox | None:
-    """The metric that was named; None where there is none.
-
-    Raises
-    ------
-    InputError
-        If it cannot be had, or is named by nothing that a model file could hold.
-    """
+    """The metric that was named; None where there is none."""
     path = named.path
     if path is None:
         for argument in ("lower_is_better", "takes"):
@@ -70,13 +57,7 @@ def metric_of(named: NamedMetric) -> BlackBox | None:
 
 
 def module_file(named: NamedMetric) -> dict[str, str]:
-    """The file of the metric's module, which no output may overwrite, by what messages call it.
-
-    Raises
-    ------
-    InputError
-        If it cannot be imported.
-    """
+    """The file of the metric's module, which no output may overwrite, by what messages call it."""
     if named.path is None:
         return {}
     file = _import(named.path).__file__
@@ -84,22 +65,7 @@ def module_file(named: NamedMetric) -> dict[str, str]:
 
 
 def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) -> BlackBox | None:
-    """The metric that judges a model; None where its goal does.
-
-    A function of the name in the file is what it was in the fit, unless options say otherwise.
-
-    Parameters
-    ----------
-    stored : BlackBox, Goal or str
-        The goal in the file.
-    model : str
-        The file, for messages.
-
-    Raises
-    ------
-    InputError
-        If the file names a metric and the options do not; or as :func:`metric_of` does.
-    """
+    """The metric that judges a model; None where its goal does."""
     from setpoint.blackbox.blackbox import BlackBox
     from setpoint.goals.goal import as_goal
 

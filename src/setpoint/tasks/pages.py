@@ -22,16 +22,7 @@ __all__ = ["costs_of_constraints", "goals_near", "write_infeasible_page", "write
 def write_page(
     fitted: FittedTable, path: Any, header: Header, frontiers: tuple[Frontier, ...] = ()
 ) -> None:
-    """Write the page of a fit.
-
-    Parameters
-    ----------
-    path : str or path
-    header : Header
-        What stands at its top.
-    frontiers : tuple of Frontier
-        As :func:`costs_of_constraints` finds them.
-    """
+    """Write the page of a fit."""
     from setpoint.report import Frontiers, TextSection
 
     about = [TextSection(title, tuple(lines)) for title, lines in fitted.about]
@@ -56,13 +47,7 @@ def costs_of_constraints(fitted: FittedTable, journal: Journal) -> tuple[Frontie
 def write_infeasible_page(
     error: InfeasibleError, goal: Goal, path: Any, header: Header, message: str
 ) -> None:
-    """Write the page of a goal that no rule meets: what can be met, and at what price.
-
-    Parameters
-    ----------
-    message : str
-        That of the error, as the front end words it.
-    """
+    """Write the page of a goal that no rule meets: what can be met, and at what price."""
     from setpoint.deciding import NotCertifiable
     from setpoint.report.page import write_infeasible
     from setpoint.report.page.infeasible import NO_RULE, UNCERTIFIED

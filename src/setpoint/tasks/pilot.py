@@ -49,10 +49,7 @@ def pilot_of_table(
     journal: Journal | None = None,
     defer_label: str = DEFER,
 ) -> dict[str, Any]:
-    """The rows of a table with labels and decisions, as the library takes them.
-
-    What stands for a row that is deferred in the table, `defer_label`, becomes "defer".
-    """
+    """The rows of a table with labels and decisions, as the library takes them."""
     import numpy as np
 
     from setpoint.inputs import Dataset

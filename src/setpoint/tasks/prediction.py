@@ -28,19 +28,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class DecidedTable:
-    """Decisions for the rows of a table.
-
-    Parameters
-    ----------
-    columns : dict of str to pyarrow.ChunkedArray
-        The columns kept, the decisions and the scores, in the order of the rows.
-    notes : sequence of str
-        What was said on the way.
-    n_kept : int
-        So many of the columns are those kept; the decision and the scores follow.
-    decimal : {".", ","}
-        The decimal mark of the table that was read.
-    """
+    """Decisions for the rows of a table."""
 
     columns: dict[str, Any]
     notes: Sequence[str]
@@ -75,36 +63,6 @@ def predict_table(
 ) -> DecidedTable:
     """Decide the rows of a table.
 
-    Parameters
-    ----------
-    model : str, path or TableModel
-    table : str, path, frame or Table
-    keep : sequence of str
-        Columns of the table that stand first in what is returned.
-    adapt : bool
-        Whether the rule is found anew on these rows, with the model's probabilities in place of
-        labels: constraints on what is predicted then hold on them.
-    at_most : int or dict, optional
-        The most rows that may be decided positive, see ``decide_batch`` of the classifiers; with
-        `by` in each group, or a number for each group.
-    by : str, optional
-        The column of the table with the groups.
-    unknown_group : {"raise", "largest"}
-        What becomes of a group that the model has not seen.
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    reading : Reading, optional
-    journal : Journal, optional
-
-    Returns
-    -------
-    DecidedTable
-
-    Raises
-    ------
-    InputError, TableError, ModelFileError
-        If something does not fit.
-
     Examples
     --------
     >>> from setpoint.tables import tumours
@@ -136,13 +94,7 @@ def decide_rows(
     journal: Journal,
     room: Room | None = None,
 ) -> dict[str, Any]:
-    """The columns to write, as Arrow arrays: those kept as they stood in the file.
-
-    Raises
-    ------
-    InputError, TableError
-        If a column is missing, or holds what it should not.
-    """
+    """The columns to write, as Arrow arrays: those kept as they stood in the file."""
     from setpoint.inputs import Deployed
     from setpoint.tables import needed, scores_of
 

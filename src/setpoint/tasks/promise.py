@@ -21,27 +21,7 @@ def promise_of(
     uncertified: str | None = None,
     strict: bool = False,
 ) -> Confidence | None:
-    """The promise as classifiers take it; None where there is to be none.
-
-    Parameters
-    ----------
-    goal : Goal
-    confidence : float or None
-        None: single constraints may have one of their own.
-    judge_by : Goal or str, optional
-        The goal that is meant, if another one is.
-    certify_on : table, optional
-        Rows that certify.
-    certification_size : float, optional
-        The share of the rows that certify.
-    uncertified : {"error", "nearest"}, optional
-    strict : bool
-
-    Raises
-    ------
-    InputError
-        If these contradict each other, or the goal has nothing to promise.
-    """
+    """The promise as classifiers take it; None where there is to be none."""
     if confidence is not None and not goal.constraints:
         what = "a metric without a formula" if goal.is_blackbox else f"'{goal}'"
         raise InputError(

@@ -32,15 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Reading:
-    """How tables are to be read.
-
-    Parameters
-    ----------
-    encoding, separator, decimal : str, optional
-        None: what the file suggests.
-    sheet : str, optional
-        Of a workbook; None: the first.
-    """
+    """How tables are to be read."""
 
     encoding: str | None = None
     separator: str | None = None
@@ -49,20 +41,7 @@ class Reading:
 
 
 def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Column] = ()) -> Table:
-    """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it.
-
-    Parameters
-    ----------
-    source : str, path, frame or Table
-        "-" is stdin.
-    columns : sequence of Column
-        Kinds that are known.
-
-    Raises
-    ------
-    TableError, InputError
-        If it cannot be read, or has no rows.
-    """
+    """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it."""
     from setpoint.tables import Table, read_table
     from setpoint.tables.excel import FIRST
 
@@ -83,13 +62,7 @@ def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Colu
 
 
 def _frame(source: Any) -> pd.DataFrame:
-    """A frame of any library as one of pandas, refused where a file could not hold it.
-
-    Raises
-    ------
-    InputTypeError, InputError
-        If it is not a frame, or has names or values that are not those of a table.
-    """
+    """A frame of any library as one of pandas, refused where a file could not hold it."""
     import narwhals as nw
     import pandas as pd
 
@@ -127,13 +100,7 @@ def _frame(source: Any) -> pd.DataFrame:
 
 
 def note_reading(table: Table, used: Collection[str], journal: Journal) -> tuple[str, ...]:
-    """What was assumed in reading a table, but for columns that nobody uses, as notes.
-
-    Parameters
-    ----------
-    used : collection of str
-        Columns.
-    """
+    """What was assumed in reading a table, but for columns that nobody uses, as notes."""
     unused = tuple(f"column {name!r} " for name in map(str, table.frame) if name not in used)
     notes = tuple(note for note in table.notes if not note.startswith(unused))
     for note in notes:
@@ -159,24 +126,13 @@ def labelled_rows(table: Table, target: str, journal: Journal) -> Table:
 
 
 def only_one_stdin(sources: Sequence[Any]) -> None:
-    """Refuse to read stdin twice.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse to read stdin twice."""
     if sum(isinstance(source, str) and source == "-" for source in sources) > 1:
         raise InputError("stdin ('-') can be read once only; name files for the other tables")
 
 
 def check_datasets(goal: Goal, given: Mapping[str, Any], journal: Journal) -> dict[str, Any]:
-    """The tables of the data sets that the goal refers to.
-
-    Raises
-    ------
-    InputError
-        If one is missing.
-    """
+    """The tables of the data sets that the goal refers to."""
     wanted = goal.needs.datasets
     for name in wanted:
         if name not in given:
@@ -193,12 +149,7 @@ def check_datasets(goal: Goal, given: Mapping[str, Any], journal: Journal) -> di
 
 
 def check_one_table(goal: Goal) -> None:
-    """Refuse a goal over several data sets.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a goal over several data sets."""
     for name in goal.needs.datasets:
         raise InputError(
             f"the goal refers to the data set {name!r}, and one table is taken here; give a goal "
@@ -207,15 +158,7 @@ def check_one_table(goal: Goal) -> None:
 
 
 def open_model(source: Any, trust: Sequence[str], journal: Journal) -> TableModel:
-    """The model in a file, or one that is there already.
-
-    Raises
-    ------
-    ModelFileError
-        If the file cannot be read.
-    InputError
-        If it holds something else.
-    """
+    """The model in a file, or one that is there already."""
     from setpoint.estimators import load_model
     from setpoint.tables import TableModel
 
@@ -235,22 +178,6 @@ def columns_named(
     argument: str, values: Sequence[str], there: Collection[str], table: str
 ) -> tuple[str, ...]:
     """Names of columns: one each, or several with commas.
-
-    A value that is itself the name of a column is taken as it is, commas and all.
-
-    Parameters
-    ----------
-    argument : str
-        Its name, for messages.
-    there : collection of str
-        The table's columns.
-    table : str
-        The table's name.
-
-    Raises
-    ------
-    InputError
-        If there is no such column.
 
     Examples
     --------

@@ -25,25 +25,7 @@ __all__ = ["ColumnRoles", "find_metric_columns", "find_roles"]
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """What each column of a table is used for.
-
-    Parameters
-    ----------
-    features : tuple of Column
-        The model looks at these.
-    decides_on : tuple of Column
-        The rule looks at these beside the score.
-    hidden : dict of str to str
-        Neither for the model, with the reason.
-    left_out : dict of str to str
-        What says nothing, with the reason.
-    scores : Column, optional
-        The deployed model's, which the model takes as they are.
-    metric_columns : tuple of Column
-        Columns that the metric takes, whatever else they are used for.
-    surrogate_groups : tuple of str and dict
-        Columns, and values of columns, whose rows are weighed apart.
-    """
+    """What each column of a table is used for."""
 
     features: tuple[Column, ...]
     decides_on: tuple[Column, ...]
@@ -86,18 +68,7 @@ class ColumnRoles:
 def find_roles(
     table: Table, goal: Goal, settings: FitSettings, journal: Journal, others: Sequence[Table] = ()
 ) -> ColumnRoles:
-    """What each column is used for.
-
-    Parameters
-    ----------
-    others : sequence of Table
-        The further data sets.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or none is left for the model.
-    """
+    """What each column is used for."""
     from setpoint.tables import kinds_of, unusable
 
     there = [str(name) for name in table.frame]
@@ -161,18 +132,7 @@ def find_roles(
 def find_metric_columns(
     metric: BlackBox, table: Table, journal: Journal, known: Sequence[Column] = ()
 ) -> tuple[Column, ...]:
-    """The columns that a metric asks for.
-
-    Parameters
-    ----------
-    known : sequence of Column
-        Columns of a model, whose kinds stay.
-
-    Raises
-    ------
-    InputError
-        If the table lacks one.
-    """
+    """The columns that a metric asks for."""
     from setpoint.tables import kinds_of
 
     kinds = {c.name: c for c in known}

@@ -29,12 +29,6 @@ Array = NDArray[Any]
 class Room:
     """How many rows of a table may be decided positive.
 
-    Parameters
-    ----------
-    at_most : int or dict
-    by : str or None
-        The column with the groups.
-
     Examples
     --------
     >>> Room.asked({"north": 20, "south": 5}, "branch").by
@@ -46,26 +40,14 @@ class Room:
 
     @classmethod
     def asked(cls, at_most: Any, by: str | None) -> Room:
-        """What was asked for, checked before anything is read.
-
-        Raises
-        ------
-        InputError
-            If it is not a number of rows, or the two do not go together.
-        """
+        """What was asked for, checked before anything is read."""
         if at_most is None:
             raise InputError("`by` names the groups that share no room; `at_most` says how much")
         check_at_most(at_most, by is not None)
         return cls(at_most, by)
 
     def check(self, classifier: Any) -> None:
-        """Refuse models that do not rank rows.
-
-        Raises
-        ------
-        InputError
-            If there are more than two classes, or the rule draws.
-        """
+        """Refuse models that do not rank rows."""
         labels = classifier.classes_.tolist()
         if len(labels) != 2:
             raise InputError(
@@ -76,13 +58,7 @@ class Room:
     def decide(
         self, model: TableModel, table: Table, X: pd.DataFrame, scores: NDArray[np.float64]
     ) -> Array:
-        """Decisions for which there is room.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            If the numbers do not fit the table.
-        """
+        """Decisions for which there is room."""
         clf = model.classifier
         groups, at_most = None, self.at_most
         if self.by is not None:

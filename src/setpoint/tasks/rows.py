@@ -24,20 +24,7 @@ __all__ = ["TableRows", "check_threshold", "kind_by_goal", "rows_of"]
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """What a classifier and a goal take of one table.
-
-    Parameters
-    ----------
-    X : frame
-        The columns that the model or its rule looks at.
-    y : array or None
-        Labels; None where the goal needs none and there are none.
-    groups : frame or None
-        The columns that the goal refers to, and those that a metric is given.
-    baseline : array or None
-        The deployed model's predictions; with a `threshold` its scores.
-    threshold : float or None
-    """
+    """What a classifier and a goal take of one table."""
 
     X: Any
     y: NDArray[Any] | None
@@ -95,36 +82,7 @@ def rows_of(
     deployed_apart: bool = False,
     journal: Journal,
 ) -> TableRows:
-    """A table as the classifier and the goal take it.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-        The columns of X, with their kinds.
-    classes : array, optional
-        Known ones; None: those of the target.
-    dataset : str, optional
-        The name by which the goal refers to this table.
-    baseline : str, optional
-        The column with the deployed model's predictions. It is read where the goal refers to
-        them, and for the rows of X in any case.
-    scores : str, optional
-        The column of X with the deployed model's scores, where the model takes them as a
-        feature; `baseline` then names scores too, cut at `threshold`.
-    groups : mapping of str to str, optional
-        Columns that others than the goal look at, and who does.
-    metric_columns : sequence of Column
-        Columns that a metric is given.
-    labelled : bool
-        Whether there are labels, for the rows of X.
-    deployed_apart : bool
-        Whether the caller adds what the deployed model decides, so that no column is needed.
-
-    Raises
-    ------
-    TableError, InputError
-        If a column is missing, or holds what it should not.
-    """
+    """A table as the classifier and the goal take it."""
     from setpoint.tables import conform, labels_of, scores_of
 
     needs = goal.needs
@@ -170,14 +128,7 @@ def rows_of(
 
 
 def check_threshold(scores: Any, threshold: float, name: str, journal: Journal) -> None:
-    """Say where the deployed model would decide the same for everybody.
-
-    Parameters
-    ----------
-    scores : array of shape (N,)
-    name : str
-        The table's.
-    """
+    """Say where the deployed model would decide the same for everybody."""
     n, n_rows = int((scores >= threshold).sum()), len(scores)
     if n in (0, n_rows):
         journal.note(

@@ -16,39 +16,7 @@ __all__ = ["FitSettings"]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What was asked for beside the goal; names of columns as they were written.
-
-    Parameters
-    ----------
-    target : str
-        The column to predict.
-    pos_label : object, optional
-        The positive class, or its text.
-    choice : SolverChoice
-        The solver and its model.
-    sensitive, drop : tuple of str
-        Columns that the model may not look at, and that nobody needs.
-    decide_on : tuple of str, optional
-        Columns that the rule may look at; empty: none. None: those that the goal names.
-    baseline : str, optional
-        The column of the deployed model's predictions.
-    baseline_threshold : float, optional
-        With it the column holds scores, and the deployed model decides positive from here on.
-    randomized : bool
-        Whether a rule may decide by chance.
-    test_size : float
-        The share of rows held out.
-    test_by : str, optional
-        The column by whose values rows are held out: all rows of a value are on one side; of
-        dates and numbers the last ones are held out.
-    random_state : int
-    metric : BlackBox, optional
-        The goal, where it has no formula.
-    surrogate_groups : tuple of str
-        Columns, some with "=" and a value.
-    confidence : Confidence, optional
-        What is to hold on new rows.
-    """
+    """What was asked for beside the goal; names of columns as they were written."""
 
     target: str
     pos_label: Any = None

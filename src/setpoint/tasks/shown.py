@@ -21,34 +21,7 @@ __all__ = ["ShownModel", "show_model", "written_by"]
 
 @dataclass(frozen=True, eq=False)
 class ShownModel:
-    """What a stored model is.
-
-    Parameters
-    ----------
-    model : TableModel
-    goal : Goal
-        That the rule was found for.
-    meant : Goal
-        That it is judged by; the same but where a margin was asked for on top.
-    family, solver : str
-        Who found the rule.
-    inside : str
-        The model that gives the scores.
-    columns : dict of str to str
-        The columns that a table needs, with their kinds.
-    decides_on : tuple of str
-        Those that the rule looks at beside the score.
-    baseline : str
-        The column of the deployed model; "" where there is none.
-    rows : dict of str to int or None
-        "fitted", "held_out" and "certifying"; None where the file does not say.
-    certified_holds : bool
-        Whether model and rule are those that were certified.
-    written : dict of str to str
-        "when" in UTC, and the versions of packages.
-    notes : sequence of str
-        What was done to the columns, in sentences.
-    """
+    """What a stored model is."""
 
     model: TableModel
     goal: Goal
@@ -96,21 +69,7 @@ class ShownModel:
         return f"{n} that the rule was chosen on{by}"
 
     def to_html(self, path: Any, model: str = "") -> None:
-        """Write the page of the fit: rows that took no part in it lead, where there are some.
-
-        Parameters
-        ----------
-        path : str or path
-        model : str
-            The name of the file, for the top of the page.
-
-        Raises
-        ------
-        ImportError
-            If jinja2 or matplotlib is not installed.
-        OSError
-            If the file cannot be written.
-        """
+        """Write the page of the fit: rows that took no part in it lead, where there are some."""
         from setpoint.report import TextSection
         from setpoint.report.page import Header
 
@@ -155,24 +114,6 @@ def show_model(
 ) -> ShownModel:
     """What a stored model is: its goal, its rule, its columns, and how it was judged.
 
-    Nothing in the file is run.
-
-    Parameters
-    ----------
-    model : str, path or TableModel
-    trust : sequence of str
-        Types that the file may hold beside setpoint's and scikit-learn's.
-    journal : Journal, optional
-
-    Returns
-    -------
-    ShownModel
-
-    Raises
-    ------
-    InputError, ModelFileError
-        If it is not a model of a table.
-
     Examples
     --------
     >>> from setpoint.tables import tumours
@@ -214,19 +155,7 @@ def show_model(
 
 
 def written_by(source: Any, model: TableModel) -> dict[str, str]:
-    """When a file was written, and by which versions; of a model in memory when it was fitted.
-
-    Parameters
-    ----------
-    source : str, path or TableModel
-    model : TableModel
-        What it holds.
-
-    Returns
-    -------
-    dict of str to str
-        "when" in UTC, and versions by the names of packages.
-    """
+    """When a file was written, and by which versions; of a model in memory when it was fitted."""
     run = model.classifier.goal_report_.run
     fitted = {"when": run.when, **run.versions}
     if source is model:

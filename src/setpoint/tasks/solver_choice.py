@@ -50,18 +50,7 @@ _TAKEN_BY: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class SolverChoice:
-    """How the goal is to be reached.
-
-    Parameters
-    ----------
-    solver : str
-        A name of the catalogue.
-    estimator : str or None
-        The model that keeps its scores, "auto" where several are tried under the goal; None
-        where a model is trained for the goal.
-    parameters : mapping of str to object
-        Parameters of the family's classifier that were set.
-    """
+    """How the goal is to be reached."""
 
     solver: str = "auto"
     estimator: str | None = AUTO
@@ -121,28 +110,6 @@ def choose_solver(
     **settings: Any,
 ) -> SolverChoice:
     """A solver with what is set for it, where that fits together.
-
-    Parameters
-    ----------
-    solver : str
-        A name of the catalogue.
-    own_metric : bool
-        Whether the goal is a metric without a formula.
-    estimator : str, optional
-        None: not given.
-    randomized : bool
-    decide_on : sequence of str, optional
-        None: not given.
-    **settings
-        Parameters of classifiers, `max_seconds` and `evaluations` in place of their limits, and
-        whatever some solvers do not take. None or empty: not given.
-
-    Raises
-    ------
-    InputError
-        If there is no such solver, or a setting is for others.
-    ImportError
-        If a package is missing.
 
     Examples
     --------
@@ -206,16 +173,7 @@ def choose_solver(
 
 
 def check_goal(goal: Goal, choice: SolverChoice) -> None:
-    """Know before a table is read that a goal is not for this solver.
-
-    Raises
-    ------
-    GoalError
-        If a model of the penalty family is to be trained for groups, data sets or the
-        deployed model, or post-shift is to meet constraints.
-    InputError
-        If a search that measures is to look at further data sets.
-    """
+    """Know before a table is read that a goal is not for this solver."""
     needs = goal.needs
     if choice.trains:
         require_plain(goal, "a model is trained on decided rows that count once each; setpoint fit "

@@ -35,22 +35,7 @@ _DOES = {
 
 @dataclass
 class TableFit:
-    """A fit on tables that were read and checked: all but the work.
-
-    Parameters
-    ----------
-    table : Table
-    others : mapping of str to Table
-        The further data sets.
-    goal, meant : Goal
-        What is searched with, and what rows held out judge by.
-    settings : FitSettings
-    roles : ColumnRoles
-    cautions : list of str
-        Sentences on columns that are too good to be true.
-    validation, certify_on : Table or None
-    journal : Journal
-    """
+    """A fit on tables that were read and checked: all but the work."""
 
     table: Table
     others: Mapping[str, Table]
@@ -64,15 +49,7 @@ class TableFit:
     journal: Journal = field(repr=False)
 
     def run(self) -> FittedTable:
-        """Split, fit and judge.
-
-        Raises
-        ------
-        InfeasibleError
-            If no rule meets the constraints.
-        InputError, TableError, GoalError
-            If something does not fit.
-        """
+        """Split, fit and judge."""
         from setpoint.tables import profile_of
 
         journal, choice = self.journal, self.settings.choice

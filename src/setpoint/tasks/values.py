@@ -18,19 +18,7 @@ __all__ = ["check_values", "values_of"]
 def check_values(
     table: Table, goal: Goal, target: str, dropped: Collection[str]
 ) -> tuple[Column, ...]:
-    """The columns by which a goal counts the rows that the model is fitted on.
-
-    Parameters
-    ----------
-    target : str
-    dropped : collection of str
-        Columns that nobody may look at.
-
-    Raises
-    ------
-    InputError, TableError
-        If a column is missing, is dropped, or holds what cannot count rows.
-    """
+    """The columns by which a goal counts the rows that the model is fitted on."""
     there = [str(name) for name in table.frame]
     for name in goal.needs.measures.get(None, {}):
         if name not in there:
@@ -50,17 +38,6 @@ def check_values(
 
 def values_of(table: Table, goal: Goal, dataset: str | None = None) -> tuple[Column, ...]:
     """The columns by which a goal counts the rows of a table, checked.
-
-    Parameters
-    ----------
-    dataset : str, optional
-        The name by which the goal refers to the table.
-
-    Raises
-    ------
-    TableError
-        If a column is missing; or a value is, is not a number, or is below 0 where it weighs
-        rows. The message names its line.
 
     Examples
     --------

@@ -35,22 +35,6 @@ def contenders(
 ) -> tuple[Floats, Floats, Floats]:
     """Accepted weight of both classes, and a t, of classifiers that may not be worse.
 
-    Row i is accepted where ``scores[i] + t * moves[i] >= 0``. There is one t between any two
-    points where rows change sides, in ascending order, and the first lies before all of them.
-
-    Parameters
-    ----------
-    goal : Tradeoff
-        As it gains by accepted positives and refused negatives alone, what a bin may reach
-        is known before its rows are sorted.
-    scores, moves : arrays of shape (n,)
-    true : array of shape (n,)
-        1 for a positive.
-    weight : array of shape (n,)
-        Above 0.
-    violation, value : float
-        Of what is known.
-
     Examples
     --------
     >>> from setpoint import Goal
@@ -79,11 +63,7 @@ def contenders(
 def _binned(
     scores: Floats, moves: Floats, true: NDArray[np.uint8], weight: Floats
 ) -> tuple[Floats, NDArray[np.int16], Floats]:
-    """Where rows change sides, the bin of each, and of each bin five sums.
-
-    Bins ascend with the points; the last one has rows that never change. The sums: A and B
-    before the first point of the bin, the most A and the least B within it, its weight.
-    """
+    """Where rows change sides, the bin of each, and of each bin five sums."""
     n = scores.size
     points, bins = np.empty(n), np.empty(n, np.int16)
     for i in range(n):

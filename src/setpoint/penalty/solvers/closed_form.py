@@ -33,18 +33,6 @@ _COARSE = 64
 def tie(a: Any, s: Any, t: float) -> Any:
     """H_t(a, s), which is 0 exactly where s = 1{a > t}, for any real a != t (Lemma 3.1).
 
-    Parameters
-    ----------
-    a : array or tensor of shape (N,)
-        Scores.
-    s : array or tensor of shape (N,)
-        Decisions in [0, 1].
-
-    Returns
-    -------
-    array of shape (N,)
-        Between -1 and 1.
-
     Examples
     --------
     >>> tie(np.array([0.75, 0.75, 0.25]), np.array([1.0, 0.5, 0.0]), 0.5).tolist()
@@ -54,25 +42,13 @@ def tie(a: Any, s: Any, t: float) -> Any:
 
 
 def untied(a: Any, s: Any, t: float, positive: Any) -> Any:
-    """How far s says more than the scores allow: eta of (3.29), one-sided by class.
-
-    A positive may not be counted as accepted unless it is, a negative not as refused.
-    On [0, 1]^2 this is min(s, [t - a]_+) for positives and min(1 - s, [a - t]_+) else.
-    """
+    """How far s says more than the scores allow: eta of (3.29), one-sided by class."""
     h = tie(a, s, t)
     return pick(positive, h, -h).clip(min=0.0)
 
 
 class Pair(NamedTuple):
-    """How many of each class to accept, best scores first.
-
-    Parameters
-    ----------
-    k, l : int
-        Accepted positives and accepted negatives; -1 where nothing is feasible.
-    exact : bool
-        Whether all pairs were looked at.
-    """
+    """How many of each class to accept, best scores first."""
 
     k: int
     l: int
@@ -83,19 +59,7 @@ class Pair(NamedTuple):
 def best_pair(
     goal: Tradeoff, A: Floats, B: Floats, cost_A: Floats, cost_B: Floats, least: float = 0.0
 ) -> Pair:
-    """Minimise ``cost_A[k] + cost_B[l] - score(A[k], B[l])`` over what meets the goal.
-
-    Parameters
-    ----------
-    A : array of shape (K + 1,)
-        Weight of the k positives with the highest scores, ascending from 0.
-    B : array of shape (L + 1,)
-        The same of negatives.
-    cost_A, cost_B : arrays of shape (K + 1,) and (L + 1,)
-        What these decisions cost.
-    least : float
-        Accept rows of this weight at least.
-    """
+    """Minimise ``cost_A[k] + cost_B[l] - score(A[k], B[l])`` over what meets the goal."""
     ratios = goal.accepted.ratios
     if ratios is not None and A.size * B.size <= _MOST_CELLS:
         k, l, cost = _best_pair(A, B, cost_A, cost_B, least, *ratios)
@@ -182,15 +146,7 @@ def _refined(
 
 
 class Lifted(NamedTuple):
-    """The decisions s of all rows as two thresholds.
-
-    Parameters
-    ----------
-    positive, negative : float
-        Positives, and negatives, with at least this score have s = 1.
-    exact : bool
-        Whether this is certainly the best s.
-    """
+    """The decisions s of all rows as two thresholds."""
 
     positive: float
     negative: float
@@ -207,32 +163,7 @@ def lift(
     least: float = 0.0,
     scale: tuple[float, float] = (1.0, 1.0),
 ) -> Lifted | None:
-    """The best s for scores: the goal is met by s, agreement with the scores is paid for.
-
-    A row whose s is its label pays ``ramp * [-m]_+ + tail * softplus(-m)``, m the score with
-    the sign of the label; a row whose s is the other class ``tail * softplus(m)``. With equal
-    costs in a class the best s accepts its highest scores, so that two numbers are all.
-
-    Parameters
-    ----------
-    scores : array of shape (N,)
-        Logits; the threshold is 0.
-    positive : array of shape (N,)
-    weight : array of shape (N,), optional
-        With weights the order by score is a heuristic. Equal scores are decided alike.
-    ramp, tail : float
-        Penalties a unit of weight.
-    least : float
-        Accept rows of this weight at least.
-    scale : (float, float)
-        What counts of negatives and positives are multiplied by, where these rows stand
-        for more.
-
-    Returns
-    -------
-    Lifted or None
-        None where no s meets the goal.
-    """
+    """The best s for scores: the goal is met by s, agreement with the scores is paid for."""
     zp, wp = _ranked(scores, positive, weight, scale[1])
     zn, wn = _ranked(scores, ~positive, weight, scale[0])
     A, B = (np.concatenate([[0.0], np.cumsum(w)]) for w in (wp, wn))

@@ -25,24 +25,7 @@ _STEP = 0.1
 
 
 class JointPenalty(Loss):
-    """The exact penalty function (3.30), with s by Adam beside the model ("ero-adam").
-
-    Parameters
-    ----------
-    n_rows : int
-        s is kept for each.
-    reformulation : {"inequality", "equality"}
-        Tie s to the scores from one side, by class (3.18), or from both (3.9).
-    scale : {"paper", "code"}
-        The penalty of (3.30), or that of the authors' code: over N^2 and by class, each row
-        with a multiplier that grows while it is violated, the constraint as a ratio.
-    regularised : bool
-        With the cross-entropy of s and scores (3.26).
-
-    Notes
-    -----
-    Everything is divided by the penalty parameter, so that numbers stay of one size.
-    """
+    """The exact penalty function (3.30), with s by Adam beside the model ("ero-adam")."""
 
     name = "ero-adam"
     scheduled = True

@@ -39,24 +39,7 @@ def polish(
     rng: np.random.Generator,
     tick: Callable[[], None] = lambda: None,
 ) -> None:
-    """Go on from the candidates, and from random directions, to what reaches more.
-
-    Directions are drawn after whitening: the best one is often the difference of two features
-    that are nearly the same. Violations rank before the objective: from an infeasible start
-    this is a phase 1.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-        The rows that choose.
-    pool : Pool
-        Its candidates are the starts, beside random ones.
-
-    Raises
-    ------
-    DivergedError
-        If the features are too large to be whitened.
-    """
+    """Go on from the candidates, and from random directions, to what reaches more."""
     starts = [c.parameters for c in sorted(pool.best.values(), key=lambda c: c.cut.rank)[::-1]]
     whitener, spreader = _whitening(X, name)
     white = np.asarray(X @ whitener)

@@ -16,22 +16,7 @@ __all__ = ["Stage", "stages_of"]
 
 @dataclass(frozen=True)
 class Stage:
-    """One descent.
-
-    Parameters
-    ----------
-    name : str
-        As the report calls it.
-    loss : callable
-        From the goal, the least weight accepted and the number of rows to a loss.
-    start : {"zero", "cross-entropy", "centred"}
-        Zero; where cross-entropy ended; or there, with the intercept moved so that its best
-        threshold is 0, for losses whose threshold is.
-    narrows : bool
-        Whether linear models take L-BFGS between a few refreshes, else Adam.
-    rate : float
-        Adam's first step on all rows, for linear models.
-    """
+    """One descent."""
 
     name: str
     loss: Callable[[Tradeoff, float, int], Loss]
@@ -50,15 +35,7 @@ def _sigmoid(t: float) -> Stage:
 
 
 def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
-    """What a solver does, cross-entropy first: it is the start and stays a candidate.
-
-    Parameters
-    ----------
-    solver : Solver
-        Of this family.
-    narrow : float
-        Of the profiled band at last, in positives.
-    """
+    """What a solver does, cross-entropy first: it is the start and stays a candidate."""
     if isinstance(solver, Portfolio):
         rest = [stage for member in solver.members for stage in _own(member, narrow)]
         return (_cross_entropy(False), _cross_entropy(True), *rest)

@@ -17,19 +17,7 @@ __all__ = ["BOOSTING", "LOGISTIC", "Candidate", "ModelKind", "candidates_of"]
 
 
 class ModelKind(NamedTuple):
-    """One line of the table of models.
-
-    Parameters
-    ----------
-    name : str
-    make : callable
-        From a seed and the number of first columns that hold codes to a classifier.
-    rounds : int
-        Of boosting.
-    linear : bool
-        Whether it takes what linear models take.
-    takes_sparse : bool
-    """
+    """One line of the table of models."""
 
     name: str
     make: Callable[[int, int], Any]
@@ -89,18 +77,7 @@ stopping early on rows set apart costs what those rows are worth, most where pos
 
 
 class Candidate(NamedTuple):
-    """A model that takes part in a race.
-
-    Parameters
-    ----------
-    name : str
-    model : classifier
-        Not fitted.
-    longer : Candidate or None
-        The same with more rounds, whose fits give this one's scores, too.
-    rounds : int
-        This one's.
-    """
+    """A model that takes part in a race."""
 
     name: str
     model: Any
@@ -112,18 +89,6 @@ def candidates_of(
     asked: str | Mapping[str, Any], X: Any, seed: int
 ) -> tuple[list[Candidate], list[str]]:
     """The models to try on some rows, the simplest first, and why others are not tried.
-
-    Parameters
-    ----------
-    asked : "auto" or mapping of str to classifier
-    X : array-like, sparse matrix or frame of shape (N, p)
-    seed : int
-
-    Raises
-    ------
-    InputError
-        If a candidate is not a classifier with predict_proba, or a column of X holds what the
-        models of the table do not take.
 
     Examples
     --------

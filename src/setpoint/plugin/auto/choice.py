@@ -20,24 +20,7 @@ __all__ = ["ModelChoice", "TriedModel"]
 
 @dataclass(frozen=True)
 class TriedModel:
-    """How one model did with the best rule over its scores of rows that it had not seen.
-
-    Parameters
-    ----------
-    name : str
-    folds : int
-        So many folds were fitted; fewer than all: time ended.
-    value : float or None
-        The objective over all folds together; None: not all were fitted, or it has no rows.
-    difference : float or None
-        Its objective minus that of the best; None for the best, and where it is not known.
-    low, high : float or None
-        Limits of the difference; all of them hold together with the report's confidence.
-    tied : bool
-        Whether it cannot be distinguished from the best.
-    fails : bool
-        Whether the rows show that it fails the goal.
-    """
+    """How one model did with the best rule over its scores of rows that it had not seen."""
 
     name: str
     folds: int
@@ -53,21 +36,6 @@ class TriedModel:
 @dataclass(frozen=True)
 class ModelChoice:
     r"""Which model was chosen, among which, and by how much.
-
-    Parameters
-    ----------
-    chosen : str
-        The name of the model that does best, of equal ones the simplest.
-    objective : str
-        As text.
-    folds : int
-        Of cross-validation.
-    tried : tuple of TriedModel
-        The simplest first.
-    left_out : tuple of str
-        Why models were not tried.
-    stopped : str
-        Why no more were tried; "" where all were.
 
     Examples
     --------

@@ -48,26 +48,7 @@ def filled() -> Any:
 
 
 def encoder_for(X: Any, *, linear: bool) -> tuple[Any, int]:
-    """From X to numbers, for a linear model or for trees.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix or frame of shape (N, p)
-    linear : bool
-        Whether missing values are filled in, numbers scaled and categories spread over columns.
-
-    Returns
-    -------
-    encoder : transformer
-        Not fitted.
-    n_codes : int
-        How many of the first columns hold codes of categories.
-
-    Raises
-    ------
-    InputError
-        If a column holds something else than numbers, true and false, or text.
-    """
+    """From X to numbers, for a linear model or for trees."""
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler

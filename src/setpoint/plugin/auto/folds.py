@@ -33,18 +33,7 @@ Pieces = list[tuple[Any, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class FoldFits:
-    """The rows and their folds, for any candidate.
-
-    Parameters
-    ----------
-    X, y
-    splits : list of (train, test)
-    response : Response
-    keep : bool
-        Whether models of folds are kept.
-    n_jobs, verbose
-        As in joblib.
-    """
+    """The rows and their folds, for any candidate."""
 
     X: Any
     y: Any
@@ -128,13 +117,7 @@ def _fit(threads: int | None, *args: Any) -> tuple[Any, Floats]:
 
 
 def weights_for(one: Candidate, weight: Any) -> dict[str, Any]:
-    """Sample weights as the candidate's ``fit`` takes them.
-
-    Raises
-    ------
-    InputError
-        If there are some, and it takes none.
-    """
+    """Sample weights as the candidate's ``fit`` takes them."""
     if weight is None:
         return {}
     if has_fit_parameter(one.model, "sample_weight"):

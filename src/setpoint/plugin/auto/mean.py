@@ -11,11 +11,6 @@ __all__ = ["mean_of"]
 def mean_of(models: Mapping[str, Any]) -> Any:
     """A classifier whose probabilities are the mean of those of fitted ones; a single one as it is.
 
-    Parameters
-    ----------
-    models : mapping of str to classifier
-        Fitted on the same classes.
-
     Examples
     --------
     >>> from sklearn.naive_bayes import GaussianNB

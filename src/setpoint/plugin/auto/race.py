@@ -26,20 +26,7 @@ __all__ = ["Race", "Raced"]
 
 @dataclass(frozen=True, eq=False)
 class Raced:
-    """What a race leads to.
-
-    Parameters
-    ----------
-    fitted : CrossFit
-        The model for new rows, and its scores of rows that it did not see.
-    model : classifier
-        The same, not fitted; the first one of a mean.
-    params : mapping
-        For its ``fit``.
-    choice : ModelChoice
-    seconds : float
-        It took.
-    """
+    """What a race leads to."""
 
     fitted: CrossFit
     model: Any
@@ -50,15 +37,7 @@ class Raced:
 
 @dataclass(frozen=True, eq=False)
 class _Entrant:
-    """A model, or the mean of two, with scores of all folds.
-
-    Parameters
-    ----------
-    parts : sequence of Candidate
-    scores : dict of data set (None: the judged rows of X) to array
-    kept : sequence of classifier or None
-        For each part the model of the first fold, where it is kept.
-    """
+    """A model, or the mean of two, with scores of all folds."""
 
     parts: Sequence[Candidate]
     scores: Mapping[str | None, Floats]
@@ -78,30 +57,7 @@ class _Entrant:
 
 @dataclass(frozen=True, eq=False)
 class Race:
-    """Candidates for one goal on one table.
-
-    Parameters
-    ----------
-    candidates : sequence of Candidate
-        The simplest first, in which order they are fitted.
-    left_out : sequence of str
-        Why others are not.
-    fits : FoldFits
-    inputs : CheckedData
-        The rows that the goal refers to.
-    sets : mapping of str to rows
-        Features of further data sets.
-    options : Options
-        How rules are found.
-    weight : array of shape (N,) or None
-        Sample weights, for the models.
-    averaged : bool
-        Whether the mean of the best two is a candidate, too.
-    seconds : float or None
-        For fitting the folds.
-    refit : bool
-        Whether the model is fitted on all rows in the end; else that of the only fold is kept.
-    """
+    """Candidates for one goal on one table."""
 
     candidates: Sequence[Candidate]
     left_out: Sequence[str]
@@ -116,18 +72,7 @@ class Race:
     _ready: dict[str, Pieces] = field(default_factory=dict, repr=False)
 
     def run(self) -> Raced:
-        """Fit, judge and choose.
-
-        Raises
-        ------
-        InputError
-            If a candidate takes no weights and there are some.
-
-        Warns
-        -----
-        StoppedWarning
-            If the time ended before all candidates were judged.
-        """
+        """Fit, judge and choose."""
         start = now()
         until = np.inf if self.seconds is None else start + self.seconds
         params = {one.name: weights_for(one, self.weight) for one in self.candidates}
@@ -196,10 +141,7 @@ class Race:
 
     @cached_property
     def _judge(self) -> Judge:
-        """By the rule on all scores of a model, by one kind of evidence for all models.
-
-        Left open, it would be chosen for each model anew, by searches of its own.
-        """
+        """By the rule on all scores of a model, by one kind of evidence for all models."""
         open_ = self.fits.response.posterior and self.options.evidence == "auto"
         options = replace(self.options, evidence="label") if open_ else self.options
         together = replace(self._rows, fold=np.zeros_like(self._rows.fold))

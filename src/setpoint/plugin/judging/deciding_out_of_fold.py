@@ -22,18 +22,7 @@ __all__ = ["FoldRule", "decided_out_of_fold", "rule_on"]
 
 @dataclass(frozen=True)
 class FoldRule:
-    """A rule, and how it decides rows.
-
-    Parameters
-    ----------
-    rule : Rule
-    values : tuple of str
-        The columns of values that it looks at.
-    met : bool
-        Whether it meets the goal on the rows that it was found on.
-    seed : int
-        Of its draws, where none are given.
-    """
+    """A rule, and how it decides rows."""
 
     rule: Rule
     values: tuple[str, ...]
@@ -59,29 +48,7 @@ def decided_out_of_fold(
     sees: tuple[str, ...] = (),
     draws: Floats | None = None,
 ) -> tuple[Codes, list[FoldRule]]:
-    """Class codes (N,): the rule for a fold is found on the rows of all others; and the rules.
-
-    Where no rule meets the goal on those rows, the one that comes nearest decides. A single fold
-    has no others: its rule is found on its own rows.
-
-    Parameters
-    ----------
-    goal : Goal
-    evidence : Evidence
-        With scores of models that did not see the row.
-    fold : int array of shape (N,)
-    options : Options
-        Of the search.
-    sees : tuple of str
-        Columns by which rows count that the rule may look at.
-    draws : array of shape (N,), optional
-        For rules that draw; None: drawn from a fixed seed.
-
-    Raises
-    ------
-    EmptyPopulationError
-        If the other folds lack something that the goal refers to.
-    """
+    """Class codes (N,): the rule for a fold is found on the rows of all others; and the rules."""
     decided, rules = np.zeros(evidence.n_rows, np.int64), list[FoldRule]()
     n_folds = int(fold.max(initial=-1)) + 1
     for k in range(n_folds):

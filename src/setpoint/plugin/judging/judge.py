@@ -47,22 +47,7 @@ _AS_THEY_COME = Options(randomized=False)
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One candidate: what it decides on rows that took no part, and the pooled verdict.
-
-    Parameters
-    ----------
-    name : str
-    decided : dict of data set (None: the rows of X) to int array of shape (N,)
-        Class codes, of the judging rows that weigh something.
-    report : GoalReport
-        With status "evaluated": as :func:`setpoint.evaluate` says of these decisions.
-    score : float
-        The objective, higher is better, less what the worst miss of a bound costs, without a
-        jump at the bound: a tenth of the objective's range for the largest miss that chance
-        explains. NaN where something has no rows.
-    find_luck : callable, optional
-        Finds what the choice of its rules means for the objective.
-    """
+    """One candidate: what it decides on rows that took no part, and the pooled verdict."""
 
     name: str
     decided: Mapping[str | None, Codes]
@@ -100,22 +85,8 @@ class Judged:
 class Judge:
     """Judges candidates by a goal, on the same rows and with rules found in the same way.
 
-    Parameters
-    ----------
-    inputs : CheckedData
-        All rows that the goal refers to, and the columns that rules may look at.
-    rows : JudgedRows
-        Which rows of X judge, and their folds. Rows of further data sets fall into as many
-        parts.
-    options : Options, optional
-        How rules over scores are found; None: without draws, otherwise as they come.
-    level : float
-        Confidence of each limit by itself.
-
     Examples
     --------
-    Two models of which one is noise:
-
     >>> from setpoint.goals import Goal
     >>> from setpoint.inputs.classes import classes_of
     >>> from setpoint.inputs.inputs import GivenRows
@@ -161,23 +132,7 @@ class Judge:
         scores: Floats | Mapping[str | None, Floats],
         draws: Floats | None = None,
     ) -> Judged:
-        """A model by its scores: rules are found out of fold, on the scores of the other folds.
-
-        Parameters
-        ----------
-        name : str
-        scores : array of shape (N,) or (N, n), or mapping of data set (None: X) to such arrays
-            Of models that did not see the row, in the order of `index`: one score a row, higher
-            for the positive class, or posteriors. Rows of further data sets may be scored by any
-            model that was not fitted on them.
-        draws : array of shape (N,), optional
-            For rules that draw, of one row of X each.
-
-        Raises
-        ------
-        GoalError
-            If the other folds lack something that the goal refers to.
-        """
+        """A model by its scores: rules are found out of fold, on the scores of the other folds."""
         given = _by_set(scores)
         inputs = self._inputs
         folds = [self._folds[n][self._kept[n]] for n in inputs.tables]
@@ -193,36 +148,13 @@ class Judge:
         return replace(judged, find_luck=luck)
 
     def of_decisions(self, name: str, decided: Codes | Mapping[str | None, Codes]) -> Judged:
-        """A classifier by what it decides on rows that it did not see.
-
-        Parameters
-        ----------
-        name : str
-        decided : int array of shape (N,), or mapping of data set (None: X) to such arrays
-            Class codes in the order of `index`.
-        """
+        """A classifier by what it decides on rows that it did not see."""
         given = _by_set(decided)
         return self._judged(name, {n: given[n][self._kept[n]] for n in self._inputs.tables})
 
     # ------------------------------------------------------------------ between candidates
     def difference(self, one: Judged, other: Judged, level: float | None = None) -> Entry | None:
-        """The objective of one candidate minus that of another, by the pairs of rows.
-
-        The limits contain the luck of which rules were found for candidates that are judged by
-        their scores.
-
-        Parameters
-        ----------
-        one, other : Judged
-        level : float, optional
-            Confidence of each limit by itself; None: the judge's.
-
-        Returns
-        -------
-        Entry or None
-            With an interval; its bound is 0, on the side of the better. None where the objective
-            refers to other data sets, or to columns of values and rows that may be deferred.
-        """
+        """The objective of one candidate minus that of another, by the pairs of rows."""
         table, labels = self._tables[None], self._inputs.answers
         level = self.level if level is None else level
         found = difference_of(
@@ -235,15 +167,7 @@ class Judge:
     def side_difference(
         self, place: int, one: Judged, other: Judged, level: float | None = None
     ) -> Entry | None:
-        """The left side of a constraint of one candidate minus that of another; as above.
-
-        Parameters
-        ----------
-        place : int
-            Of the constraint in the goal.
-        one, other, level
-            As of :meth:`difference`.
-        """
+        """The left side of a constraint of one candidate minus that of another; as above."""
         table, labels = self._tables[None], self._inputs.answers
         level = self.level if level is None else level
         return side_difference_of(
@@ -251,13 +175,7 @@ class Judge:
         )
 
     def standing(self, candidates: Sequence[Judged]) -> Standing:
-        """Who is best, by how much, and who cannot be distinguished from the best.
-
-        Parameters
-        ----------
-        candidates : sequence of Judged
-            Of equal ones the first is better: put the simplest first.
-        """
+        """Who is best, by how much, and who cannot be distinguished from the best."""
         return standing_of(self, candidates)
 
     # ------------------------------------------------------------------ counting

@@ -20,15 +20,7 @@ _PARTS = 5
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """Which rows of X judge, and which of them choose a rule together.
-
-    Parameters
-    ----------
-    index : int array of shape (N,)
-        Places in X, ascending.
-    fold : int array of shape (N,)
-        The rule for the rows of one fold is found on those of all others.
-    """
+    """Which rows of X judge, and which of them choose a rule together."""
 
     index: Codes
     fold: Codes
@@ -41,19 +33,6 @@ class JudgedRows:
     @classmethod
     def of(cls, splits: Sequence[Fold], kinds: Integers) -> JudgedRows:
         """The rows that the splits leave out.
-
-        The rows of a single split fall into five parts, alike in their kinds of rows.
-
-        Parameters
-        ----------
-        splits : sequence of (train, test)
-        kinds : int array of shape (n_rows,)
-            Of all rows, such as group and true class.
-
-        Raises
-        ------
-        ValueError
-            If two splits leave out the same row.
 
         Examples
         --------

@@ -35,16 +35,7 @@ __all__ = ["RuleLuck", "extra_variance", "luck_of", "widened"]
 
 @dataclass(frozen=True)
 class RuleLuck:
-    """What the choice of its rules means for the objective of a candidate.
-
-    Parameters
-    ----------
-    rates : tuple of float
-        For each constraint what the objective loses where the bound is tightened by one unit,
-        along the candidate's own scores; 0 where the bound does not bind.
-    by_fold : float array of shape (folds,)
-        The objective of all rows by the rule of each fold; empty where it is not known.
-    """
+    """What the choice of its rules means for the objective of a candidate."""
 
     rates: tuple[float, ...]
     by_fold: Floats
@@ -58,22 +49,7 @@ def luck_of(
     rules: Sequence[FoldRule],
     report: GoalReport,
 ) -> RuleLuck:
-    """The luck of a candidate that is judged by its scores.
-
-    Each bound is moved by one standard error of its left side either way, and a rule found anew
-    on all rows.
-
-    Parameters
-    ----------
-    goal : Goal
-    evidence : Evidence
-        With the scores of models that did not see the row.
-    options, sees
-        As the rules of the folds were found.
-    rules : sequence of FoldRule
-    report : GoalReport
-        Of the decisions by them.
-    """
+    """The luck of a candidate that is judged by its scores."""
     rates = []
     sense = _sense(goal)
     for place, (written, entry) in enumerate(
@@ -104,19 +80,7 @@ def luck_of(
 def extra_variance(
     goal: Goal, classes: Sequence[Label], table: Table, one: Judged, other: Judged
 ) -> float:
-    """What the luck of the rules adds to the variance of the difference of the objectives.
-
-    Where bounds bind, by the influence of each row on the objective and, at the rate of each
-    candidate, on the left sides: that is its influence on the best that can be reached within
-    the bounds. Where none does, by how the objective of all rows differs between the rules of
-    the folds. A candidate without scores has the rates of the other.
-
-    Parameters
-    ----------
-    goal, classes, table
-        As of :func:`setpoint.plugin.judging.pairs.difference_of`.
-    one, other : Judged
-    """
+    """What the luck of the rules adds to the variance of the difference of the objectives."""
     lucks = [one.luck, other.luck]
     known = [luck for luck in lucks if luck is not None]
     if not known:

@@ -28,26 +28,7 @@ __all__ = ["difference_of", "is_worse", "side_difference_of"]
 def difference_of(
     goal: Goal, classes: Sequence[Label], table: Table, one: Codes, other: Codes, level: float
 ) -> Entry | None:
-    """The objective of some decisions minus that of others.
-
-    Parameters
-    ----------
-    goal : Goal
-    classes : sequence of labels
-        And DEFERRED, where decisions may be deferred.
-    table : Table
-        Its rows weigh something.
-    one, other : int array of shape (N,)
-        Class codes.
-    level : float
-        Confidence of each limit by itself.
-
-    Returns
-    -------
-    Entry or None
-        Its bound is 0, on the side of the better. None where the objective refers to other data
-        sets; or to columns of values and to the deployed model, or to rows that are deferred.
-    """
+    """The objective of some decisions minus that of others."""
     goal = replace(goal, constraints=())
     if goal.needs.datasets:
         return None

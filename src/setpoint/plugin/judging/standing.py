@@ -48,25 +48,7 @@ _TIES = (BEST, TIED, ALIKE)
 
 @dataclass(frozen=True)
 class Standing:
-    """How candidates stand.
-
-    Parameters
-    ----------
-    order : tuple of int
-        Places of the candidates, the best first: those that are not shown to fail the goal before
-        those that are, and each of the two by their scores.
-    ranks : tuple of int
-        For each candidate 1 and more; equal ones share theirs.
-    differences : tuple of Entry or None
-        For each candidate its objective minus that of the best. All limits hold together.
-    verdicts : tuple of str
-        For each candidate what the rows show of it against the best.
-    doubts : tuple of str
-        For each candidate the constraint that it is surer of than the best, where its objective is
-        shown to be worse; else "".
-    level : float
-        Confidence of each limit of `differences` by itself.
-    """
+    """How candidates stand."""
 
     order: tuple[int, ...]
     ranks: tuple[int, ...]
@@ -92,19 +74,7 @@ class Standing:
 
 
 def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
-    """How candidates stand.
-
-    One is worse than the best where the rows show that its objective is, and no constraint is less
-    sure to hold for the best; or where they show that it fails the goal and not that the best
-    does. If even the best is shown to fail, the left side of the constraint that is missed by
-    most takes the place of the objective. Each limit has so much confidence that all differences
-    from the best hold together.
-
-    Parameters
-    ----------
-    judge : Judge
-    candidates : sequence of Judged
-    """
+    """How candidates stand."""
     keys = [one.rank for one in candidates]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = [1 + sum(other < key for other in keys) for key in keys]

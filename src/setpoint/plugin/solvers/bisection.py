@@ -32,22 +32,7 @@ def bisection(
     calls: int | None = None,
     gap: float = 1e-4,
 ) -> Optimum:
-    """Bisection for ratios of linear functions; ConBisection where there are constraints.
-
-    "Can a score of gamma be had?" is a linear question: one oracle call, or with
-    constraints a round of ConGDA.
-
-    Parameters
-    ----------
-    calls : int, optional
-        By default 100, with constraints 10,000 over all rounds. (The paper names no
-        budget for bisection; 10,000 is what its ConGDA has.)
-
-    Raises
-    ------
-    ShapeError
-        If the score is not a ratio, its denominator can be 0, or a constraint is not convex.
-    """
+    """Bisection for ratios of linear functions; ConBisection where there are constraints."""
     score = _ratio(program)
     if not program.constraints:
         run = Explorer(space, program, "bisection", CALLS if calls is None else calls, gap)
@@ -98,11 +83,7 @@ def _halve(run: Explorer, score: Ratio) -> None:
 
 
 def _halve_constrained(run: Explorer, score: Ratio, losses: Losses) -> None:
-    """Algorithm 8: the candidate of a round is the best feasible mixture gathered so far.
-
-    A candidate of at least gamma is taken and raises the lower end; else the old one stays
-    and the upper end falls. Rounds start where the last one ended: gamma has moved little.
-    """
+    """Algorithm 8: the candidate of a round is the best feasible mixture gathered so far."""
     descents = [Descent(losses, *pair) for pair in product(STEPS, STEPS)]
     low, high = score.low, score.high
     best: Optimum | None = None

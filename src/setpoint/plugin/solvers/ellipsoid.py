@@ -24,27 +24,14 @@ _TINY = 1e-300
 
 
 class Ellipsoid:
-    """``{x + J u : |u| <= 1}``, which shrinks around a maximiser.
-
-    The factor J of the shape matrix A = J J^T is kept, not A: no rounding makes it
-    indefinite.
-
-    Parameters
-    ----------
-    n : int
-    radius : float
-        Of the ball around 0 that it is at first.
-    """
+    """``{x + J u : |u| <= 1}``, which shrinks around a maximiser."""
 
     def __init__(self, n: int, radius: float) -> None:
         self.x = np.zeros(n)
         self.J = radius * np.eye(n)
 
     def cut(self, w: Floats) -> bool:
-        """The smallest ellipsoid around the half where ``w @ (y - x) >= 0`` (Algorithm 3a).
-
-        False if w is too small to say which half.
-        """
+        """The smallest ellipsoid around the half where ``w @ (y - x) >= 0`` (Algorithm 3a)."""
         n = len(self.x)
         u = self.J.T @ w
         size = float(np.linalg.norm(u))
@@ -66,22 +53,7 @@ def ellipsoid(
     calls: int | None = None,
     gap: float = 1e-4,
 ) -> Optimum:
-    """The ellipsoid method for concave scores; ConEllipsoid where there are constraints.
-
-    It maximises the dual function over lambda (one for each feature) and mu (one for each
-    constraint). Its value at each point is a bound. Calls grow with the square of the number
-    of these variables: from about 15 of them on, 1000 calls are not enough.
-
-    Parameters
-    ----------
-    calls : int, optional
-        By default 1000 (appendix B of the paper).
-
-    Raises
-    ------
-    ShapeError
-        If the score is not concave or a constraint not convex.
-    """
+    """The ellipsoid method for concave scores; ConEllipsoid where there are constraints."""
     losses = Losses(space, program, "ellipsoid")
     name = "constrained ellipsoid" if losses.phi else "ellipsoid"
     run = Explorer(space, program, name, CALLS if calls is None else calls, gap)
@@ -89,10 +61,7 @@ def ellipsoid(
 
 
 def _shrink(run: Explorer, losses: Losses) -> None:
-    """Algorithm 7, which without constraints is Algorithm 3.
-
-    A centre outside the ball, or with some mu_k < 0, is cut off without a call.
-    """
+    """Algorithm 7, which without constraints is Algorithm 3."""
     d = len(losses.low)
     inner = Inner(losses, [algebra.scaled(-1.0, losses.score), *losses.phi])
     duals = Ellipsoid(d + len(losses.phi), _RADIUS)

@@ -20,21 +20,7 @@ _HEARTBEAT = 100
 
 
 class Explorer:
-    """One run of an algorithm: what it asks, and what is known so far.
-
-    The rules gathered are recombined after 16, 32, 64, ... calls: so the trace shows the
-    mixture with which the run could end, and the run ends where a bound comes near it.
-
-    Parameters
-    ----------
-    space : Achievable
-    program : Program
-    method : str
-    calls : int
-        The budget.
-    gap : float
-        The run ends where no mixture is better by more.
-    """
+    """One run of an algorithm: what it asks, and what is known so far."""
 
     def __init__(
         self, space: Achievable, program: Program, method: str, calls: int, gap: float
@@ -54,13 +40,7 @@ class Explorer:
 
     # ------------------------------------------------------------------ the run
     def ask(self, L: Floats) -> Floats:
-        """One oracle call: features (d,) of the rule that minimises ``L @ v``.
-
-        Raises
-        ------
-        StoppedError
-            At the limits of the space.
-        """
+        """One oracle call: features (d,) of the rule that minimises ``L @ v``."""
         atom = self.space.ask(-L)
         self.made += 1
         return self.space.features_of(atom)
@@ -86,13 +66,7 @@ class Explorer:
         return self.made < self.calls and not closed
 
     def finish(self, body: Callable[[], None]) -> Optimum:
-        """Run the algorithm, to its end or a limit, and recombine.
-
-        Raises
-        ------
-        InfeasibleMasterError
-            If no mixture of the rules gathered meets the constraints.
-        """
+        """Run the algorithm, to its end or a limit, and recombine."""
         limits = self.space.limits
         with limits.keeping(True):  # its constants are mixed in the worst case
             body()

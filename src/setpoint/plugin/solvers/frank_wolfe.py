@@ -30,26 +30,7 @@ def frank_wolfe(
     calls: int | None = None,
     gap: float = 1e-4,
 ) -> Optimum:
-    """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints.
-
-    Without constraints the step is an exact line search. Both bound the optimum at each
-    call from what the oracle said anyway, and end where the bound is near.
-
-    Parameters
-    ----------
-    calls : int, optional
-        By default 5000, with constraints 10,000 (appendix B of the paper).
-
-    Raises
-    ------
-    ShapeError
-        If the score is not concave and smooth, or a constraint not convex.
-
-    References
-    ----------
-    Gidel, Pedregosa and Lacoste-Julien (2018), "Frank-Wolfe splitting via augmented
-    Lagrangian method".
-    """
+    """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints."""
     losses = Losses(space, program, "frank-wolfe")
     if losses.score.has_kinks:
         raise ShapeError(
@@ -101,10 +82,7 @@ def line_search(score: RateFunction, v: Floats, s: Floats) -> float:
 
 
 def _split(run: Explorer, losses: Losses) -> None:
-    """Algorithm 5: C stays achievable, F feasible, and an augmented Lagrangian joins them.
-
-    With steps 2/(t + 2), and eta constant by parts as in appendix B, not over t.
-    """
+    """Algorithm 5: C stays achievable, F feasible, and an augmented Lagrangian joins them."""
     feasible = Slack(losses, under_zero=losses.phi)
     C = losses.middle
     _, F = feasible.minimise(losses.slope(C))

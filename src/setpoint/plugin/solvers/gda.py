@@ -22,19 +22,7 @@ STEPS = (0.001, 0.01, 0.1)
 
 
 class Descent:
-    """One search for a saddle point: xi descends, lambda and mu ascend, C answers lambda.
-
-    All start at 0. lambda moves by at most a step times the diameter of the box, so it
-    needs no ball around it.
-
-    Parameters
-    ----------
-    losses : Losses
-    eta : float
-        Step of xi.
-    eta_dual : float
-        Step of lambda and mu.
-    """
+    """One search for a saddle point: xi descends, lambda and mu ascend, C answers lambda."""
 
     def __init__(self, losses: Losses, eta: float, eta_dual: float) -> None:
         self.losses = losses
@@ -44,10 +32,7 @@ class Descent:
         self.mu = np.zeros(len(losses.phi))
 
     def step(self, run: Explorer, inner: Inner | None = None) -> None:
-        """One oracle call, and one step of each variable from where all of them stood.
-
-        With `inner` the run learns the value of the dual function, a bound.
-        """
+        """One oracle call, and one step of each variable from where all of them stood."""
         losses, xi, lam, mu = self.losses, self.xi, self.lam, self.mu
         C = run.ask(lam)
         if inner is not None:
@@ -68,23 +53,7 @@ def gda(
     gap: float = 1e-4,
     steps: Sequence[float] = STEPS,
 ) -> Optimum:
-    """Gradient descent-ascent for concave scores; ConGDA where there are constraints.
-
-    The paper tunes the two step sizes on a grid and keeps one pair. Here all pairs run in
-    turns within one budget, and what all of them gather is recombined.
-
-    Parameters
-    ----------
-    calls : int, optional
-        Of all pairs together; by default 5000, with constraints 10,000 (appendix B).
-    steps : sequence of float
-        The grid: steps of xi, and of lambda and mu.
-
-    Raises
-    ------
-    ShapeError
-        If the score is not concave or a constraint not convex.
-    """
+    """Gradient descent-ascent for concave scores; ConGDA where there are constraints."""
     losses = Losses(space, program, "gda", by_row=True)
     name = "constrained GDA" if losses.phi else "GDA"
     if calls is None:

@@ -30,14 +30,7 @@ class _Part:
 
 
 class Inner:
-    """``min cost @ xi + weights @ f(xi)`` over the box of the features.
-
-    Parameters
-    ----------
-    losses : Losses
-    functions : sequence of Bound
-        The convex functions f.
-    """
+    """``min cost @ xi + weights @ f(xi)`` over the box of the features."""
 
     def __init__(self, losses: Losses, functions: Sequence[RateFunction]) -> None:
         self.losses = losses
@@ -54,14 +47,7 @@ class Inner:
         self._program = Slack(losses, [functions[k] for k in kinked]) if kinked else None
 
     def minimise(self, cost: Floats, weights: Sequence[float]) -> tuple[float, Floats]:
-        """A lower bound of the least value, and xi (d,) where it is nearly reached.
-
-        Parameters
-        ----------
-        cost : array of shape (d,)
-        weights : sequence of float
-            One for each function; >= 0.
-        """
+        """A lower bound of the least value, and xi (d,) where it is nearly reached."""
         cost = cost.copy()
         least = 0.0
         for k in self._affine:

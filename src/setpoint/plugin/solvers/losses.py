@@ -21,36 +21,7 @@ __all__ = ["Losses"]
 
 
 class Losses:
-    """psi and phi over the features, and the box in which the features lie.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-    solver : str
-        Its name, for messages.
-    score : Bound, optional
-        Minus psi; by default the goal's objective.
-    by_row : bool
-        A constraint that linear rows describe is as many phi. Otherwise a convex one stays
-        one phi, with kinks: few multipliers for the ellipsoid, many for descent.
-
-    Attributes
-    ----------
-    phi : tuple of Bound
-        Convex; all are to be <= 0. A bound that is not convex itself stands here as the
-        linear rows that say the same (precision >= 0.6 is 0.6 B - A <= 0).
-    low, high : array of shape (d,)
-        The range of each feature over all decisions.
-    middle : array of shape (d,)
-        Features of the uniform mixture of the constant classifiers, where every recall is
-        above 0 and so the gradients of means are what they seem.
-
-    Raises
-    ------
-    ShapeError
-        If the score is not concave, or a constraint neither convex nor rows.
-    """
+    """psi and phi over the features, and the box in which the features lie."""
 
     def __init__(
         self,

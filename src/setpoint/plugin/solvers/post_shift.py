@@ -33,38 +33,7 @@ def shift_rule(
     metric: RowMetric | None = None,
     neutral: float = 0.0,
 ) -> tuple[Outcome, float]:
-    """The rule that smoothed post-shift finds, and what was measured of it.
-
-    Parameters
-    ----------
-    goal : Goal
-        Without constraints.
-    evidence : Evidence
-        Binary, with one score a row.
-    options : Options
-    metric : RowMetric, optional
-        A black box on the rows of the evidence; None: `goal` is counted.
-    neutral : float
-        The cut-off that is kept where none is better than another.
-
-    Returns
-    -------
-    outcome : Outcome
-    value : float
-        The metric of the rule, in the user's units.
-
-    Raises
-    ------
-    StoppedError
-        If a limit was reached before there was any rule.
-
-    Warns
-    -----
-    ConstantGoalWarning
-        If the metric does not depend on the cut-off, or one class for everyone does best.
-    StoppedWarning
-        If a limit or Ctrl-C ended the search segment by segment.
-    """
+    """The rule that smoothed post-shift finds, and what was measured of it."""
     n_segments = len(evidence.segments)
     segments = evidence.rows.segment if n_segments > 1 else None
     kind = options.smooth

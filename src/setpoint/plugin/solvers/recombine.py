@@ -28,18 +28,7 @@ _NEAR = 1e-7
 
 
 class Gathered(AchievableSet):
-    """The columns that a space already has, and no others: asking costs no oracle call.
-
-    It has its own limits, for what is known of mixtures of these columns is not a bound for
-    the space.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    start : MixtureWeights, optional
-        What the master begins with, beside the constant classifiers. It asks for the
-        others, a few of which it needs.
-    """
+    """The columns that a space already has, and no others: asking costs no oracle call."""
 
     def __init__(self, space: AchievableSet, start: MixtureWeights | None = None) -> None:
         super().__init__(space.rates, Limits())
@@ -108,30 +97,7 @@ def recombine(
     stopped: str = "",
     start: MixtureWeights | None = None,
 ) -> Optimum:
-    """The best mixture of the columns gathered, without any oracle call.
-
-    Parameters
-    ----------
-    space : AchievableSet
-    program : Program
-    method : str
-        What found the columns.
-    bound : float
-        A score that no mixture of the space passes, where one is known.
-    gap : float
-        A bound within so much of the value certifies it.
-    stopped : str
-        The limit that ended the search for columns.
-    start : MixtureWeights, optional
-        A mixture to begin with.
-
-    Raises
-    ------
-    InfeasibleMasterError
-        If no mixture of these columns meets the constraints; others may.
-    ShapeError
-        If there is no exact method for mixtures under this goal.
-    """
+    """The best mixture of the columns gathered, without any oracle call."""
     choice = best_mixture(Gathered(space, start), program, _NEAR).choice
     v = space.features(choice)
     value = float(program.score.value(v))

@@ -36,16 +36,7 @@ class _Curved:
 
 
 class Slack:
-    """Programs ``min cost @ xi + weights @ f(xi)`` over the box of the features.
-
-    Parameters
-    ----------
-    losses : Losses
-    weighed : sequence of Bound
-        The convex functions f.
-    under_zero : sequence of Bound
-        Convex functions that must be <= 0.
-    """
+    """Programs ``min cost @ xi + weights @ f(xi)`` over the box of the features."""
 
     def __init__(
         self,
@@ -72,19 +63,7 @@ class Slack:
             self._put(f, None)
 
     def minimise(self, cost: Floats, weights: Sequence[float] = ()) -> tuple[float, Floats]:
-        """A lower bound of the least value, and xi (d,) where it is nearly reached.
-
-        Parameters
-        ----------
-        cost : array of shape (d,)
-        weights : sequence of float
-            One for each function weighed; >= 0.
-
-        Raises
-        ------
-        InfeasibleMasterError
-            If no point of the box meets what must be <= 0.
-        """
+        """A lower bound of the least value, and xi (d,) where it is nearly reached."""
         costs = np.zeros(self._lp.n_columns)
         costs[: len(cost)] = cost
         const = 0.0

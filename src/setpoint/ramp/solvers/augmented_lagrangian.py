@@ -46,20 +46,7 @@ def augmented_lagrangian(
     limits: Limits | None = None,
     rng: np.random.Generator | None = None,
 ) -> Solved:
-    """Minimise the ramp problem from a start that need not meet the rows.
-
-    Parameters
-    ----------
-    start : array of shape (d + 1,)
-    tol : float
-        What a scaled row may exceed 0 by.
-    drawn : bool
-        Whether the ramp itself decides in the end; else the sign of the scores does.
-    limits : Limits, optional
-        They end it early, also on Ctrl-C, and the best is kept.
-    rng : Generator, optional
-        Draws the rows of the first rounds where there are very many.
-    """
+    """Minimise the ramp problem from a start that need not meet the rows."""
     w = np.array(start, np.float64)
     return _Descent(problem, w, tol, drawn, limits, rng or np.random.default_rng(0)).solved()
 
@@ -120,11 +107,7 @@ class _Descent(Search):
         self.run(problem, widths, _ROUNDS)
 
     def run(self, problem: Problem, widths: tuple[float, ...], rounds: int) -> None:
-        """Rounds of descent and of multipliers, until rows and complementarity hold.
-
-        A sharper ramp is harder to move: some rounds are spent on each width until its own
-        rows nearly hold, and the rest of them on the last.
-        """
+        """Rounds of descent and of multipliers, until rows and complementarity hold."""
         for t in widths[:-1]:
             for _ in range(_ROUNDS_A_WIDTH):
                 if self._round(problem, t) <= _NEARLY:

@@ -37,24 +37,7 @@ _MOST_CUTS = 300
 
 @dataclass(frozen=True)
 class Convex:
-    """Problem 3 solved.
-
-    Parameters
-    ----------
-    w : array of shape (d + 1,)
-        Meets the rows of Problem 3 unless a multiplier is at the cap; its value is at
-        most `upper`.
-    v : array of shape (m,)
-        The multipliers.
-    upper, lower : float
-        Around the largest value of the dual within the box.
-    kept : list of arrays of shape (d + 1,)
-        The weights that were mixed.
-    xi : array of shape (N,)
-        The SVM's dual variables, for the next one.
-    closed : bool
-        Whether the bounds met.
-    """
+    """Problem 3 solved."""
 
     w: Floats
     v: Floats
@@ -79,29 +62,7 @@ def cutting_planes(
     xi: Floats | None = None,
     rng: np.random.Generator | None = None,
 ) -> Convex:
-    """Maximise the dual of Problem 3 over multipliers in [0, cap]^m.
-
-    Parameters
-    ----------
-    svm : SVM
-        On the same rows, with the same regulariser.
-    known : sequence of arrays of shape (d + 1,)
-        Weights that give the first cuts, at least one.
-    eps : float
-        The difference of the bounds to stop at, relative where they are above 1.
-    of_gain : float
-        The share of what is gained over the first known weights that the difference may be
-        instead: in between, no problem need be solved exactly.
-    cap : float
-        No multiplier is larger. Where no weights meet the rows, some end there.
-    chooser : {"max", "center"}
-        Where to cut next: the maximum of the cuts so far (definition 1), or the centre of mass
-        of what they leave above the lower bound (appendix E.2), by a random walk.
-    xi : array of shape (N,), optional
-        Dual variables of an earlier SVM.
-    rng : Generator, optional
-        Of the random walk.
-    """
+    """Maximise the dual of Problem 3 over multipliers in [0, cap]^m."""
     if chooser not in CHOOSERS:
         raise InputError(f"`chooser={chooser!r}`: {nearest(chooser, CHOOSERS)}")
     search = _Search(majorizer, min(cap, _FIRST_CAP))
@@ -174,10 +135,7 @@ class _Search:
         return float(peak.v @ np.maximum(self.model.slope(peak), 0.0))
 
     def mixed(self) -> Peak:
-        """The maximum, after the mixture behind it has become a cut of its own.
-
-        Psi(., v) is convex: at the maximum the mixture's cut lies below it.
-        """
+        """The maximum, after the mixture behind it has become a cut of its own."""
         peak = self.model.peak()
         if np.count_nonzero(peak.shares) < 2:
             return peak

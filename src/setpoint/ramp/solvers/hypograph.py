@@ -20,16 +20,7 @@ _USED = 1e-9
 
 
 class Peak(NamedTuple):
-    """The maximum of the model.
-
-    Parameters
-    ----------
-    v : array of shape (m,)
-        Where it is.
-    shares : array of shape (cuts,)
-        Multipliers of the cuts, at least 0, of sum 1: the mixture of the cuts that is nowhere
-        in the box above `value`.
-    """
+    """The maximum of the model."""
 
     value: float
     v: Floats
@@ -73,11 +64,7 @@ class Hypograph:
         return np.asarray(peak.shares @ np.array(self._g))
 
     def centre(self, low: float, rng: np.random.Generator) -> tuple[Floats, float]:
-        """The centre of mass of what lies above `low`: multipliers (m,) and height.
-
-        It is estimated by a random walk within the set, hit and run, after each coordinate was
-        scaled to the set's range; the walk starts at the mean of the points that show the range.
-        """
+        """The centre of mass of what lies above `low`: multipliers (m,) and height."""
         self._lp.set_bounds(self.m, low, INF)
         ends = []
         for j in range(self.m + 1):

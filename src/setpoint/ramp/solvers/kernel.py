@@ -49,18 +49,7 @@ def _kink(x: float) -> tuple[float, float]:
 
 @kernel()
 def accepted(z: Floats, kind: Codes, weight: Any, t: float, n_kinds: int, slope: Floats) -> Floats:
-    """The weight accepted of each kind of row (n_kinds,) by the smoothed ramp.
-
-    Parameters
-    ----------
-    z : array of shape (N,)
-    kind : int array of shape (N,)
-    weight : array of shape (N,) or None
-    t : float
-        Above 0.
-    slope : array of shape (N,)
-        The derivative by each score is written there.
-    """
+    """The weight accepted of each kind of row (n_kinds,) by the smoothed ramp."""
     out = np.zeros(n_kinds)
     for i in range(len(z)):
         high, d_high = _kink((z[i] + 0.5) / t)

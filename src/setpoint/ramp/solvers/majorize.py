@@ -44,35 +44,7 @@ def majorize_minimize(
     limits: Limits | None = None,
     seed: int = 0,
 ) -> Solved:
-    """Minimise the ramp problem by convex problems, each solved by cutting planes.
-
-    The start need not meet the rows, as it has to in the paper. Until they are met,
-    what they are missed by is paid at the cap of the multipliers, which grows from problem to
-    problem.
-
-    Parameters
-    ----------
-    problem : Problem
-        With an objective that is a linear function of rates.
-    start : array of shape (d + 1,)
-    tol : float
-        What a scaled row may exceed 0 by. Each convex problem is solved to a tenth of it.
-    chooser : {"max", "center"}
-        See :func:`setpoint.ramp.solvers.cutting_plane.cutting_planes`.
-    svm : {"sdca", "liblinear"}
-    drawn : bool
-        Whether the ramp itself decides in the end; else the sign of the scores does, and the
-        rows are moved by how far that is off them.
-    limits : Limits, optional
-        They end it early, also on Ctrl-C, and the best is kept.
-    seed : int
-        Of the order of rows in the SVM, and of the random walk to a centre.
-
-    Raises
-    ------
-    ShapeError
-        If the objective is not a linear function of rates.
-    """
+    """Minimise the ramp problem by convex problems, each solved by cutting planes."""
     w = np.array(start, np.float64)
     return _Majorized(problem, w, tol, chooser, svm, drawn, limits, seed).solved()
 

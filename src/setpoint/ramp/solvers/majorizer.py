@@ -21,27 +21,7 @@ __all__ = ["Majorizer", "Split"]
 
 
 class Split:
-    """Linear functions of the accepted weights, written with coefficients of one sign.
-
-    With S the weight accepted of a kind and T - S the weight rejected, a coefficient A < 0 is
-    ``A S = |A| (T - S) - |A| T``: a ramp of the opposite score and a constant.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its objective is a linear function of rates.
-
-    Attributes
-    ----------
-    up, down : arrays of shape (1 + m, kinds)
-        Prices of acceptance and of rejection: the objective's, then each row's.
-    const : array of shape (1 + m,)
-
-    Raises
-    ------
-    ShapeError
-        If the objective is not a linear function of rates.
-    """
+    """Linear functions of the accepted weights, written with coefficients of one sign."""
 
     def __init__(self, problem: Problem) -> None:
         program = problem.program
@@ -58,15 +38,7 @@ class Split:
 
 
 class Majorizer:
-    """Problem 3 at given scores.
-
-    Parameters
-    ----------
-    old : array of shape (N,)
-        The scores at which the bound is tight.
-    split : Split, optional
-        Of this very problem, if it is available.
-    """
+    """Problem 3 at given scores."""
 
     def __init__(self, problem: Problem, old: Floats, split: Split | None = None) -> None:
         self.problem = problem

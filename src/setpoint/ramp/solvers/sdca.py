@@ -33,19 +33,7 @@ def _step(xi: float, z: float, q: float, a: float, c: float) -> float:
 def sweep_dense(
     X: Floats, order: Codes, w: Floats, xi: Floats, a: Floats, c: Floats, norms: Floats, lam: float
 ) -> None:
-    """Steps over some rows in order; weights (d + 1,) and xi (N,) are moved in place.
-
-    Parameters
-    ----------
-    X : array of shape (N, d)
-    order : int array
-        The rows to visit.
-    w : array of shape (d + 1,)
-        ``-(1 / lam) sum_r xi_r x_r``; the last is the weight of the constant.
-    xi, a, c : arrays of shape (N,)
-    norms : array of shape (N,)
-        Squared lengths of the rows, the constant one included.
-    """
+    """Steps over some rows in order; weights (d + 1,) and xi (N,) are moved in place."""
     d = X.shape[1]
     for r in order:
         z: Any = w[d]

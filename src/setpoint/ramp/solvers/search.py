@@ -21,18 +21,7 @@ _MOVES, _MOVABLE = 5, 0.25
 
 @dataclass(frozen=True)
 class Iterate:
-    """The state after a round or a convex problem.
-
-    Rates are counted as in the end: by the ramp, or without draws by the sign of the scores.
-
-    Parameters
-    ----------
-    w : array of shape (d + 1,)
-    loss : float
-        The objective turned down, without the regulariser.
-    excess : float
-        The largest row, at least 0; rows are scaled.
-    """
+    """The state after a round or a convex problem."""
 
     w: Floats
     loss: float
@@ -48,21 +37,7 @@ class Iterate:
 
 @dataclass
 class Solved:
-    """What a solver of the ramp problem ended with.
-
-    Parameters
-    ----------
-    multipliers : array of shape (m,)
-        Of the scaled rows.
-    converged : bool
-        Whether the rows and complementarity hold to the tolerances.
-    n_passes : int
-        Passes over the rows.
-    why : str
-        What was done.
-    stopped : str
-        What ended it early, if anything did.
-    """
+    """What a solver of the ramp problem ended with."""
 
     best: Iterate
     multipliers: Floats
@@ -74,24 +49,7 @@ class Solved:
 
 
 class Search:
-    """A search for the weights that knows the best so far at any time.
-
-    Parameters
-    ----------
-    w : array of shape (d + 1,)
-        Where it begins.
-    tol : float
-        What a scaled row may exceed 0 by.
-    drawn : bool
-        Whether the ramp itself decides in the end; else the sign of the scores does.
-    limits : Limits
-        They count the passes and record each iterate.
-
-    Attributes
-    ----------
-    shift : array of shape (m,)
-        How far inwards the rows that are worked with lie from those that are meant.
-    """
+    """A search for the weights that knows the best so far at any time."""
 
     moves = _MOVES
 
@@ -153,11 +111,7 @@ class Search:
         return self.w
 
     def _off(self, w: Floats) -> Floats:
-        """By how far decisions are off the rows that are meant.
-
-        A smoothed ramp overstates what a bound costs, and decisions without draws more so: what
-        a bound with a price leaves is used.
-        """
+        """By how far decisions are off the rows that are meant."""
         excess = self.problem.excess(self.problem.accepted(w, self.drawn))
         self.n_passes += 1
         off = np.where(excess > 0.0, 1.1 * excess + 1e-5, 0.0)

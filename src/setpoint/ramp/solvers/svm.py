@@ -45,18 +45,7 @@ _CERTIFYING = 10
 
 @dataclass(frozen=True)
 class Separated:
-    """An SVM solved to a gap.
-
-    Parameters
-    ----------
-    w : array of shape (d + 1,)
-    primal, dual : float
-        The value at w, and a lower bound on the smallest value.
-    xi : array of shape (N,)
-        The dual variables behind `dual`.
-    n_passes : int
-        Passes over the rows.
-    """
+    """An SVM solved to a gap."""
 
     w: Floats
     primal: float
@@ -67,20 +56,6 @@ class Separated:
 
 class SVM:
     """Minimises ``lam / 2 |w|^2 + sum_r a_r (1/2 + z_r)_+ + c_r (1/2 - z_r)_+``.
-
-    The weight of the constant column is regularised like the others.
-
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (N, d)
-        Without the constant column.
-    lam : float
-        Above 0.
-    method : {"sdca", "liblinear"}
-        Dual coordinate steps with a warm start, or scikit-learn's LinearSVC. The latter keeps
-        its dual variables to itself: they are found anew, from where its scores put them.
-    seed : int
-        Of the order in which rows are visited.
 
     Examples
     --------
@@ -99,17 +74,7 @@ class SVM:
         self._rng = np.random.default_rng(seed)
 
     def solve(self, a: Floats, c: Floats, xi: Floats | None = None, eps: float = 1e-6) -> Separated:
-        """Weights whose value is within `eps` of the smallest, where the steps suffice.
-
-        Parameters
-        ----------
-        a, c : arrays of shape (N,)
-            What a unit of each hinge costs, at least 0.
-        xi : array of shape (N,), optional
-            Dual variables to start from; they are clipped to [-c, a].
-        eps : float
-            The largest difference of primal and dual value to stop at.
-        """
+        """Weights whose value is within `eps` of the smallest, where the steps suffice."""
         start = np.zeros(len(a)) if xi is None else np.clip(xi, -c, a)
         rows = np.flatnonzero((a > 0.0) | (c > 0.0))
         if self.method == "liblinear":
@@ -145,11 +110,7 @@ class SVM:
             sweep_dense(X, order, w, xi, a, c, self._norms, self.lam)
 
     def _settled(self, w: Floats, few: Codes, xi: Floats, a: Floats, c: Floats) -> Floats:
-        """Newton steps on the rows that a kink holds, which single steps settle but slowly.
-
-        While the dual variables of those rows stay within their intervals the dual value is
-        quadratic in them, and largest where every such row is exactly at its kink.
-        """
+        """Newton steps on the rows that a kink holds, which single steps settle but slowly."""
         few = few[_inside(xi[few], a[few], c[few])]
         if not 0 < len(few) <= _MOST_HELD:
             return w
@@ -195,11 +156,7 @@ class SVM:
 
     # ------------------------------------------------------------------ LIBLINEAR
     def _liblinear(self, a: Floats, c: Floats, xi: Floats, rows: Codes, eps: float) -> Separated:
-        """Weights by LIBLINEAR, and dual variables that show how good they are.
-
-        With u = 2 w the value is lam / 4 times ``|u|^2 / 2 + sum_r (2 a_r / lam) (1 + u x_r)_+
-        + (2 c_r / lam) (1 - u x_r)_+``: two weighted rows, of class -1 and of class 1.
-        """
+        """Weights by LIBLINEAR, and dual variables that show how good they are."""
         if not len(rows):
             return self._ascend(a, c, xi, rows, eps)
         up, down = np.flatnonzero(c > 0.0), np.flatnonzero(a > 0.0)
@@ -233,12 +190,7 @@ class SVM:
     def _certified(
         self, w: Floats, xi: Floats, a: Floats, c: Floats, rows: Codes, eps: float
     ) -> Separated:
-        """Dual variables for given weights: far from the kinks the scores say what they are.
-
-        Were all of them as the scores say, the gap would be lam / 2 of the squared distance
-        between w and the weights they stand for. Those near a kink, where anything between two
-        values will do, are moved until that is small.
-        """
+        """Dual variables for given weights: far from the kinks the scores say what they are."""
         z = linear_scores(self.X, w)
         said = np.where(z < -0.5, -c, np.where(z > 0.5, a, a - c))
         xi = np.where(np.abs(np.abs(z) - 0.5) < _NEAR_SOLVED, xi, said)

@@ -50,18 +50,7 @@ LINES: tuple[tuple[str, Any], ...] = (
 
 
 def draw_region(ax: Axes, plane: Plane, roc: bool) -> NDArray[np.float64]:
-    """Shade where all constraints hold that a point of the plane settles.
-
-    Parameters
-    ----------
-    roc : bool
-        Recall over the false positive rate, else precision over recall.
-
-    Returns
-    -------
-    array of shape (m, 2)
-        Places well inside; none where there is nothing to meet, or no way to.
-    """
+    """Shade where all constraints hold that a point of the plane settles."""
     if not plane.constraints:
         return np.zeros((0, 2))
     grid = np.linspace(0.0, 1.0, _GRID)
@@ -118,13 +107,7 @@ def draw_bounds(
 def draw_curves(
     ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool, labels: Labels
 ) -> None:
-    """Each segment's thresholds, the hull where rules draw, thicker where the goal is met.
-
-    Parameters
-    ----------
-    goal : bool
-        Whether there is any constraint to meet.
-    """
+    """Each segment's thresholds, the hull where rules draw, thicker where the goal is met."""
     several = len(points.curves) > 1
     draws = any(len(curve.chosen) > 1 for curve in points.curves)
     for i, curve in enumerate(points.curves):
@@ -203,15 +186,7 @@ def _shown(curve: OperatingCurve, roc: bool) -> tuple[tuple[float, ...], tuple[f
 def precision_band(
     curve: OperatingCurve, points: OperatingPoints, level: float = BAND
 ) -> NDArray[np.float64]:
-    """Clopper and Pearson's limits (2, m) of precision at each threshold where anybody is accepted.
-
-    Each is by itself: that all hold at once is less sure.
-
-    Parameters
-    ----------
-    level : float
-        Confidence.
-    """
+    """Clopper and Pearson's limits (2, m) of precision where anybody is accepted."""
     tail = 0.5 * (1.0 - level)
     out = []
     for recall, fpr in zip(curve.recall, curve.false_positive_rate, strict=True):

@@ -12,12 +12,7 @@ __all__ = ["drawstyle_of", "known_line", "not_excluded", "out_of_reach", "shown_
 
 
 def shown_bounds(f: Frontier) -> tuple[float, float]:
-    """The ends of the horizontal axis: all bounds, with a margin, in the side's range.
-
-    Returns
-    -------
-    (float, float)
-    """
+    """The ends of the horizontal axis: all bounds, with a margin, in the side's range."""
     at = np.append(f.bounds, f.asked)
     at = at[np.isfinite(at)]
     low, high = float(at.min()), float(at.max())
@@ -36,9 +31,6 @@ def drawstyle_of(f: Frontier) -> str:
 
 def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, Floats]:
     """What the best may be beyond the line: bounds, the line, and what no rule passes.
-
-    Each stretch between two bounds has two entries, one for either end. What no rule passes is
-    at most what the objective can be at all; NaN where nothing is proved.
 
     Examples
     --------
@@ -67,8 +59,6 @@ def not_excluded(f: Frontier, low: float, high: float) -> tuple[Floats, Floats, 
 
 def known_line(f: Frontier, low: float, high: float) -> tuple[Floats, Floats]:
     """The breakpoints with a value, ascending; where it is known, on to the lax end.
-
-    A bound that is laxer than all of them changes nothing.
 
     Examples
     --------

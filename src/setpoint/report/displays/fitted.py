@@ -25,13 +25,7 @@ class FittedClassifier(Protocol):
 
 
 def fitted(clf: Any) -> FittedClassifier:
-    """The classifier, if it is one of this library.
-
-    Raises
-    ------
-    TypeError
-        If it is not. Its methods say so where it is not fitted.
-    """
+    """The classifier, if it is one of this library."""
     if not has_method(clf, "_frontier"):
         raise InputTypeError(
             f"`clf` is a fitted classifier of this library, got {class_or_object(clf)}; "

@@ -17,17 +17,7 @@ __all__ = ["Allowed", "allowed_of", "not_drawn"]
 
 @dataclass(frozen=True)
 class Allowed:
-    """The values that one constraint allows.
-
-    Parameters
-    ----------
-    text : str
-        The constraint.
-    columns : tuple of str
-        The columns whose groups it refers to, sorted.
-    low, high : float or None
-        None where there is no bound on that side.
-    """
+    """The values that one constraint allows."""
 
     text: str
     columns: tuple[str, ...]
@@ -54,16 +44,6 @@ class Allowed:
 
 def allowed_of(goal: Goal, metric: str, rows: Sequence[GroupRow]) -> tuple[Allowed, ...]:
     """What the constraints of a goal allow the groups' values of one metric to be.
-
-    A difference or ratio says how far apart the values may be, not where: the band is
-    laid where it holds most groups, of several such places the highest.
-
-    Parameters
-    ----------
-    metric : str
-        What the constraints reduce, as text.
-    rows : sequence of GroupRow
-        Of that metric.
 
     Examples
     --------

@@ -29,18 +29,6 @@ def scored_rows(
 ) -> Evidence:
     """Rows of two classes with one score each.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (N,)
-    scores : array-like of shape (N,) or posteriors (N, 2)
-    sample_weight, sensitive_features, baseline, datasets, pos_label, decide_on
-        As in :func:`setpoint.solve`.
-
-    Raises
-    ------
-    ValueError
-        If there are more than two classes, or an argument is wrong.
-
     Examples
     --------
     >>> from setpoint import Goal

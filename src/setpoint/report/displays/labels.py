@@ -32,10 +32,6 @@ _WAYS = (
 class Labels:
     """Places words in axes whose limits are set.
 
-    Parameters
-    ----------
-    ax : Axes
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -85,17 +81,7 @@ class Labels:
         ways: Sequence[tuple[float, float]] = _WAYS,
         most: float = np.inf,
     ) -> None:
-        """Words beside the anchor, and on the side of it, where they are least in the way.
-
-        Parameters
-        ----------
-        anchors : sequence of (x, y)
-            In units of the data.
-        ways : sequence of (x, y)
-            Sides of an anchor; (0, 0) centres the words on it.
-        most : float
-            How much they may cover: without a place that is free enough there are no words.
-        """
+        """Words beside the anchor, and on the side of it, where they are least in the way."""
         rows = text.split("\n")
         box = style.SMALL * np.array([_LETTER * max(map(len, rows)), _LEADING * len(rows)])
         best: tuple[float, int, Floats, tuple[float, float], tuple[float, float]] | None = None

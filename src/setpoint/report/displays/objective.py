@@ -226,13 +226,7 @@ _NONE = (
 
 
 def _curve_of(points: OperatingPoints) -> OperatingCurve:
-    """The one curve with an objective.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """The one curve with an objective."""
     if len(points.curves) != 1 or not points.curves[0].objective:
         raise InputError(_NONE)
     return points.curves[0]

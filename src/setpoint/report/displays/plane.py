@@ -31,19 +31,7 @@ _FAR = 2.0
 
 @dataclass(frozen=True)
 class Plane:
-    """All pairs of false positive rate and recall on some rows, and a goal over them.
-
-    Parameters
-    ----------
-    positives, negatives : float
-        Weight of the rows.
-    constraints : tuple of Constraint
-        Those that a point of the plane settles.
-    left_out : tuple of Constraint
-        Those that refer to groups, data sets or the deployed model.
-    programs : tuple of Program
-        One for each of `constraints`.
-    """
+    """All pairs of false positive rate and recall on some rows, and a goal over them."""
 
     positives: float
     negatives: float
@@ -84,12 +72,7 @@ class Plane:
         )
 
     def slack(self, fpr: Any, recall: Any) -> Floats:
-        """How far inside all `constraints` each point is; negative outside, at most 2.
-
-        Parameters
-        ----------
-        fpr, recall : array-like of one shape
-        """
+        """How far inside all `constraints` each point is; negative outside, at most 2."""
         x, y = np.asarray(fpr, np.float64), np.asarray(recall, np.float64)
         out = np.full(np.broadcast_shapes(x.shape, y.shape), _FAR)
         for program in self.programs:
@@ -137,16 +120,7 @@ class Plane:
     def path(
         self, fpr: Sequence[float] | Floats, recall: Sequence[float] | Floats, *, roc: bool
     ) -> tuple[Floats, Floats]:
-        """Mixtures of neighbouring points as a line: x and y in the picture.
-
-        In the plane of fpr and recall they are segments; precision over recall bends.
-
-        Parameters
-        ----------
-        fpr, recall : array-like of shape (m,)
-        roc : bool
-            Recall over fpr, else precision over recall.
-        """
+        """Mixtures of neighbouring points as a line: x and y in the picture."""
         f, r = np.asarray(fpr, np.float64), np.asarray(recall, np.float64)
         if roc or len(f) < 2:
             return (f, r) if roc else (r, self.precision(f, r))
@@ -168,11 +142,6 @@ class Plane:
 
 def plain_bound(c: Constraint, positive: Any) -> tuple[str, float] | None:
     """A rate of all rows and its bound, where a constraint says no more than that.
-
-    Returns
-    -------
-    (str, float) or None
-        The rate is "recall", "precision" or "false positive rate".
 
     Examples
     --------

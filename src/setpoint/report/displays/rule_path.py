@@ -25,22 +25,6 @@ _TICKS = (60.0, 20.0, 6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -20.0, -60.0)
 class RulePathDisplay:
     """What caution costs: the objective of each rule of a path over its margin.
 
-    Parameters
-    ----------
-    path : sequence of (margin, objective)
-        In the order of the tests, from safe to bold; `Guarantee.path`.
-    passed : int
-        So many of the first passed.
-    objective : str
-        As text; names the vertical axis.
-
-    Attributes
-    ----------
-    path, passed, objective
-        As given, the path with finite numbers alone.
-    ax_ : Axes
-    figure_ : Figure
-
     Examples
     --------
     >>> import matplotlib
@@ -61,18 +45,7 @@ class RulePathDisplay:
         self.passed = sum(i < passed for i in known)
 
     def plot(self, ax: style.Canvas = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : Axes or Figure, optional
-            By default a new figure.
-
-        Returns
-        -------
-        self
-            With `ax_` and `figure_`.
-        """
+        """Draw."""
         self.figure_, (self.ax_,), mode = style.axes(ax, (6.4, 4.0))
         drawn = self.ax_
         places = np.array([_place(m) for m, _ in self.path])

@@ -38,14 +38,7 @@ def range_of_text(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Scale:
-    """An expression's words, and how its values are written.
-
-    Parameters
-    ----------
-    words : str
-    kind : {"share", "cost", "number"}
-        A share is written in per cent, a cost for 10,000 rows.
-    """
+    """An expression's words, and how its values are written."""
 
     words: str
     kind: Literal["share", "cost", "number"]

@@ -78,11 +78,6 @@ Mode: TypeAlias = Literal["own", "roomy", "tight"]
 def require_matplotlib() -> None:
     """Say how to install matplotlib where it is missing.
 
-    Raises
-    ------
-    ImportError
-        If matplotlib cannot be imported.
-
     Examples
     --------
     >>> require_matplotlib()
@@ -99,22 +94,6 @@ def axes(
     ax: Canvas, size: tuple[float, float] = (6.4, 4.4), heights: Sequence[float] = (1.0,)
 ) -> tuple[FigureBase, list[Axes], Mode]:
     """The figure, its panels from top to bottom, and how much room there is.
-
-    Parameters
-    ----------
-    ax : Axes, Figure, SubFigure or None
-        None makes a figure that pyplot knows. An empty figure is filled; it takes `size`.
-    size : (width, height)
-        In inches, of a figure of its own.
-    heights : sequence of float
-        Relative heights, one for each panel of a figure of its own.
-
-    Raises
-    ------
-    TypeError
-        If `ax` is something else.
-    ValueError
-        If the figure is not empty.
 
     Examples
     --------
@@ -212,12 +191,6 @@ def mark_deployed(ax: Axes, x: float, y: float, label: str = "deployed model") -
 def finish(ax: Axes, xlabel: str = "", ylabel: str = "", grid: str = "both") -> None:
     """Labels, spines, ticks and grid in our inks; the vertical axis has its name above it.
 
-    Parameters
-    ----------
-    xlabel, ylabel : str
-        Taken as they are, dollars and all.
-    grid : {"both", "x", "y"}
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -248,14 +221,6 @@ def legend(
     title: str = "",
 ) -> Legend | None:
     """A legend without a frame, outside the data where there is room; None without labels.
-
-    Parameters
-    ----------
-    mode : {"own", "roomy", "tight"}
-    beside : bool
-        In a figure of its own to the right of the axes, else above them.
-    inside : str
-        The place in axes that have no room around them.
 
     Examples
     --------
@@ -298,9 +263,6 @@ def legend(
 
 def caption(ax: Axes, mode: Mode, text: str, width: int = 84, below: float = 38.0) -> None:
     """A small line below the horizontal axis: what the picture leaves out.
-
-    Where there is no room around the axes there is none. It begins so many points `below` the
-    axes.
 
     Examples
     --------

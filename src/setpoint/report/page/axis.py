@@ -16,15 +16,7 @@ _MARGIN = 0.12
 
 @dataclass(frozen=True)
 class Axis:
-    """A piece of the number line.
-
-    Parameters
-    ----------
-    first, last : float
-        Its ends.
-    shared : bool
-        Whether it is the one from 0 to 100 %, whose ends need no labels.
-    """
+    """A piece of the number line."""
 
     first: float
     last: float
@@ -47,24 +39,7 @@ SHARES = Axis(0.0, 1.0, shared=True)
 
 @dataclass(frozen=True)
 class Bar:
-    """What the template draws; all places in percent of the width.
-
-    Parameters
-    ----------
-    value : float or None
-        The dot.
-    other : float or None
-        The ring: the deployed model.
-    bound : float or None
-        The stroke.
-    interval : tuple of (start, width), or None
-    allowed : tuple of (start, width), or None
-        The side of the bound where the goal wants the value.
-    ends : tuple of (left, right)
-        Numbers at the ends of an axis of its own; "" and "" on the shared one.
-    description : str
-        The picture in words.
-    """
+    """What the template draws; all places in percent of the width."""
 
     value: float | None
     other: float | None

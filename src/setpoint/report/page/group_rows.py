@@ -39,20 +39,7 @@ class GroupLine:
 
 @dataclass(frozen=True)
 class GroupsShown:
-    """The table as the page shows it.
-
-    Parameters
-    ----------
-    head : tuple of str
-        Without the column of names.
-    lines, folded : tuple of GroupLine
-    bars_from : int
-        The cell that the first bar belongs to.
-    shared : tuple of bool
-        Whether the bars of a metric are on the axis from 0 to 100 %.
-    note : str
-        Which groups are left out.
-    """
+    """The table as the page shows it."""
 
     head: tuple[str, ...]
     lines: tuple[GroupLine, ...]

@@ -14,20 +14,6 @@ __all__ = ["Header"]
 class Header:
     """Where a report comes from, and what to beware of beside what its rows say.
 
-    Parameters
-    ----------
-    table, model : str
-        File names; "" where they are not known.
-    command : str
-        A command line to copy, with ``{goal}`` where the goal belongs; "" if there is none.
-    cautions : sequence of str
-        Sentences that are said at the top.
-
-    Raises
-    ------
-    TypeError
-        If `cautions` is one text.
-
     Examples
     --------
     >>> Header("bank.csv", command="setpoint fit bank.csv --goal {goal}").table

@@ -43,20 +43,7 @@ def write_infeasible(
     headline: str = NO_RULE,
     points: OperatingPoints | None = None,
 ) -> None:
-    """Write the page; an old file stays until the new one is whole.
-
-    Parameters
-    ----------
-    goal, message, reachable, frontier, goals, header, headline, points
-        As in :func:`infeasible_page`.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 or matplotlib is not installed.
-    OSError
-        If the file cannot be written.
-    """
+    """Write the page; an old file stays until the new one is whole."""
     text = infeasible_page(goal, message, reachable, frontier, goals, header, headline, points)
     atomic_write(path, text.encode("utf-8"))
 
@@ -71,33 +58,7 @@ def infeasible_page(
     headline: str = NO_RULE,
     points: OperatingPoints | None = None,
 ) -> str:
-    """The page as text: HTML without scripts and outside resources.
-
-    Parameters
-    ----------
-    goal : Goal
-    message : str
-        Why no rule meets it.
-    reachable : sequence of (constraint, value)
-        For a constraint as text the best value of its left side, the other constraints kept;
-        None where it is not known.
-    frontier : Frontier, optional
-        What one bound costs in terms of another.
-    goals : sequence of str
-        Goals that can be met, to copy.
-    header : Header, optional
-        File names, a command to copy, cautions.
-    headline : str
-        Another one where a rule was found and could not be certified: `reachable` is then what
-        the rows show.
-    points : OperatingPoints, optional
-        Of the rule for the first of `goals`, among all cut-offs.
-
-    Raises
-    ------
-    ImportError
-        If jinja2, or for a frontier matplotlib, is not installed.
-    """
+    """The page as text: HTML without scripts and outside resources."""
     header = header or Header()
     written = {str(c): c for c in goal.constraints}
     pictures = [] if frontier is None else list(pictures_of((frontier,)))

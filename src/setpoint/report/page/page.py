@@ -55,20 +55,7 @@ def write_page(
     about: Sequence[TextSection] = (),
     header: Header | None = None,
 ) -> None:
-    """Write the page; an old file stays until the new one is whole.
-
-    Parameters
-    ----------
-    facts, held_out, about, header
-        As in :func:`page_text`.
-
-    Raises
-    ------
-    ImportError, ValueError
-        As in :func:`page_text`.
-    OSError
-        If the file cannot be written.
-    """
+    """Write the page; an old file stays until the new one is whole."""
     atomic_write(path, page_text(facts, held_out, about, header).encode("utf-8"))
 
 
@@ -78,28 +65,7 @@ def page_text(
     about: Sequence[TextSection] = (),
     header: Header | None = None,
 ) -> str:
-    """The page as text: HTML without scripts and outside resources.
-
-    The same facts give the same text, but for the day and what stands under "This run".
-
-    Parameters
-    ----------
-    facts : Facts
-        Of the rows that the rule was chosen on, or of decisions that were measured.
-    held_out : Facts, optional
-        The same rule on rows that took no part in choosing it; these lead the page.
-    about : sequence of TextSection
-        Folded at the end, such as where the data came from.
-    header : Header, optional
-        File names, a command to copy, cautions.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 or matplotlib is not installed.
-    ValueError
-        If `held_out` refers to another goal, in more than the numbers of its bounds.
-    """
+    """The page as text: HTML without scripts and outside resources."""
     if held_out is not None and not same_sides(Goal.parse(held_out.goal), Goal.parse(facts.goal)):
         raise InputError(
             f"`held_out` is a report on another goal: {held_out.goal!r}, not {facts.goal!r}"
@@ -179,10 +145,7 @@ def _where(facts: Facts) -> str:
 
 
 def _drawn(blocks: Sequence[Block], more: Sequence[Picture]) -> dict[str, Any]:
-    """The pictures: of sections that are pictures alone, of those with words, and the details.
-
-    `more` are further ones for statisticians.
-    """
+    """The pictures: of sections that are pictures alone, of those with words, and the details."""
     number = 0
 
     def figures(block: Block, details: bool = False) -> Iterator[Figure]:

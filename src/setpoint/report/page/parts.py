@@ -45,25 +45,7 @@ def tone_of(verdict: str | None) -> Tone:
 
 @dataclass(frozen=True)
 class PartRow:
-    """One part of the goal as the page shows it.
-
-    Parameters
-    ----------
-    words, code : str
-        In words, and as in the goal.
-    value, counts : str
-    asked : str
-    searched : str
-        The bound that the rule was searched with, where that is another.
-    limits, limits_note : str
-        Where the value is on new rows, and how that is known where it is not counting.
-    tone : Tone
-        "" for the objective.
-    word : str
-    bar : Bar or None
-    certified : str
-        The bound that is certified, or could be.
-    """
+    """One part of the goal as the page shows it."""
 
     words: str
     code: str

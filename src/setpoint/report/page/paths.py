@@ -25,8 +25,6 @@ def rounded(text: str) -> str:
 def shorter(d: str) -> str:
     """A path of straight lines to a tenth of a point, each step from the last one.
 
-    Points that a level or an upright line passes anyway are left out; other paths are rounded.
-
     Examples
     --------
     >>> shorter("M 0 0 L 1.001 0 L 2 0 L 2 5.52 L 3.26 7 z")

@@ -31,16 +31,7 @@ _MOST_GROUPS = 60
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture as the template shows it.
-
-    Parameters
-    ----------
-    title, svg, caption : str
-    rows : str
-        On which rows, where that must be said.
-    tall : bool
-        Whether it is higher than wide.
-    """
+    """A picture as the template shows it."""
 
     title: str
     svg: str
@@ -61,13 +52,7 @@ class Block:
 
 
 def blocks_of(facts: Facts, sections: Sequence[Section], rows: str) -> list[Block]:
-    """What sections say and draw, without those that are quiet here.
-
-    Parameters
-    ----------
-    rows : str
-        On which rows, in words; "" where the page has one kind.
-    """
+    """What sections say and draw, without those that are quiet here."""
     out = []
     for section in sections:
         drawn_all = tuple(section.pictures(facts))
@@ -84,20 +69,7 @@ def blocks_of(facts: Facts, sections: Sequence[Section], rows: str) -> list[Bloc
 
 
 def figure_of(picture: Picture, number: int, rows: str = "") -> Figure:
-    """A picture drawn.
-
-    Parameters
-    ----------
-    number : int
-        Of the picture in its page; its ids begin with it.
-    rows : str
-        On which rows, in words.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """A picture drawn."""
     svg = drawn(
         picture.plot,
         size=picture.size,

@@ -16,23 +16,7 @@ _PERCENT = re.compile(r"(?<=\d) %")
 
 
 def rendered(template: str, values: Mapping[str, Any], room: str = _HERE) -> str:
-    """A template with its values and the style of all pages.
-
-    Parameters
-    ----------
-    template : str
-        File name.
-    values : mapping
-        Texts are escaped, but for the `svg` of pictures.
-    room : str, default this folder
-        The package that the template lies in. Its templates may extend those of this folder,
-        and its `page.css` is added to the style of all pages.
-
-    Raises
-    ------
-    ImportError
-        If jinja2 is not installed.
-    """
+    """A template with its values and the style of all pages."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup

@@ -17,18 +17,7 @@ _DEFERRED = "deferred"
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of the bar; places in percent of the width.
-
-    Parameters
-    ----------
-    kind : {"hit", "alarm", "miss", "rest", "deferred"}
-        Its fill: full where right, striped where wrong, empty where not decided.
-    start, width : float
-    middle : float
-    label_at : float
-        The middle of its label's column.
-    count, words : str
-    """
+    """A piece of the bar; places in percent of the width."""
 
     kind: str
     start: float

@@ -48,26 +48,7 @@ def drawn(
     description: str,
     panels: bool = False,
 ) -> str:
-    """What `plot` draws, as the text of one ``<svg>`` element.
-
-    Parameters
-    ----------
-    plot : callable
-        Draws on the axes that it is given, or on the empty figure.
-    size : (width, height) in inches
-        The element has no width of its own: it fills its container.
-    prefix : str
-        Put before every id, so that several pictures share a page.
-    description : str
-        The picture in words, for who cannot see it.
-    panels : bool
-        Whether `plot` gets the figure.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    """
+    """What `plot` draws, as the text of one ``<svg>`` element."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure

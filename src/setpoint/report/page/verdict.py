@@ -24,25 +24,7 @@ NO_PART = "These rows took no part in choosing the rule."
 
 @dataclass(frozen=True)
 class Box:
-    """What stands under the headline.
-
-    Parameters
-    ----------
-    tone : Tone
-        "" where the goal has no constraint to judge.
-    word : str
-    promise : tuple of str
-        What goes with what is promised; none where nothing was asked for.
-    lines : tuple of str
-        How many constraints hold, and on which rows that was measured.
-    cautions, advice : tuple
-        The gravest first.
-    more_cautions, more_advice : tuple
-        What is folded.
-    command : str
-        What to paste: a command, or the goal with its margin; "" if there is no margin.
-    command_words : str
-    """
+    """What stands under the headline."""
 
     tone: Tone
     word: str

@@ -27,12 +27,7 @@ _MOST_CURVES = 12
 @section
 @dataclass(frozen=True)
 class DeferralSection:
-    """The curves of a rule that defers.
-
-    Parameters
-    ----------
-    points : DeferralPoints
-    """
+    """The curves of a rule that defers."""
 
     name: ClassVar[str] = "deferral"
     title: ClassVar[str] = "Decided and deferred"

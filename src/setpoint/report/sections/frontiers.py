@@ -27,12 +27,7 @@ _WIDE = (4.8, 2.9)
 @section
 @dataclass(frozen=True)
 class Frontiers:
-    """Frontiers, one for each bound that was moved.
-
-    Parameters
-    ----------
-    items : tuple of Frontier
-    """
+    """Frontiers, one for each bound that was moved."""
 
     name: ClassVar[str] = "frontiers"
     title: ClassVar[str] = "What the bounds cost"
@@ -47,13 +42,7 @@ class Frontiers:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
-        """The frontiers that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        KeyError, TypeError
-            If a field is missing or unknown.
-        """
+        """The frontiers that :meth:`to_dict` wrote."""
         items = tuple(Frontier.from_dict(f) for f in data["items"])
         return cls(**{**data, "items": items})
 

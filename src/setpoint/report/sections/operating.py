@@ -34,12 +34,7 @@ _MOST_CURVES = 12
 @section
 @dataclass(frozen=True)
 class OperatingSection:
-    """The curves of a rule over thresholds.
-
-    Parameters
-    ----------
-    points : OperatingPoints
-    """
+    """The curves of a rule over thresholds."""
 
     name: ClassVar[str] = "operating"
     title: ClassVar[str] = "Every cut-off"
@@ -98,14 +93,7 @@ class OperatingSection:
 
 
 def pictures_of_refused(points: OperatingPoints, goal: Goal, shown: Goal) -> Iterator[Picture]:
-    """Precision over recall, with the bounds that are asked and those that are shown.
-
-    Parameters
-    ----------
-    points : OperatingPoints
-        Of the best rule for the goal `shown`, which was not asked for.
-    goal, shown : Goal
-    """
+    """Precision over recall, with the bounds that are asked and those that are shown."""
     from setpoint.report.displays import OperatingPointDisplay
 
     if 1 <= len(points.curves) <= _MOST_CURVES:

@@ -25,16 +25,6 @@ PER = 10_000
 class Prices:
     """The objective a row, in the units of the goal's prices.
 
-    Parameters
-    ----------
-    what : str
-        The objective in words.
-    rule : float
-    constants : tuple of (words, value)
-        What deciding every row alike comes to.
-    deployed : float or None
-        The deployed model's.
-
     Examples
     --------
     >>> Prices("cost", 3.532, (("accepting nobody", 7.0),)).lines()

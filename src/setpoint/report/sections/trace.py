@@ -24,14 +24,7 @@ Step: TypeAlias = tuple[int, float, float, float]
 @section
 @dataclass(frozen=True)
 class SearchTrace:
-    """For each call of a search the best rule so far, and what no rule passes.
-
-    Parameters
-    ----------
-    steps : tuple of (call, objective, bound, violation)
-    of_passes : bool
-        Whether a call is a pass over the data, and not a step of a training.
-    """
+    """For each call of a search the best rule so far, and what no rule passes."""
 
     name: ClassVar[str] = "trace"
     title: ClassVar[str] = "How the search went"
@@ -44,13 +37,7 @@ class SearchTrace:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SearchTrace:
-        """The trace that :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        KeyError, TypeError
-            If a field is missing or unknown.
-        """
+        """The trace that :meth:`to_dict` wrote."""
         steps = tuple((int(call), *map(float, rest)) for call, *rest in data["steps"])
         given = {"of_passes": data["of_passes"], **data, "steps": steps}
         return cls(**given)

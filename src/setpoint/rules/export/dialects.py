@@ -24,28 +24,7 @@ _BACKSLASH = {"'": "\\'", "\\": "\\\\"}
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs between databases, as data.
-
-    Parameters
-    ----------
-    double : str
-        The type of a float of 64 bits; one that can be NULL.
-    quotes : str
-        The two signs around a name; the second is doubled inside.
-    text : dict of str to str
-        How signs are written inside single quotes.
-    nan, not_finite : str or None
-        Whether ``{0}`` is NaN, and whether it is NaN or infinite; None where it cannot be.
-    exact_text : bool
-        Whether a cast of text to a float is right to the last bit.
-    true, false : str
-    prefix : str
-        Before text that is not ASCII.
-    name_escapes : bool
-        Whether a backslash escapes inside a name, too.
-    unwritable : str
-        Signs that no name can hold.
-    """
+    """What differs between databases, as data."""
 
     double: str
     quotes: str = '""'
@@ -62,11 +41,6 @@ class Dialect:
     def name(self, name: str) -> str:
         """A name in quotes.
 
-        Raises
-        ------
-        ValueError
-            If it holds a sign that cannot be written.
-
         Examples
         --------
         >>> print(DIALECTS["duckdb"].name('a"b'), DIALECTS["tsql"].name("a]"))
@@ -79,11 +53,6 @@ class Dialect:
 
     def label(self, value: Label) -> str:
         r"""A text, a number or a bool, as a literal.
-
-        Raises
-        ------
-        ValueError
-            If a text holds a sign that cannot be written.
 
         Examples
         --------
@@ -182,13 +151,7 @@ DIALECTS = {
 
 
 def dialect_of(name: str) -> Dialect:
-    """The dialect of a name.
-
-    Raises
-    ------
-    ValueError
-        If it is not known.
-    """
+    """The dialect of a name."""
     found = DIALECTS.get(name)
     if found is None:
         raise InputError(f"`dialect` is one of {', '.join(map(repr, DIALECTS))}, got {name!r}")

@@ -40,13 +40,7 @@ def expression(
     classes: Sequence[Label] | None,
     hash_column: str | None,
 ) -> nw.Expr:
-    """The expression; see :meth:`setpoint.rules.Rule.expression`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the argument, what was found and what is allowed.
-    """
+    """The expression; see :meth:`setpoint.rules.Rule.expression`."""
     names = names_of(questions, score, columns, classes, hash_column)
     return _Writer(questions, names).whole()
 

@@ -15,20 +15,7 @@ __all__ = ["Names", "kind_of", "labels_of", "names_of"]
 
 @dataclass(frozen=True)
 class Names:
-    """The columns of a table, as an export looks at them.
-
-    Parameters
-    ----------
-    scores : tuple of str
-        With the columns of values behind them.
-    other : bool
-        Whether the first stands for the probability of the other class of two: 1 less it.
-    columns : dict of str to str
-        The table's name of every column that the rule looks at.
-    draw : str or None
-    labels : tuple of Label
-        By class index: the index itself where no labels are given.
-    """
+    """The columns of a table, as an export looks at them."""
 
     scores: tuple[str, ...]
     columns: dict[str, str]
@@ -40,13 +27,7 @@ class Names:
 def names_of(
     questions: Questions, score: Any, columns: Any, classes: Any, hash_column: Any
 ) -> Names:
-    """The names that an export uses, checked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the argument, what was found and what is allowed.
-    """
+    """The names that an export uses, checked."""
     known = questions.columns
     for column, values in known.items():
         kind_of(values, f"the values of {column!r} that the rule tells apart")
@@ -63,13 +44,7 @@ def names_of(
 
 
 def labels_of(questions: Questions, classes: Any) -> tuple[Label, ...]:
-    """The labels by class index.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `classes` are not labels, or not as many as there are classes.
-    """
+    """The labels by class index."""
     if classes is None:
         return tuple(range(questions.n_classes))
     labels = tuple(plain_label(label, "classes: a label") for label in classes)
@@ -82,11 +57,6 @@ def labels_of(questions: Questions, classes: Any) -> tuple[Label, ...]:
 
 def kind_of(values: Sequence[Label], what: str) -> str:
     """Whether the values of one column are text, bools or numbers.
-
-    Raises
-    ------
-    ValueError
-        If text stands beside numbers or bools: a column of a table holds one kind.
 
     Examples
     --------

@@ -128,12 +128,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class Largest:
-    """The answer at the place of the largest value; ties go to the lowest place.
-
-    Parameters
-    ----------
-    values, answers : tuple, as long as one another
-    """
+    """The answer at the place of the largest value; ties go to the lowest place."""
 
     values: tuple[Number, ...]
     answers: tuple[Answer, ...]
@@ -158,22 +153,7 @@ Answer: TypeAlias = int | Number | None
 
 @dataclass(frozen=True)
 class Questions:
-    """A rule as questions, and what they are about.
-
-    Parameters
-    ----------
-    answer : Answer
-        For a row whose scores and draw can be used.
-    n_classes : int
-    score_columns : int or None
-        None: one score a row, which may be infinite; several are finite.
-    segments : tuple of Key
-        What the questions about columns distinguish.
-    draws : bool
-        Whether any row's decision depends on its draw.
-    values : tuple of str
-        The columns of the table that stand as the last of the scores.
-    """
+    """A rule as questions, and what they are about."""
 
     answer: Answer
     n_classes: int

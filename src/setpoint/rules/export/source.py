@@ -33,13 +33,7 @@ __all__ = ["source"]
 
 
 def source(questions: Questions, name: str, classes: Sequence[Label] | None) -> str:
-    """The source; see :meth:`setpoint.rules.Rule.to_python`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the name is not an identifier, or `classes` are not labels.
-    """
+    """The source; see :meth:`setpoint.rules.Rule.to_python`."""
     # the function calls float and must not find itself
     if not name.isidentifier() or keyword.iskeyword(name) or name == "float":
         raise InputError(f"`name`: a function of Python cannot be called {name!r}")

@@ -41,13 +41,7 @@ def written(
     classes: Sequence[Label] | None,
     hash_column: str | None,
 ) -> str:
-    """The expression; see :meth:`setpoint.rules.Rule.to_sql`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the argument, what was found and what is allowed.
-    """
+    """The expression; see :meth:`setpoint.rules.Rule.to_sql`."""
     sql = dialect_of(dialect)
     names = names_of(questions, score, columns, classes, hash_column)
     return _Writer(questions, names, sql).whole()

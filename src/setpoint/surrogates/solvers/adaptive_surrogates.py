@@ -33,24 +33,7 @@ class _Path:
 
 @dataclass
 class Descent:
-    """The search; what it has found so far is there at any time.
-
-    All starts walk for a while, then all but the one that has come least far, and so on.
-
-    Parameters
-    ----------
-    starts : dict of str to array of shape (folds, d + 1)
-    step : float
-        Length of a step in the surrogates' space.
-    max_iter : int
-        Steps in all; fewer where the budget does not suffice.
-    inner : int
-        Iterations of each projection.
-    reserve : int
-        Evaluations that are kept for afterwards.
-    met : Best
-        Is offered every model.
-    """
+    """The search; what it has found so far is there at any time."""
 
     sample: Sample
     metered: BudgetedMetric

@@ -11,19 +11,7 @@ __all__ = ["Best", "Candidate", "Step"]
 
 @dataclass(frozen=True)
 class Step:
-    """One move.
-
-    Parameters
-    ----------
-    start : str
-        Where the path began.
-    gain : float
-        The metric after it, higher is better.
-    used : int
-        Evaluations so far.
-    weights : array of shape (K,)
-        The weighting of the surrogates that the model minimises; it sums to one.
-    """
+    """One move."""
 
     start: str
     gain: float
@@ -42,18 +30,7 @@ class Candidate:
 
 @dataclass
 class Best:
-    """The candidates with the largest gains, of all that were met.
-
-    Parameters
-    ----------
-    most : int
-        So many are kept.
-
-    Attributes
-    ----------
-    found : list of Candidate
-        The best first.
-    """
+    """The candidates with the largest gains, of all that were met."""
 
     most: int
     found: list[Candidate] = field(default_factory=list)

@@ -33,14 +33,7 @@ _FIRST_LOSS = 0.05
 
 @dataclass(frozen=True)
 class Differences:
-    """What pairs of perturbations show.
-
-    Parameters
-    ----------
-    surrogates : array of shape (m, K)
-    losses : array of shape (m,)
-        Of the metric, lower is better.
-    """
+    """What pairs of perturbations show."""
 
     surrogates: Floats
     losses: Floats
@@ -53,14 +46,7 @@ class Differences:
 
 @dataclass(frozen=True)
 class Slope:
-    """The metric's loss by the surrogates.
-
-    Parameters
-    ----------
-    gradient : array of shape (K,)
-    sigma : float
-        The largest perturbation that was tried.
-    """
+    """The metric's loss by the surrogates."""
 
     gradient: Floats
     sigma: float
@@ -89,20 +75,7 @@ ESTIMATES = {"interpolation": _FIRST, "finite-difference": _FIRST_LOSS, "two-ste
 
 @dataclass
 class Estimator:
-    """Gradients with a size of perturbation that finds its own way.
-
-    Perturbations grow until nine in ten change the metric: smaller ones bias the gradient
-    of a step function to zero.
-
-    Parameters
-    ----------
-    m : int
-        Pairs of perturbations.
-    sigma : float or None
-        The size; None: found.
-    monotone : bool
-        Whether the metric's loss does not fall as surrogates rise.
-    """
+    """Gradients with a size of perturbation that finds its own way."""
 
     sample: Sample
     metered: BudgetedMetric
@@ -113,16 +86,7 @@ class Estimator:
     monotone: bool = True
 
     def __call__(self, models: Floats, last: float | None, most: float) -> Slope:
-        """The gradient at some models.
-
-        Parameters
-        ----------
-        models : array of shape (folds, d + 1)
-        last : float or None
-            The size that it took at the step before.
-        most : float
-            Evaluations that may be made.
-        """
+        """The gradient at some models."""
         first = ESTIMATES[self.method]
         largest = first * 2.0**_DOUBLINGS
         sigma = self.sigma or max(first, (last or 0.0) / 2.0)

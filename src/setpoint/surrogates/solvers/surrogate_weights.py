@@ -22,24 +22,7 @@ _FIRST = 1.0
 
 @dataclass
 class WeightSearch:
-    """Search over the logarithms of the surrogates' weights; the metric is asked once a model.
-
-    For metrics that cost: each evaluation trains a model, so that all of them go into
-    K - 1 numbers.
-
-    Parameters
-    ----------
-    models : array of shape (folds, d + 1)
-        Where the training of each model begins, and the name of that.
-    most : int
-        Models to train.
-    inner : int
-        Iterations of each training.
-    reserve : int
-        Evaluations that are kept for afterwards.
-    met : Best
-        Is offered every model.
-    """
+    """Search over the logarithms of the surrogates' weights; the metric is asked once a model."""
 
     sample: Sample
     metered: BudgetedMetric
