@@ -24,16 +24,13 @@ from cma_data import run_with_one_thread
 from scipy.stats import norm
 
 from setpoint import BlackBox
-from setpoint.blackbox.binding import measured_on
-from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.binding import BudgetedMetric, measured_on
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.surrogates.features import Matrix
-from setpoint.surrogates.groups import RowGroup, losses_on
-from setpoint.surrogates.losses import Losses
+from setpoint.surrogates.losses import Losses, RowGroup, losses_on
 from setpoint.surrogates.problem import Fold, Sample
-from setpoint.surrogates.solvers.adaptive_surrogates import Descent
-from setpoint.surrogates.solvers.gradients import Estimator, fitted
+from setpoint.surrogates.solvers import Descent, Estimator, fitted
 
 REPEATS = 20
 ROWS = 2_000

@@ -40,7 +40,7 @@ from setpoint import SearchLimits, Solution, solve
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.search.limits import Limits, TracePoint
 from setpoint.search.mixtures import best_mixture
 

@@ -16,11 +16,11 @@ from cma_data import split
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.problem import Achievable
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.program.program import Program
-from setpoint.search.cutting_planes import ConcaveSearch
+from setpoint.search.master import Region
+from setpoint.search.methods import ConcaveSearch
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.region import Region
 
 TRIES = 5
 

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from setpoint import Evidence, Goal
 from setpoint.exact import solve_exact
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.search.limits import Limits
 
 GOALS = (

@@ -23,17 +23,13 @@ from cma_data import one_hot, require
 from sklearn.model_selection import train_test_split
 
 from setpoint import ExactPenaltyClassifier, Goal
-from setpoint.estimators.features import transformed
-from setpoint.estimators.linear_rule import linear_scores
+from setpoint.estimators.linear_rule import linear_scores, transformed
 from setpoint.inputs.classes import two_classes
-from setpoint.inputs.inputs import Table
-from setpoint.penalty.candidates import Pool
-from setpoint.penalty.cuts import Cut, best_cut
-from setpoint.penalty.fitting import prepare
-from setpoint.penalty.linear import train_linear
-from setpoint.penalty.plan import Plan, Rows
-from setpoint.penalty.problem import Tradeoff
-from setpoint.penalty.solvers.stages import Stage
+from setpoint.inputs.inputs import CheckedTable
+from setpoint.penalty.fitting import prepare, train_linear
+from setpoint.penalty.problem import Cut, Tradeoff, best_cut
+from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import Stage
 from setpoint.solvers import solver_of
 
 LEVEL = 0.8
@@ -157,7 +153,7 @@ def outcomes(
     `stages` are run in place of the solver's own.
     """
     estimator = ExactPenaltyClassifier(goal, **options)
-    data = Table(y_a, None, {}, None, a)
+    data = CheckedTable(y_a, None, {}, None, a)
     started = time.perf_counter()
     solver = solver_of(estimator.solver, "penalty")
     prepared = prepare(estimator, solver, Goal.parse(goal), data, two_classes(y_a, pos_label=1), 0)
@@ -167,7 +163,7 @@ def outcomes(
     seconds = time.perf_counter() - started
     if POLISH in pool.ended:  # it comes last, and offers only what is better
         pool.ended[POLISH] = started + seconds
-    test = Rows(transformed(prepared.preprocessor, b), y_b == 1)
+    test = TrainingRows(transformed(prepared.preprocessor, b), y_b == 1)
     measured = functools.partial(reached, goal, plan.chooser, test)
     out, before = {}, started
     for name, candidate in pool.best.items():
@@ -185,19 +181,21 @@ def outcomes(
     return out
 
 
-def _adjusted(plan: Plan, theta: np.ndarray) -> float:
+def _adjusted(plan: TrainingPlan, theta: np.ndarray) -> float:
     """The best threshold on the rows that choose."""
     pool, rows = plan.pool, plan.chooser
     scores = linear_scores(rows.X, theta)
     return best_cut(pool.goal, scores, pool.true, None, pool.least).threshold
 
 
-def reached(goal: str, chooser: Rows, test: Rows, theta: np.ndarray, threshold: float) -> Reached:
+def reached(
+    goal: str, chooser: TrainingRows, test: TrainingRows, theta: np.ndarray, threshold: float
+) -> Reached:
     """The goal, precision, recall and F1 of a linear model's decisions."""
     return Reached(*(_measured(goal, rows, theta, threshold) for rows in (chooser, test)))
 
 
-def _measured(goal: str, rows: Rows, theta: np.ndarray, threshold: float) -> Measured:
+def _measured(goal: str, rows: TrainingRows, theta: np.ndarray, threshold: float) -> Measured:
     decided, true = linear_scores(rows.X, theta) >= threshold, rows.positive
     A, B, P = float(np.sum(decided & true)), float(np.sum(decided & ~true)), float(true.sum())
     bound = Tradeoff(Goal.parse(goal), len(true) - P, P)

@@ -25,13 +25,11 @@ from ero_data import PROBLEMS
 from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.modules import build, needed
 from setpoint.inputs.classes import two_classes
-from setpoint.inputs.inputs import Table
+from setpoint.inputs.inputs import CheckedTable
 from setpoint.penalty import GoalLoss
-from setpoint.penalty.candidates import Pool
-from setpoint.penalty.fitting import Prepared, prepare
-from setpoint.penalty.linear import train_linear
+from setpoint.penalty.fitting import PreparedPlan, prepare, train_linear
 from setpoint.penalty.network import train_network
-from setpoint.penalty.plan import Schedule
+from setpoint.penalty.selection import Pool, Schedule
 from setpoint.solvers import Minibatches, Sigmoid, solver_of
 
 SOLVERS = {
@@ -60,11 +58,11 @@ def overlapping(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> Prepared:
+def prepared(goal: str, X: np.ndarray, y: np.ndarray, **options: Any) -> PreparedPlan:
     """A plan, and the preprocessor it goes with."""
     estimator = ExactPenaltyClassifier(goal, **options)
     solver = solver_of(estimator.solver, "penalty")
-    data = Table(y, None, {}, None, X)
+    data = CheckedTable(y, None, {}, None, X)
     classes = two_classes(y, pos_label=1)
     return prepare(estimator, solver, Goal.parse(goal), data, classes, 0)
 

@@ -36,11 +36,10 @@ from ero_data import (
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal
-from setpoint.estimators.features import Standardized
-from setpoint.inputs.min_support import least_accepted
-from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.plan import Rows
-from setpoint.penalty.problem import Tradeoff
+from setpoint.estimators.linear_rule import Standardized
+from setpoint.inputs.arrays import least_accepted
+from setpoint.penalty.problem import Tradeoff, best_cut
+from setpoint.penalty.selection import TrainingRows
 
 PEERS = {"logistic regression": None, "  balanced": "balanced"}
 BASELINES = (CROSS_ENTROPY, BALANCED, *PEERS)
@@ -70,7 +69,10 @@ def peers(
 ) -> dict[str, Outcome]:
     """Logistic regression by scikit-learn, and the best threshold on its training scores."""
     scaler, P = Standardized.fit(a), float(y_a.sum())
-    train, test = Rows(scaler.transform(a), y_a == 1), Rows(scaler.transform(b), y_b == 1)
+    train, test = (
+        TrainingRows(scaler.transform(a), y_a == 1),
+        TrainingRows(scaler.transform(b), y_b == 1),
+    )
     bound = Tradeoff(Goal.parse(goal), len(y_a) - P, P)
     out = {}
     for name, weight in PEERS.items():

@@ -16,8 +16,8 @@ from scipy.optimize import brentq
 from scipy.special import betainc
 
 from setpoint.online import OnlineFClassifier
-from setpoint.online.kernel import run
-from setpoint.online.state import DECIDE, LEARN, SCORE
+from setpoint.online.learners import DECIDE, LEARN, SCORE
+from setpoint.online.solvers import run
 
 A, B = 0.3, 3.0
 """Posteriors are Beta(A, B): one row in eleven is positive."""

@@ -17,12 +17,11 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
-from setpoint.guarantees.drawing import drawn_p
-from setpoint.guarantees.p_values import p_value
+from setpoint.evidence.codebook import Stratum
+from setpoint.guarantees.p_values import drawn_p, p_value
 from setpoint.guarantees.promise import Promise
-from setpoint.guarantees.rates import rates_in
-from setpoint.program.link import link
+from setpoint.guarantees.requirements import rates_in
+from setpoint.program.linking import link
 
 GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
 

@@ -17,7 +17,7 @@ import numpy as np
 from cma_data import run_with_one_thread, verdict
 
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
+from setpoint.evidence.codebook import Stratum
 from setpoint.guarantees.planning import Pilot, rows_of
 from setpoint.inference.tails import at_least
 

@@ -15,14 +15,13 @@ from guarantees_goals import Asked
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
-from setpoint.deciding.certifying import Certification, certified
-from setpoint.deciding.found import Found
+from setpoint.deciding.certifying import Certification, Found, certified
 from setpoint.exact.solver import solve_exact
 from setpoint.goals import Goal
 from setpoint.inference.tails import at_least
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.rules import Rule, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Confidence

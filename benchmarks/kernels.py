@@ -17,13 +17,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.argmax_kernel import argmax_features
-from setpoint.evidence.count import count_threshold
-from setpoint.evidence.cutoffs import cutoffs
-from setpoint.evidence.hull import hull
-from setpoint.evidence.ratios import Ratios, zeros_of
-from setpoint.evidence.sweep import best_of
-from setpoint.goals.requirements import Requirements
+from setpoint.evidence.argmax import argmax_features
+from setpoint.evidence.confusion import count_threshold
+from setpoint.evidence.curves import cutoffs, hull
+from setpoint.evidence.sweep import Ratios, best_of, zeros_of
+from setpoint.goals.table import Requirements
 
 N_ROWS = 1_000_000
 Figure = tuple[str, float, float, float | None]

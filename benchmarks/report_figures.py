@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from setpoint import Goal, GoalReport, PlugInClassifier, solve
 from setpoint.report import advice
-from setpoint.report.outcome import report_on_outcome
+from setpoint.report.report import report_on_outcome
 
 SEEDS = range(6)
 GOALS = (
@@ -96,7 +96,7 @@ def cost_of_report() -> float:
     rng = np.random.default_rng(0)
     y = (rng.random(ROWS) < 0.2).astype(int)
     scores = rng.normal(size=ROWS) + y
-    decide = sys.modules["setpoint.deciding.decide"]
+    decide = sys.modules["setpoint.deciding.opening"]
     spent = []
 
     def timed(*args: Any, **options: Any) -> Any:

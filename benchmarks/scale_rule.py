@@ -34,7 +34,7 @@ import duckdb
 from setpoint import solve
 from setpoint.counting import GroupBy, Key
 from setpoint.counting.frames import LazyFrames
-from setpoint.evidence.binning import Binning
+from setpoint.evidence.sweep import Binning
 """
 
 SOLVE = """

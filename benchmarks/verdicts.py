@@ -18,14 +18,13 @@ import numpy as np
 from cma_data import run_with_one_thread, verdict
 
 from setpoint import Goal
+from setpoint.errors import EmptyPopulationError
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
-from setpoint.goals.errors import EmptyPopulationError
-from setpoint.inference.intervals import interval_of
+from setpoint.evidence.codebook import Stratum
+from setpoint.inference.intervals import interval_of, verdict_of
 from setpoint.inference.profiles import CountedRates
-from setpoint.inference.verdicts import verdict_of
-from setpoint.program.fold import Folder
-from setpoint.program.link import Linker
+from setpoint.program.algebra import Folder
+from setpoint.program.linking import Linker
 
 LEVEL = 0.90
 """Both ends are then one-sided limits at 95 %."""

@@ -14,9 +14,8 @@ from typing import Any
 
 import setpoint
 from setpoint.goals import table as table_of_metrics
-from setpoint.goals.events import Event
-from setpoint.goals.table import TABLE, Entry
-from setpoint.program.describe import (
+from setpoint.goals.entries import TABLE, Event, MetricEntry
+from setpoint.program.linking import (
     event_in_words,
     example_of,
     expression_of,
@@ -132,7 +131,7 @@ def parameters_table(of: type) -> str:
     return "\n".join(lines)
 
 
-def _table(entries: list[Entry], what: str) -> str:
+def _table(entries: list[MetricEntry], what: str) -> str:
     lines = [f"| metric | {what} | in words | better | shape |", "| --- | --- | --- | --- | --- |"]
     for entry in entries:
         name = f"`{entry.name}`" + (" *k*" if entry.of_class else "")
@@ -144,7 +143,7 @@ def _table(entries: list[Entry], what: str) -> str:
     return "\n".join(lines)
 
 
-def _formula(entry: Entry) -> str:
+def _formula(entry: MetricEntry) -> str:
     if entry.event is not None:
         given = event_in_words(entry.given or Event())
         return event_in_words(entry.event) + (f" *given* {given}" if given else "")

@@ -19,7 +19,7 @@ from setpoint import (
     evaluate,
     solve,
 )
-from setpoint.caller import without_races
+from setpoint.errors import without_races
 
 SOURCE = Path(setpoint.__file__).parent
 GOAL = "maximize recall subject to precision >= 0.7"

@@ -13,17 +13,15 @@ import numpy as np
 import pytest
 
 from setpoint.compiled import _announce, kernel
-from setpoint.evidence import (
-    argmax_kernel,
-    canonical,
-    count,
-    credit,
-    hull,
-    ratios,
-    sweep,
-)
-from setpoint.evidence import cutoffs as cutoffs_module
-from setpoint.ramp.solvers.sdca import undecided
+from setpoint.evidence import argmax as argmax_kernel
+from setpoint.evidence import confusion as count
+from setpoint.evidence import curves as cutoffs_module
+from setpoint.evidence import curves as hull
+from setpoint.evidence import evidence as canonical
+from setpoint.evidence import rows as credit
+from setpoint.evidence import sweep
+from setpoint.evidence import sweep as ratios
+from setpoint.ramp.solvers.svm import undecided
 
 
 @kernel(error_model="numpy", inline="always")

@@ -9,12 +9,12 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import setpoint
-from setpoint.blackbox.budget import BudgetSpentError
-from setpoint.cli.errors import OPTIONS
+from setpoint.blackbox.binding import BudgetSpentError
+from setpoint.cli.session import OPTIONS
 from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
-from setpoint.inputs.errors import UnfittedError
+from setpoint.inputs.arrays import UnfittedError
 from setpoint.inputs.files import CheckpointError, check_settings
-from setpoint.plugin.errors import NoScoresError
+from setpoint.plugin.parameters import NoScoresError
 
 SOURCE = Path(setpoint.__file__).parent
 ARGUMENT = re.compile(r"`([A-Za-z_]\w*)[=\[`]")

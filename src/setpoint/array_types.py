@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Codes", "Floats", "Integers"]
-
 Floats: TypeAlias = NDArray[np.float64]
 """Numbers: counts, weights, rates, scores."""
 

@@ -26,8 +26,6 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-__all__ = ["kernel"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 _LOCK = RLock()

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.goals.capacity import at_most
 from setpoint.goals.expressions import log, maximum, minimum, sqrt
-from setpoint.goals.table import VOCABULARY
+from setpoint.goals.table import VOCABULARY, at_most
 
 __all__ = ["at_most", "log", "maximum", "minimum", "sqrt", *VOCABULARY]  # noqa: PLE0604
 

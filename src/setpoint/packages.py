@@ -10,8 +10,6 @@ from typing import Any
 
 from setpoint.errors import InputError
 
-__all__ = ["lazily", "needed_by", "require_packages"]
-
 
 def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a room whose names are imported when somebody asks for them.

@@ -16,9 +16,9 @@ from setpoint import BlackBox, Goal, GoalError, GoalSyntaxError, MetricError, ma
 from setpoint.evidence import Confusion
 from setpoint.goals import NoFormulaError, as_goal
 from setpoint.goals.expressions import BlackBoxMetric
-from setpoint.goals.ranges import range_of
+from setpoint.goals.table import range_of
 from setpoint.metrics import recall
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from thinning import over
 
 

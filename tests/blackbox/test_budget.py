@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox
-from setpoint.blackbox.binding import measured_on
-from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError
+from setpoint.blackbox.binding import BudgetedMetric, BudgetSpentError, measured_on
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.search.limits import Limits, StoppedError

@@ -6,10 +6,10 @@ import subprocess
 import pytest
 
 from setpoint import load_model, save_model
-from setpoint.cli.verdicts import goals_near
 from setpoint.deciding import NotCertifiable
 from setpoint.goals import Goal
 from setpoint.solvers import Confidence
+from setpoint.tasks.fitted import goals_near
 
 from .conftest import lines_of, write
 
@@ -190,7 +190,7 @@ def test_the_object_of_a_refusal(fit):
 
 
 def test_too_few_rows_are_refused_before_a_model_is_fitted(fit, monkeypatch):
-    monkeypatch.setattr("setpoint.plugin.fitting.Task.run", None)
+    monkeypatch.setattr("setpoint.plugin.fit.fitting.Task.run", None)
     done = fit("maximize recall subject to precision >= 0.99", *SURE, "--json")
     out = found(done)
     assert (done.exit_code, out["status"]) == (3, "not certifiable")
@@ -341,7 +341,7 @@ def test_ctrl_c_while_certifying(shell, folder, tmp_path):
         "logging.getLogger('setpoint.compiled').disabled = True\n"  # that it compiles, if it does
         "def stopped(*args, **kwargs):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.modules['setpoint.deciding.decide'].certified = stopped\n"
+        "sys.modules['setpoint.deciding.opening'].certified = stopped\n"
         "main(sys.argv[1:])\n"
     )
     command, env = shell

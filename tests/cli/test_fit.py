@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from setpoint import load_model
-from setpoint.cli import fit_run as fit_module
+from setpoint.cli import fit as fit_module
 from setpoint.tables import read_table
 
 GOAL = "maximize recall subject to precision >= 0.7"

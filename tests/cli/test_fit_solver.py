@@ -14,8 +14,8 @@ from setpoint.penalty import ExactPenaltyClassifier
 from setpoint.penalty.checkpoint import Checkpoint
 from setpoint.search import limits
 from setpoint.solvers import SOLVERS
-from setpoint.surrogates.groups import _BY_NAME
-from setpoint.tasks.solver_choice import SURROGATES
+from setpoint.surrogates.losses import _BY_NAME
+from setpoint.tasks.settings import SURROGATES
 
 GOAL = "maximize recall subject to precision >= 0.4"
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from setpoint.cli.app import app
-from setpoint.cli.errors import OPTIONS, CommandError, in_shell_words, message_of
+from setpoint.cli.session import OPTIONS, CommandError, in_shell_words, message_of
 from setpoint.errors import InputError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from setpoint import solve
 from setpoint.counting.frames import LazyFrames
-from setpoint.plugin.scaled import Passes
+from setpoint.plugin.tables import Passes
 from setpoint.rules import Rule
 
 duckdb = pytest.importorskip("duckdb", reason="setpoint solve counts with DuckDB")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from setpoint.comparing.better import BETTER, WORSE, Part, which_is_better
+from setpoint.comparing.pairs import BETTER, WORSE, Part, which_is_better
 from setpoint.report import Entry, GoalReport
 
 

@@ -10,11 +10,11 @@ from setpoint import (
     GoalError,
     RampClassifier,
 )
-from setpoint.estimators.monitor import Monitor
+from setpoint.estimators.monitoring import Monitor
 from setpoint.evidence.codebook import Codebook
 from setpoint.guarantees.promise import Promise
-from setpoint.online.problem import StreamGoal
-from setpoint.program.link import link
+from setpoint.online.parameters import StreamGoal
+from setpoint.program.linking import link
 
 MONEY = "maximize recall.weighted(amount) subject to predicted_rate <= 0.3"
 DEFERS = "minimize deferral_rate subject to accuracy.decided >= 0.9"

@@ -6,9 +6,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from setpoint.counting.columns import plain
-from setpoint.counting.source import Rest, Source
-from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
+from setpoint.counting.source import Rest, Source, plain
+from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
 
 
 class ArraySource(Source):
@@ -125,7 +124,7 @@ class ArraySource(Source):
         if by.weight is not None:
             w = np.where(fault == 0, weight, 0.0)[keep]
         columns = [(lv, c[keep]) for lv, c in zip(levels, codes, strict=True)]
-        counted = Counts.of_rows(columns, bins[keep], scores[keep], w, 2.0**by.q)
+        counted = BinCounts.of_rows(columns, bins[keep], scores[keep], w, 2.0**by.q)
         return counted
 
 

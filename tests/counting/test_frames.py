@@ -11,10 +11,10 @@ import pytest
 
 from counting.reference import ArraySource, canonical
 from setpoint.counting import frames
-from setpoint.counting.opening import is_lazy, source_of
-from setpoint.counting.source import GroupBy, Key, Part, Rest, TooManyLinesError
-from setpoint.evidence.binning import Binning
-from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
+from setpoint.counting.pieces import is_lazy, source_of
+from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, TooManyLinesError
+from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
+from setpoint.evidence.sweep import Binning
 
 N = 600
 ENGINES = ["duckdb-parquet", "duckdb-pandas", "polars"]
@@ -195,11 +195,11 @@ class TestCount:
 
     def test_parts(self, sources):
         keys = (Key("region", ("north", "south")), Key("label"), Key("number"))
-        everything = Part((), (), ((-np.inf, -1.0), (0.1, 0.2)))
-        some = Part((0,), (("north",), (Rest.REST,)), ((-0.5, 0.0), (0.3, np.inf)))
-        both = Part((1, 0), ((True, "south"), (False, None)), ((-1e300, 1e300),))
-        raw = Part((2,), ((None,), (0.1,)), ((0.0, 0.5),))
-        void = Part((2, 1), (("a", True), (Rest.REST, True)), ((0.0, 0.5),))
+        everything = RowFilter((), (), ((-np.inf, -1.0), (0.1, 0.2)))
+        some = RowFilter((0,), (("north",), (Rest.REST,)), ((-0.5, 0.0), (0.3, np.inf)))
+        both = RowFilter((1, 0), ((True, "south"), (False, None)), ((-1e300, 1e300),))
+        raw = RowFilter((2,), ((None,), (0.1,)), ((0.0, 0.5),))
+        void = RowFilter((2, 1), (("a", True), (Rest.REST, True)), ((0.0, 0.5),))
         for parts in ([everything], [some, both], [raw, void], [void], [some._replace(ranges=())]):
             for weight in (None, "bad_weight"):
                 by = GroupBy(keys, "bad", weight)
@@ -221,16 +221,16 @@ class TestRecount:
     def test_steps(self, sources):
         keys = (Key("region", ("north", "south")), Key("label"))
         steps = [
-            (Part((0,), (("north",),), ()), np.array([-np.inf, -0.5, 0.0, 5e-324, np.inf])),
-            (Part((0,), (("south",), (Rest.REST,)), ()), np.array([0.3])),
-            (Part((0,), ((None,),), ()), np.array([np.inf])),
+            (RowFilter((0,), (("north",),), ()), np.array([-np.inf, -0.5, 0.0, 5e-324, np.inf])),
+            (RowFilter((0,), (("south",), (Rest.REST,)), ()), np.array([0.3])),
+            (RowFilter((0,), ((None,),), ()), np.array([np.inf])),
         ]
         for score, weight in (("score", None), ("bad", "bad_weight"), (None, None)):
             same(sources, lambda s, a=score, w=weight: s.recount(GroupBy(keys, a, w), steps))
 
     def test_one_slot(self, sources, table):
         thresholds = np.sort(table["score"])[::20]
-        steps = [(Part((), (), ()), thresholds)]
+        steps = [(RowFilter((), (), ()), thresholds)]
         same(sources, lambda s: s.recount(GroupBy((Key("label"),), "score"), steps))
         same(sources, lambda s: s.recount(GroupBy((Key("label"),), "score"), []))
 
@@ -283,7 +283,7 @@ class TestNumbers:
         scores = np.concatenate([rng.random(180), rng.normal(size=180) * 1e-300, rng.random(40)])
         source = source_of(frame_of(engine, {"s": scores}))
         for some in np.sort(scores).reshape(4, 100):
-            got = source.recount(GroupBy((), "s"), [(Part((), (), ()), some)])
+            got = source.recount(GroupBy((), "s"), [(RowFilter((), (), ()), some)])
             reached = [got.rows[got.bin > k].sum() for k in range(len(some))]
             assert reached == [(scores >= t).sum() for t in some]
 
@@ -348,7 +348,7 @@ class TestIsLazy:
     def test_imports_no_engine(self):
         code = (
             "import sys; import setpoint.counting.frames; "
-            "from setpoint.counting.opening import is_lazy; is_lazy([1]); "
+            "from setpoint.counting.pieces import is_lazy; is_lazy([1]); "
             "print(*{'duckdb', 'polars', 'dask', 'pandas', 'pyarrow'} & set(sys.modules))"
         )
         out = subprocess.run(

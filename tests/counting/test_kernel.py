@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.counting import kernel
-from setpoint.counting.kernel import Kinds, bins_of, count, is_good, merge, order_of, reached
+from setpoint.counting import pieces as kernel
+from setpoint.counting.pieces import Kinds, bins_of, count, is_good, merge, order_of, reached
 from setpoint.counting.source import TooManyLinesError
-from setpoint.evidence import counts as counts_module
-from setpoint.evidence.binning import Binning
-from setpoint.evidence.columns import compress
-from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, Counts
+from setpoint.evidence import confusion as counts_module
+from setpoint.evidence.codebook import compress
+from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts
+from setpoint.evidence.sweep import Binning
 
 TINY = 5e-324
 LEVELS = ["a", "b", "c"], [0, 1]
@@ -107,7 +107,7 @@ def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
             weight = rng.choice([0.1, 1.0, 2.5, 3 * 2.0**-21, 1e6], n) if weighted else None
             bins, scale = binning.of(scores), 2.0**20
             columns = list(zip(LEVELS, codes, strict=True))
-            expected = Counts.of_rows(columns, bins, scores, weight, scale)
+            expected = BinCounts.of_rows(columns, bins, scores, weight, scale)
             kinds = Kinds.of(codes, [3, 2], n)
             same(count(LEVELS, kinds, bins, scores, weight, scale), expected)
 
@@ -156,14 +156,14 @@ def test_merging_in_any_way(monkeypatch, cells):
     bins = Binning.default(64).of(scores)
 
     def counted(rows):
-        return Counts.of_rows(
+        return BinCounts.of_rows(
             [([0, 1], label[rows])], bins[rows], scores[rows], weight[rows], 2**20
         )
 
     parts = [counted(rows) for rows in np.array_split(rng.permutation(n), 7)]
     expected = counted(slice(None))
     same(merge(parts), expected)
-    same(Counts.merge(parts), expected)
+    same(BinCounts.merge(parts), expected)
     same(merge([merge(parts[:3]), merge(parts[3:])]), expected)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from setpoint.counting.frames import LazyFrames
 from setpoint.counting.source import GroupBy
-from setpoint.evidence.binning import Binning
-from setpoint.evidence.counts import BAD_WEIGHT, NO_NUMBER
+from setpoint.evidence.confusion import BAD_WEIGHT, NO_NUMBER
+from setpoint.evidence.sweep import Binning
 
 pa = pytest.importorskip("pyarrow", reason="writes Parquet files")
 pq = pytest.importorskip("pyarrow.parquet", reason="writes Parquet files")

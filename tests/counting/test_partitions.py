@@ -11,12 +11,12 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from setpoint.counting import GroupBy, Key, Part, Rest, kernel
-from setpoint.counting.partitions import Partitions
-from setpoint.counting.pieces import count_piece, settled
+from setpoint.counting import GroupBy, Key, Rest, RowFilter
+from setpoint.counting import pieces as kernel
+from setpoint.counting.pieces import Partitions, count_piece, settled
 from setpoint.counting.source import TooManyLinesError
-from setpoint.evidence.binning import Binning
-from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
+from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
+from setpoint.evidence.sweep import Binning
 
 pd = pytest.importorskip("pandas", reason="pieces on dask are pandas frames")
 pa = pytest.importorskip("pyarrow", reason="Parquet is read by pyarrow")
@@ -54,13 +54,13 @@ def reference(frame, by=BY, binning=BINNING):
     scores = frame[by.score].to_numpy()
     bins = np.unique(scores, return_inverse=True)[1] if binning is None else binning.of(scores)
     weight = frame[by.weight].to_numpy() if by.weight else None
-    return Counts.of_rows(columns, bins, scores, weight, 2.0**by.q)
+    return BinCounts.of_rows(columns, bins, scores, weight, 2.0**by.q)
 
 
 def same(a, b):
     assert a.levels == b.levels
     assert [[type(v) for v in vs] for vs in a.levels] == [[type(v) for v in vs] for vs in b.levels]
-    for name in Counts.__dataclass_fields__:
+    for name in BinCounts.__dataclass_fields__:
         if name != "levels":
             x, y = getattr(a, name), getattr(b, name)
             assert x.dtype == y.dtype, name
@@ -204,10 +204,10 @@ def test_parts():
     frame = table()
     by = GroupBy((Key("label"), Key("region", (1, 2))), "score")
     parts = [
-        Part((1,), ((1,),), ((0.1, 0.2), (0.15, 0.3))),
-        Part((0, 1), (("yes", Rest.REST), ("no", 2)), ((0.25, 0.5),)),
-        Part((), (), ((0.9, 1.0),)),
-        Part((1,), ((True,),), ((0.0, 1.0),)),
+        RowFilter((1,), ((1,),), ((0.1, 0.2), (0.15, 0.3))),
+        RowFilter((0, 1), (("yes", Rest.REST), ("no", 2)), ((0.25, 0.5),)),
+        RowFilter((), (), ((0.9, 1.0),)),
+        RowFilter((1,), ((True,),), ((0.0, 1.0),)),
     ]
     rest = frame["region"] > 2
     s = frame["score"]
@@ -227,20 +227,20 @@ def test_the_ends_of_a_range_belong():
     scores = [0.1, 0.2, 0.3, None, float("inf"), float("nan")]
     frame = pa.table({"score": scores}).to_pandas(types_mapper=pd.ArrowDtype)
     by = GroupBy((), "score")
-    counts = count_piece(frame, by, None, [Part((), (), ((0.1, 0.2),))])
+    counts = count_piece(frame, by, None, [RowFilter((), (), ((0.1, 0.2),))])
     assert counts.low.tolist() == [0.1, 0.2]
     # Rows that do not count have no place in any range.
-    whole_line = [Part((), (), ((-np.inf, np.inf),))]
+    whole_line = [RowFilter((), (), ((-np.inf, np.inf),))]
     assert count_piece(frame, by, BINNING, whole_line).n_rows == 3
-    assert count_piece(frame, by, BINNING, [Part((), (), ())]).n_lines == 0
+    assert count_piece(frame, by, BINNING, [RowFilter((), (), ())]).n_lines == 0
 
 
 def test_recount():
     frame = table()
     by = GroupBy((Key("label"), Key("region")), "score", "w")
     steps = [
-        (Part((1,), ((1,), (2,)), ()), np.array([-np.inf, 0.2, 0.4])),
-        (Part((1,), ((3,),), ((5.0, 6.0),)), np.array([0.3, np.inf])),
+        (RowFilter((1,), ((1,), (2,)), ()), np.array([-np.inf, 0.2, 0.4])),
+        (RowFilter((1,), ((3,),), ((5.0, 6.0),)), np.array([0.3, np.inf])),
     ]
     counts = Partitions(dd.from_pandas(frame, npartitions=3)).recount(by, steps)
     frame = frame[frame["w"] > 0]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import setpoint
-from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.table import TABLE
+from setpoint.goals.entries import TABLE
+from setpoint.goals.populations import REDUCERS
 from setpoint.solvers.catalogue import FAMILIES, SOLVERS
 from thinning import over
 

@@ -16,8 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from setpoint import ModelFileError, load_model, save_model
 from setpoint.errors import InputError
-from setpoint.estimators.model_archive import FACTS, SCHEMA
-from setpoint.estimators.skops_io import skops_io
+from setpoint.estimators.persistence import FACTS, SCHEMA, skops_io
 
 MIB = 1 << 20
 ZEROS = bytes(MIB)

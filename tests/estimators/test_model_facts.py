@@ -15,7 +15,7 @@ from setpoint import (
     load_model,
     save_model,
 )
-from setpoint.estimators.model_archive import FACTS
+from setpoint.estimators.persistence import FACTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 GOAL = "maximize recall subject to precision >= 0.6"

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from setpoint import Monitor
 from setpoint.estimators import MonitorDisplay
-from setpoint.estimators.monitor_display import LOWEST, MOST
+from setpoint.estimators.monitoring import LOWEST, MOST
 
 mpl.use("agg")
 

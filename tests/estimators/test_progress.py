@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from setpoint.estimators.progress import LiveLine, Progress
+from setpoint.estimators.modules import LiveLine, Progress
 from setpoint.search.limits import TracePoint
 
 NOW = TracePoint(3, 0.5, float("inf"), 0.0, 1.0)

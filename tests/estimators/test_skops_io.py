@@ -8,7 +8,7 @@ import pytest
 import skops.io
 from sklearn.utils import all_estimators
 
-from setpoint.estimators.skops_io import is_estimator, skops_io
+from setpoint.estimators.persistence import is_estimator, skops_io
 
 
 def test_what_scikit_learn_lists_is_an_estimator():
@@ -43,7 +43,7 @@ def test_other_names_are_not_estimators(name):
 
 def test_skops_trusts_the_same_whoever_loaded_it():
     code = (
-        "from setpoint.estimators.skops_io import skops_io\nio = skops_io()\n"
+        "from setpoint.estimators.persistence import skops_io\nio = skops_io()\n"
         "import sys; print('sklearn.gaussian_process' in sys.modules, 'pytest' in sys.modules)\n"
         "from sklearn.naive_bayes import GaussianNB\n"
         "import sklearn.linear_model._base as b\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from setpoint.evidence.argmax_kernel import argmax_features
+from setpoint.evidence.argmax import argmax_features
 from thinning import over
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from setpoint.evidence import Evidence
-from setpoint.evidence.blocks import Blocks
-from setpoint.goals.requirements import Requirements
+from setpoint.evidence.argmax import Blocks
+from setpoint.goals.table import Requirements
 from setpoint.rules import Argmax
 from thinning import over
 

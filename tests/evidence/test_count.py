@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from setpoint.evidence.count import count_distribution, count_pairs, count_threshold
+from setpoint.evidence.confusion import count_distribution, count_pairs, count_threshold
 from thinning import over
 
 

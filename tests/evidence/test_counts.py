@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.evidence.counts import Counts
+from setpoint.evidence.confusion import BinCounts
 
 
 def rows(seed, n=300):
@@ -20,7 +20,7 @@ def rows(seed, n=300):
 def counted(r, index=slice(None), weighted=True):
     columns = [(["a", "b", None], r["group"][index]), ([0, 1], r["label"][index])]
     weight = r["weight"][index] if weighted else None
-    return Counts.of_rows(columns, r["bin"][index], r["score"][index], weight, 2.0**20)
+    return BinCounts.of_rows(columns, r["bin"][index], r["score"][index], weight, 2.0**20)
 
 
 def canonical(counts):
@@ -53,10 +53,10 @@ def test_any_partition_in_any_order_is_the_same(weighted):
     for n_parts in (2, 7, 40):
         parts = np.array_split(rng.permutation(300), n_parts)
         pieces = [counted(r, index, weighted) for index in parts]
-        assert canonical(Counts.merge(pieces)) == whole
+        assert canonical(BinCounts.merge(pieces)) == whole
         left = pieces[0]
         for piece in pieces[1:]:  # one by one, and not as a tree
-            left = Counts.merge([piece, left])
+            left = BinCounts.merge([piece, left])
         assert canonical(left) == whole
 
 
@@ -77,8 +77,8 @@ def test_a_line_holds_what_its_rows_do():
 
 
 def test_levels_of_other_types_stay_apart():
-    one = Counts.of_rows([([1], np.zeros(2, int))], np.zeros(2, int), None)
-    two = Counts.of_rows([([True], np.zeros(3, int))], np.zeros(3, int), None)
-    both = Counts.merge([one, two])
+    one = BinCounts.of_rows([([1], np.zeros(2, int))], np.zeros(2, int), None)
+    two = BinCounts.of_rows([([True], np.zeros(3, int))], np.zeros(3, int), None)
+    both = BinCounts.merge([one, two])
     assert both.rows.tolist() == [2, 3]
     assert [type(v) for v in both.levels[0]] == [int, bool]

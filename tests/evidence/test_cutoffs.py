@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.evidence import cutoffs as cutoffs_module
-from setpoint.evidence.cutoffs import cutoffs
-from setpoint.evidence.hull import hull
-from setpoint.evidence.ratios import Ratios
-from setpoint.evidence.sweep import best_of
+from setpoint.evidence import curves as cutoffs_module
+from setpoint.evidence.curves import cutoffs, hull
+from setpoint.evidence.sweep import Ratios, best_of
 from thinning import over
 
 TINY = 5e-324  # the smallest subnormal

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from setpoint.evidence.cutoffs import cutoffs
-from setpoint.evidence.hull import hull
+from setpoint.evidence.curves import cutoffs, hull
 
 
 def curve(steps):

@@ -8,8 +8,7 @@ import pytest
 from setpoint import Goal
 from setpoint.errors import InputError
 from setpoint.evidence import Evidence, Rows
-from setpoint.evidence.codebook import DEFERRED
-from setpoint.evidence.measures import Measure
+from setpoint.evidence.codebook import DEFERRED, Measure
 
 GOAL = Goal.parse(
     "maximize profit(tp=x - z, fp=-1) subject to recall.weighted(x).difference(g) <= 1"

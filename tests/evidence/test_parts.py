@@ -9,7 +9,7 @@ import pytest
 
 from setpoint.evidence import Evidence, Rows
 from setpoint.goals import EmptyPopulationError
-from setpoint.goals.requirements import Requirements
+from setpoint.goals.table import Requirements
 from setpoint.rules import Argmax, Threshold, per_segment
 
 CLASSES = ("no", "yes")

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.evidence.cutoffs import cutoffs
-from setpoint.evidence.ratios import Ratios, ratio_at, zeros_of
-from setpoint.evidence.sweep import BestCutoff, best_of
+from setpoint.evidence.curves import cutoffs
+from setpoint.evidence.sweep import BestCutoff, Ratios, best_of, ratio_at, zeros_of
 
 INF = math.inf
 NONE = BestCutoff(-1, -INF, 0, INF)

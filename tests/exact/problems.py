@@ -8,9 +8,9 @@ import numpy as np
 
 from exact.oracle import Limit, Many, Oracle, Ratio, Rows
 from setpoint import Goal
+from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Evidence
-from setpoint.goals.errors import EmptyPopulationError, GoalError
-from setpoint.program.link import link
+from setpoint.program.linking import link
 
 GROUPS = np.array(["a", "b", "c", "d"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.evidence.binning import Binning
+from setpoint.evidence.sweep import Binning
 from setpoint.evidence.tally import Lines, Tally
 
 

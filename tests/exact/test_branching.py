@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from setpoint import Evidence, Goal, SearchLimits, solve
-from setpoint.exact import branching
-from setpoint.exact.branching import branch_and_bound
-from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact import solver as branching
+from setpoint.exact.cutoffs import CutoffSet
 from setpoint.exact.deterministic import enumerate_cutoffs
-from setpoint.program.link import link
+from setpoint.exact.solver import branch_and_bound
+from setpoint.program.linking import link
 from setpoint.search import StoppedWarning
+from setpoint.search.achievable import Optimum
 from setpoint.search.limits import Limits
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import best_mixture
-from setpoint.search.optimum import Optimum
 
 GOALS = (
     "maximize accuracy subject to predicted_rate.difference(g) <= 0.1",

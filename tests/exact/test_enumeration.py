@@ -8,8 +8,8 @@ import pytest
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.exact import deterministic
-from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.program.link import link
+from setpoint.exact.cutoffs import CutoffSet
+from setpoint.program.linking import link
 from thinning import over
 
 GOALS = (

@@ -7,8 +7,8 @@ import pytest
 
 from exact.oracle import INF, Mcc
 from exact.problems import TWISTS, random_case
+from setpoint.errors import ShapeError
 from setpoint.exact import solve_exact
-from setpoint.goals.errors import ShapeError
 from setpoint.search import ConstantGoalWarning, InfeasibleError
 from thinning import over
 

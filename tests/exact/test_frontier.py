@@ -9,11 +9,11 @@ import pytest
 from exact.oracle import Mcc
 from exact.problems import random_case
 from setpoint import Evidence, Frontier, Goal, InfeasibleError
+from setpoint.errors import GoalError
 from setpoint.exact import solve_exact
-from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.exact.frontier import frontier_exact
-from setpoint.goals.errors import GoalError
-from setpoint.program.link import link
+from setpoint.exact.cutoffs import CutoffSet
+from setpoint.exact.solver import frontier_exact
+from setpoint.program.linking import link
 from setpoint.search import ConstantGoalWarning
 from thinning import over, thinned
 
@@ -350,12 +350,12 @@ def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypa
     for room in ("frontier", "solver"):
         monkeypatch.setattr(f"setpoint.exact.{room}.MOST_COMBINATIONS", 100)
     # A sweep over levels would leave nothing to branch and bound.
-    monkeypatch.setattr("setpoint.exact.levels.solve_by_levels", lambda *args: None)
+    monkeypatch.setattr("setpoint.exact.deterministic.solve_by_levels", lambda *args: None)
     monkeypatch.setattr("setpoint.exact.deterministic.NEAR_A_MIXTURE", 8)
     monkeypatch.setattr("setpoint.exact.solver.NEAR_A_MIXTURE", 8)
-    monkeypatch.setattr("setpoint.exact.branching._ALL_TRIED", 6)
-    monkeypatch.setattr("setpoint.exact.branching._TRIED", 1)
-    monkeypatch.setattr("setpoint.exact.branching._WORK", 100_000)
+    monkeypatch.setattr("setpoint.exact.solver._ALL_TRIED", 6)
+    monkeypatch.setattr("setpoint.exact.solver._TRIED", 1)
+    monkeypatch.setattr("setpoint.exact.solver._WORK", 100_000)
     rng = np.random.default_rng(seed)
     true, group = rng.integers(0, 2, 40), np.arange(40) % 3
     scores = np.round(rng.normal(size=40) + true + 0.5 * group, 2)
@@ -373,7 +373,7 @@ def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypa
     assert every.gap == 0.0
     best = by_hand(scores, true, group, every.bounds)
     np.testing.assert_allclose(every.values, best, atol=1e-12)
-    monkeypatch.setattr("setpoint.exact.branching._MOST_BOXES", 1)
+    monkeypatch.setattr("setpoint.exact.solver._MOST_BOXES", 1)
     early = frontier_exact(goal, evidence)
     assert early.gap > 0.0
     best = by_hand(scores, true, group, early.bounds)

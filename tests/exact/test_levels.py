@@ -5,11 +5,10 @@ import pytest
 
 from setpoint import Goal, solve
 from setpoint.evidence import Evidence
-from setpoint.exact import levels
-from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.exact.deterministic import enumerate_cutoffs
-from setpoint.exact.levels import solve_by_levels
-from setpoint.program.link import link
+from setpoint.exact import deterministic as levels
+from setpoint.exact.cutoffs import CutoffSet
+from setpoint.exact.deterministic import enumerate_cutoffs, solve_by_levels
+from setpoint.program.linking import link
 from thinning import over
 
 GOALS = (

@@ -6,10 +6,10 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.cutoffs import CutoffSet
 from setpoint.exact.nested import certified_windows, least_successes, nests, sides_of
 from setpoint.guarantees.promise import Promise
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from thinning import over
 
 NESTED = [

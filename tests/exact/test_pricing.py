@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import Evidence, Goal
-from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.program.link import link
-from setpoint.search.pair import best_pair
+from setpoint.exact.cutoffs import CutoffSet
+from setpoint.program.linking import link
+from setpoint.search.master import best_pair
 from thinning import over
 
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint import Goal
+from setpoint.errors import ShapeError
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.goals.errors import ShapeError
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.rules import Mixture, PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, InfeasibleError
 
-pytestmark = pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::setpoint.search.achievable.ConstantGoalWarning")
 seeds = st.integers(0, 2**32 - 1)
 KINDS = pytest.mark.parametrize("randomized", [False, True, "auto"])
 GOALS = (

@@ -11,13 +11,13 @@ from scipy.optimize import linprog
 from setpoint import Goal, solve
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.search.infeasibility import InfeasibleError
 from thinning import over
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.report.reporting.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.achievable.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.report.report.FewRowsWarning"),
 ]
 
 N_PROBLEMS = 200

@@ -12,7 +12,7 @@ from setpoint.explorer import payload as assembling
 from setpoint.goals.expressions import Const
 from setpoint.inputs.classes import classes_of, one_score
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.program.link import link
+from setpoint.program.linking import link
 
 pytestmark = needs_node
 GOALS = 500

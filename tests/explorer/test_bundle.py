@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from explorer.in_node import NODE, needs_node
-from setpoint.explorer import bundle
+from setpoint.explorer import page as bundle
 
 
 def modules(monkeypatch, **texts):

@@ -9,25 +9,23 @@ from explorer.test_board import made
 from setpoint import GoalError, explore
 from setpoint.evidence import Evidence
 from setpoint.explorer import limits as computing
-from setpoint.explorer.arrays import unpacked
-from setpoint.explorer.bins import Bins
-from setpoint.explorer.bound_goal import BoundGoal
+from setpoint.explorer.bins import ScoredRows, ShownBins, unpacked
 from setpoint.explorer.limits import (
     LEVELS,
+    BoundGoal,
     _confusion,
     _Counted,
     limits_at,
     sure_limits,
     sure_places,
 )
-from setpoint.explorer.scored import ScoredRows
 from setpoint.goals.goal import Goal
 
 
 def bound(goal, scores, y):
     rows = ScoredRows(Evidence.from_arrays((0, 1), scores, y))
     known = BoundGoal(Goal.parse(goal), rows)
-    return known, Bins(rows.curve, np.arange(len(rows.curve.values) + 1), rows.kinds)
+    return known, ShownBins(rows.curve, np.arange(len(rows.curve.values) + 1), rows.kinds)
 
 
 @needs_node

@@ -4,19 +4,16 @@ import random
 
 import numpy as np
 
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.strata import Stratum
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
 from setpoint.goals import Goal, GoalError
-from setpoint.goals.constraints import Constraint
+from setpoint.goals.entries import TABLE, LinearForm
 from setpoint.goals.expressions import apply
-from setpoint.goals.linear import LinearForm
-from setpoint.goals.populations import Other
-from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.table import TABLE, VOCABULARY
-from setpoint.program.fold import Folder
+from setpoint.goals.populations import REDUCERS, Constraint, Other
+from setpoint.goals.table import VOCABULARY
+from setpoint.program.algebra import Folder
 from setpoint.program.functions import Affine
-from setpoint.program.link import Linker, link
-from setpoint.program.rows import NotLinearError
+from setpoint.program.linking import Linker, link
+from setpoint.program.program import NotLinearError
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")

@@ -9,7 +9,7 @@ import pytest
 
 from setpoint import Goal, GoalError, GoalSyntaxError, evaluate, maximize
 from setpoint.goals.expressions import Const
-from setpoint.goals.words import goal_in_words
+from setpoint.goals.goal import goal_in_words
 from setpoint.metrics import precision, recall
 from setpoint.search.frontier import vary_of
 from thinning import over

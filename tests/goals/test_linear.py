@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from goals.samples import NAMES
 from setpoint.errors import InputTypeError
 from setpoint.goals import GoalError
-from setpoint.goals.linear import LinearForm
+from setpoint.goals.entries import LinearForm
 from thinning import over
 
 NUMBERS = st.floats(-1e12, 1e12, allow_nan=False)

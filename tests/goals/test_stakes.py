@@ -5,14 +5,12 @@ import pytest
 from setpoint import Goal, GoalError, maximize, minimize
 from setpoint.errors import InputTypeError
 from setpoint.goals import GoalSyntaxError, as_goal
-from setpoint.goals.linear import LinearForm
-from setpoint.goals.ranges import range_of
-from setpoint.goals.synonyms import why_unknown
-from setpoint.goals.table import TABLE
-from setpoint.goals.words import constraint_in_words, goal_in_words, in_words
+from setpoint.goals.entries import TABLE, LinearForm
+from setpoint.goals.goal import constraint_in_words, goal_in_words, in_words
+from setpoint.goals.parse import why_unknown
+from setpoint.goals.table import at_most, range_of
 from setpoint.metrics import (
     accuracy,
-    at_most,
     confusion_rate,
     cost,
     deferral_rate,

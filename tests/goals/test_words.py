@@ -7,8 +7,9 @@ import pytest
 
 from goals.samples import BINARY, plain, program_of
 from setpoint.goals import Goal, GoalError, GoalSyntaxError, as_goal
-from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, SYNONYMS, metric_named
-from setpoint.goals.table import TABLE, VOCABULARY
+from setpoint.goals.entries import TABLE
+from setpoint.goals.parse import ANSWERS, ELSEWHERE, SYNONYMS, metric_named
+from setpoint.goals.table import VOCABULARY
 from thinning import over
 
 PLAIN = "maximize recall subject to precision >= 0.9"

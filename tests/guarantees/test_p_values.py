@@ -10,16 +10,20 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
-from setpoint.guarantees.drawing import drawn_p
-from setpoint.guarantees.limits import limit_of_constraint
-from setpoint.guarantees.p_values import p_value
+from setpoint.evidence.codebook import Stratum
+from setpoint.guarantees.p_values import drawn_p, limit_of_constraint, p_value
 from setpoint.guarantees.promise import Promise
 from setpoint.guarantees.proved import betting_p, boxes_p
-from setpoint.guarantees.rates import rates_in
-from setpoint.guarantees.requirements import Every, Requirement, Some, leaves, requirements_of
-from setpoint.program.functions import Affine, Product
-from setpoint.program.link import link
+from setpoint.guarantees.requirements import (
+    AllHold,
+    Requirement,
+    Some,
+    leaves,
+    rates_in,
+    requirements_of,
+)
+from setpoint.program.functions import Affine, ProductNode
+from setpoint.program.linking import link
 from thinning import over
 
 GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
@@ -203,13 +207,13 @@ def test_all_have_to_pass_and_one_of_several_at_its_share():
     c, counted = built("recall.min(g) >= 0.7", found)
     part = requirements_of(c)
     each = [p_value(x, counted, level=0.05).p for x in leaves(part)]
-    assert isinstance(part, Every)
+    assert isinstance(part, AllHold)
     assert p_value(part, counted, level=0.05).p == max(each)
     c, counted = built("recall.max(g) >= 0.7", found)
     part = requirements_of(c)
     assert isinstance(part, Some)
     assert p_value(part, counted, level=0.05).p == pytest.approx(2 * min(each))
-    assert p_value(Every(()), counted, level=0.05) == (0.0, "trivial")
+    assert p_value(AllHold(()), counted, level=0.05) == (0.0, "trivial")
     assert p_value(Some(()), counted, level=0.05).p == 1.0
 
 
@@ -296,8 +300,8 @@ def test_whole_sums_of_probabilities_are_not_binomial():
 def test_a_function_that_turns_round_gets_limits_on_both_sides():
     # r (1 - r) rises up to a half: from the counts nobody knows on which side the rate lies.
     r = Affine({0: 1.0}, 0.0, {0: (0.0, 1.0)})
-    turning = Product((r, r.scaled(-1.0).plus(1.0)))
-    rising = Product((r, r))
+    turning = ProductNode((r, r.scaled(-1.0).plus(1.0)))
+    rising = ProductNode((r, r))
     c, counted = built("recall >= 0.5", confusion(np.array([[[9.0, 1], [10, 90]]])))
     rates = rates_in(c.function, counted)
     found = [

@@ -5,8 +5,15 @@ import pytest
 from scipy import stats
 
 from setpoint.evidence import Confusion
-from setpoint.guarantees.planning import Pilot, fewest_rows_of, rows_of
-from setpoint.guarantees.power import Binomial, fewest_trials, least_rows, trials_needed
+from setpoint.guarantees.planning import (
+    Binomial,
+    Pilot,
+    fewest_rows_of,
+    fewest_trials,
+    least_rows,
+    rows_of,
+    trials_needed,
+)
 from setpoint.inference.tails import successes_needed
 
 
@@ -102,7 +109,7 @@ def test_of_many_trials_some_say_it_of_all(q, share, monkeypatch):
     test = Binomial(q + 2.5 * np.sqrt(q * (1 - q) / 8_000), q, share, 0.05)
     n = least_rows(test.at, 0.8)
     assert n * share > 5_000
-    monkeypatch.setattr("setpoint.guarantees.power._MANY", np.inf)
+    monkeypatch.setattr("setpoint.guarantees.planning._MANY", np.inf)
     exact = least_rows(test.at, 0.8)
     assert exact <= n <= 1.01 * exact
     assert 0.8 <= test.at(n) < 0.81

@@ -7,18 +7,18 @@ from hypothesis import strategies as st
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
-from setpoint.guarantees import kinks
+from setpoint.evidence.codebook import Stratum
+from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import (
-    Every,
+    AllHold,
     Requirement,
     Some,
     leaves,
     needs_one_of_several,
     requirements_of,
 )
-from setpoint.program.fold import Folder
-from setpoint.program.link import link
+from setpoint.program.algebra import Folder
+from setpoint.program.linking import link
 from setpoint.program.program import Program
 
 CLASSES = ("a", "b", "c")
@@ -68,7 +68,7 @@ def holds(part, v):
     if isinstance(part, Requirement):
         return bool(part.slack(v) >= -1e-12)
     found = [holds(inner, v) for inner in part.parts]
-    return all(found) if isinstance(part, Every) else any(found)
+    return all(found) if isinstance(part, AllHold) else any(found)
 
 
 @pytest.mark.parametrize("text", CONSTRAINTS)
@@ -99,7 +99,7 @@ def test_one_of_several_inside_all_of_several():
     counts[:, 3] = 0.0
     program, _ = program_of("recall.min() - accuracy.min(sex) >= -0.3", counts)
     part = requirements_of(program.constraints[0])
-    assert isinstance(part, Every)
+    assert isinstance(part, AllHold)
     assert [type(inner) for inner in part.parts] == [Some] * 3
     assert len(list(leaves(part))) == 9
     assert needs_one_of_several(part)
@@ -116,7 +116,7 @@ def test_where_no_side_is_the_good_one_every_arm_is_asked_for(seed):
     program, v = program_of("recall.max() * (recall(label='a') - accuracy) >= -0.05", counts)
     [constraint] = program.constraints
     part = requirements_of(constraint)
-    assert isinstance(part, Every)
+    assert isinstance(part, AllHold)
     assert len(part.parts) == 3
     if holds(part, v):
         assert float(constraint.violation(v)) <= 1e-12
@@ -138,7 +138,7 @@ def test_pairs_are_ordered_and_the_largest_is_one_of_several():
     counts[:, 3] = 0.0
     program, _ = program_of("recall.difference() <= 0.3", counts)
     part = requirements_of(program.constraints[0])
-    assert isinstance(part, Every)
+    assert isinstance(part, AllHold)
     assert len(part.parts) == 6
     program, _ = program_of("recall.max() >= 0.3", counts)
     part = requirements_of(program.constraints[0])

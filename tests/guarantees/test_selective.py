@@ -8,7 +8,7 @@ from setpoint.evidence.codebook import DEFERRED
 from setpoint.evidence.rows import Rows
 from setpoint.guarantees.promise import Promise
 from setpoint.inference.tails import at_least
-from setpoint.program.link import link
+from setpoint.program.linking import link
 
 CLASSES = ("no", "yes", DEFERRED)
 GOAL = Goal.parse("minimize deferral_rate subject to accuracy.decided >= 0.9")

@@ -4,9 +4,9 @@ import numpy as np
 
 from inference.samples import CLASSES, expression
 from setpoint import Goal
-from setpoint.evidence.columns import Column
+from setpoint.errors import EmptyPopulationError
+from setpoint.evidence.codebook import Column
 from setpoint.evidence.rows import Rows
-from setpoint.goals.errors import EmptyPopulationError
 from setpoint.inference.intervals import interval_of
 from setpoint.inference.profiles import bind_counted
 

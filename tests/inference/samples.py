@@ -4,7 +4,7 @@ import numpy as np
 
 from setpoint import Goal
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
+from setpoint.evidence.codebook import Stratum
 
 CLASSES = ("no", "yes")
 ONE = (Stratum(),)

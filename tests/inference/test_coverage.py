@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from inference.samples import ONE, binary, confusion, deployed, drawn, expression, grouped
-from setpoint.goals.errors import EmptyPopulationError
+from setpoint.errors import EmptyPopulationError
 from setpoint.inference.intervals import interval_of
 from setpoint.inference.profiles import bind_counted
 

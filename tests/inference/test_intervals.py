@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from goals.samples import Schema, influence
 from inference.samples import ONE, confusion, deployed, expression, grouped
+from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Rows
-from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.inference import interval
 from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import bind_counted
-from setpoint.inference.proportions import clopper_pearson, difference_above
+from setpoint.inference.tails import clopper_pearson, difference_above
 from thinning import over
 
 TABLE = [[[900, 50], [19, 81], [0, 0]]]

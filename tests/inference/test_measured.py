@@ -5,7 +5,7 @@ import pytest
 
 from inference.measured_samples import counted, drawn, misses
 from inference.samples import CLASSES
-from setpoint.evidence.columns import Column
+from setpoint.evidence.codebook import Column
 from setpoint.evidence.rows import Rows
 from setpoint.goals.goal import Goal
 from setpoint.inference.delta import unsmoothed

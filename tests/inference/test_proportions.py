@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.inference.proportions import (
+from setpoint.inference.tails import (
     clopper_pearson,
     difference_above,
+    lower_limit,
     quantile,
     ratio_above,
     ratio_below,
+    upper_limit,
 )
-from setpoint.inference.tails import lower_limit, upper_limit
 
 Z = 1.959963984540054
 

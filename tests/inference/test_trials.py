@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.samples import ONE, confusion, expression, grouped
-from setpoint.evidence.strata import Stratum
-from setpoint.goals.table import TABLE
+from setpoint.evidence.codebook import Stratum
+from setpoint.goals.entries import TABLE
 from setpoint.inference.profiles import bind_counted
-from setpoint.inference.tails import at_least
-from setpoint.inference.trials import Trials, exact_limits, trials_of
+from setpoint.inference.tails import Trials, at_least, exact_limits, trials_of
 from thinning import over, thinned
 
 TN, FP, FN, TP = 900, 50, 19, 81

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from inference.samples import ONE, confusion, deployed, drawn, expression, grouped
-from setpoint.inference.intervals import interval, interval_of
+from setpoint.inference.intervals import interval, interval_of, verdict_of
 from setpoint.inference.profiles import bind_counted
-from setpoint.inference.verdicts import verdict_of
 
 TAIL = 0.05
 LEVEL = 0.90

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from setpoint.inputs.content import digests_of, rows_digest, text_digest
-from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.columns import Dataset
+from setpoint.inputs.row_hash import digests_of, rows_digest, text_digest
 
 NUMBERS = np.array([[1.0, -0.0, np.nan], [2.5, 7.0, 1e300], [-3.0, 0.0, 4.0]])
 MIXED = {
@@ -105,7 +105,7 @@ def test_parts_by_their_names_and_what_names_columns_is_left_out():
 
 def test_another_process_finds_the_same():
     code = (
-        "import numpy as np; from setpoint.inputs.content import rows_digest;"
+        "import numpy as np; from setpoint.inputs.row_hash import rows_digest;"
         "print(rows_digest(np.array([['a', 1.5], [None, 'b']], dtype=object)))"
     )
     env = {"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "7"}

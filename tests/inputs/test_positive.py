@@ -21,8 +21,7 @@ from setpoint import (
     goal_scorer,
     solve,
 )
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.positive import WORDS, refers_to_positive, settled_positive
+from setpoint.inputs.classes import WORDS, classes_of, refers_to_positive, settled_positive
 from setpoint.report.displays import OperatingPointDisplay
 
 TEXT = np.array(["fraud", "legit"])

@@ -7,9 +7,9 @@ import pytest
 
 from online import oracle
 from setpoint import Goal, evaluate
-from setpoint.online.problem import StreamGoal
-from setpoint.online.solvers.sketch import CENTRES, best_cut, bin_of, cut_score, edge
-from setpoint.online.state import BINS
+from setpoint.online.learners import BINS
+from setpoint.online.parameters import StreamGoal
+from setpoint.online.solvers import CENTRES, best_cut, bin_of, cut_score, edge
 from thinning import over
 
 GOALS = [

@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from online.samples import KINDS, Known, fingerprint, numbers, online, stream
-from setpoint.online import state as at
+from setpoint.online import learners as at
 from thinning import over, thinned
 
 OWN = {

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from online import oracle
 from online.samples import Known, online, stream
-from setpoint.online import state as at
-from setpoint.online.kernel import run
+from setpoint.online import learners as at
+from setpoint.online.solvers import run
 
 LEARNERS = {
     "nag": {},

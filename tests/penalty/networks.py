@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint import Goal
-from setpoint.penalty.candidates import Pool
-from setpoint.penalty.plan import Plan, Rows, Schedule
 from setpoint.penalty.problem import Tradeoff
-from setpoint.penalty.solvers.stages import stages_of
+from setpoint.penalty.selection import Pool, Schedule, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import stages_of
 from setpoint.solvers import solver_of
 
 FPOR = "maximize recall subject to precision >= 0.7"
@@ -28,7 +27,7 @@ def tradeoff(goal, positive, weight=None):
 
 def plan_of(X, positive, *, goal=FPOR, solver="profiled", weight=None, choose=None, **options):
     """A plan; further options are of the plan, or else of the schedule."""
-    judged = Rows(X, positive, weight) if choose is None else choose
+    judged = TrainingRows(X, positive, weight) if choose is None else choose
     pool = Pool(
         tradeoff(goal, judged.positive, judged.weight),
         judged.positive.view(np.uint8),
@@ -38,9 +37,9 @@ def plan_of(X, positive, *, goal=FPOR, solver="profiled", weight=None, choose=No
     own = {k: options.pop(k) for k in ("seed", "tick", "device") if k in options}
     stages = options.pop("stages", None) or stages_of(solver_of(solver, "penalty"), 0.3)
     schedule = Schedule(**{"max_epochs": 6, "batch_size": 64, "rate": 1e-2} | options)
-    train = Rows(X, positive, weight)
+    train = TrainingRows(X, positive, weight)
     goal_ = tradeoff(goal, positive, weight)
-    return Plan(goal_, stages, train, choose, 5.0, pool, schedule, **own)
+    return TrainingPlan(goal_, stages, train, choose, 5.0, pool, schedule, **own)
 
 
 def outcome(plan):

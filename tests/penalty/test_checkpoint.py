@@ -14,10 +14,10 @@ import pytest
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs.files import CheckpointError
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
-from setpoint.penalty.cuts import Cut
-from setpoint.penalty.linear import train_linear
+from setpoint.penalty.fitting import train_linear
+from setpoint.penalty.losses import Lifted
 from setpoint.penalty.network import train_network
-from setpoint.penalty.solvers.closed_form import Lifted
+from setpoint.penalty.problem import Cut
 from thinning import thinned
 
 torch = pytest.importorskip("torch", reason="networks need torch")
@@ -115,7 +115,7 @@ train_network(small(max_epochs=2000, patience=2000), normalised, checkpoint)
 
 
 def test_many_rows_go_on_from_the_rows_seen_last(path, monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.order._MOST_SEEN", 60)
+    monkeypatch.setattr("setpoint.penalty.network._MOST_SEEN", 60)
     whole, again = small(batch_size=16), small(batch_size=16)
     train_network(whole, "linear")
     with pytest.raises(Enough):
@@ -138,7 +138,7 @@ def test_notes_of_stages_that_ended_stay(path):
 
 
 def test_linear_models_go_on_between_stages(path, monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.solvers.evolution._ROUNDS", ((9, 20), (3, 20)))
+    monkeypatch.setattr("setpoint.penalty.evolution._ROUNDS", ((9, 20), (3, 20)))
     whole, ticks = small(), []
     train_linear(whole, polished=True)
     train_linear(small(tick=lambda: ticks.append(1)), polished=True)

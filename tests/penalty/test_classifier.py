@@ -23,7 +23,7 @@ from setpoint import (
     maximize,
     solve,
 )
-from setpoint.goals.errors import ShapeError
+from setpoint.errors import ShapeError
 from setpoint.metrics import f1, recall
 from setpoint.search import limits
 from setpoint.solvers import CuttingPlane, Ero, Lagrangian, Minibatches, Portfolio, Sigmoid
@@ -180,7 +180,7 @@ def test_time_is_up(monkeypatch):
 
 @pytest.mark.parametrize("after", [0, 30])
 def test_interrupted(monkeypatch, after):
-    from setpoint.penalty import linear
+    from setpoint.penalty import fitting as linear
 
     calls = itertools.count()
     plain = linear.linear_scores

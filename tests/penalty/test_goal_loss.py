@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from setpoint import Goal, InfeasibleError
-from setpoint.goals.errors import GoalError, ShapeError
+from setpoint.errors import GoalError, ShapeError
 from setpoint.penalty import losses
-from setpoint.penalty.cuts import best_cut
-from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty.problem import Tradeoff, best_cut
 
 torch = pytest.importorskip("torch", reason="GoalLoss is a module of torch")
 

@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.penalty.candidates import Pool
-from setpoint.penalty.linear import train_linear
-from setpoint.penalty.losses import RefreshBatch
-from setpoint.penalty.ops import sigmoid
-from setpoint.penalty.plan import Plan, Rows
-from setpoint.penalty.problem import Tradeoff
-from setpoint.penalty.solvers.closed_form import tie, untied
-from setpoint.penalty.solvers.ero_adam import JointPenalty
-from setpoint.penalty.solvers.stages import stages_of
+from setpoint.penalty.fitting import train_linear
+from setpoint.penalty.losses import RefreshBatch, tie, untied
+from setpoint.penalty.problem import Tradeoff, sigmoid
+from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import JointPenalty, stages_of
 from setpoint.solvers import EroAdam
 
 FORMS = pytest.mark.parametrize("reformulation", ["inequality", "equality"])
@@ -152,6 +148,8 @@ def test_a_separable_problem_is_solved(reformulation, scale, text):
     pool = Pool(goal, positive.view(np.uint8), None, 0.0)
     solver = EroAdam(reformulation=reformulation, penalty_scale=scale)
     stage = stages_of(solver)[-1]  # without its warm start
-    train_linear(Plan(goal, (stage,), Rows(X, positive), None, 0.0, pool), polished=False)
+    train_linear(
+        TrainingPlan(goal, (stage,), TrainingRows(X, positive), None, 0.0, pool), polished=False
+    )
     assert pool.champion.method == stage.name
     assert pool.champion.cut[3:] == (1.0, 0.0)

@@ -8,11 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from penalty import oracle
 from setpoint import Goal
 from setpoint.estimators.linear_rule import linear_scores
-from setpoint.penalty.candidates import Pool
-from setpoint.penalty.linear import train_linear
-from setpoint.penalty.plan import Plan, Rows
+from setpoint.penalty.fitting import train_linear
 from setpoint.penalty.problem import Tradeoff
-from setpoint.penalty.solvers.stages import stages_of
+from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
+from setpoint.penalty.solvers import stages_of
 from setpoint.solvers import solver_of, solvers_of
 from thinning import thinned
 
@@ -31,12 +30,14 @@ def data(seed=0, n=300, d=4):
 def plan_of(X, positive, text, solver="cross-entropy", weight=None, choose=None, seed=0, **options):
     w = np.ones(len(positive)) if weight is None else weight
     goal = Tradeoff(Goal.parse(text), w[~positive].sum(), w[positive].sum())
-    judges = Rows(X, positive, weight) if choose is None else choose
+    judges = TrainingRows(X, positive, weight) if choose is None else choose
     j = np.ones(len(judges)) if judges.weight is None else judges.weight
     judged = Tradeoff(goal.goal, j[~judges.positive].sum(), j[judges.positive].sum())
     pool = Pool(judged, judges.positive.view(np.uint8), judges.weight, 3.0)
     stages = stages_of(solver_of(solver, "penalty").with_params(**options))
-    return Plan(goal, stages, Rows(X, positive, weight), choose, 3.0, pool, seed=seed)
+    return TrainingPlan(
+        goal, stages, TrainingRows(X, positive, weight), choose, 3.0, pool, seed=seed
+    )
 
 
 def trained(*args, polished=False, **options):
@@ -152,7 +153,12 @@ def test_held_out_rows_choose(polished):
     X, positive = data(0, 200)
     Xv, other = data(1, 200)
     plan = trained(
-        X, positive, "maximize f1", solver="profiled", choose=Rows(Xv, other), polished=polished
+        X,
+        positive,
+        "maximize f1",
+        solver="profiled",
+        choose=TrainingRows(Xv, other),
+        polished=polished,
     )
     for candidate in plan.pool.best.values():
         z = linear_scores(Xv, candidate.parameters)

@@ -7,29 +7,27 @@ import pytest
 
 from penalty import oracle
 from setpoint import Goal
-from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import (
-    CrossEntropy,
+    CrossEntropyLoss,
     ExactPenalty,
-    Lagrangian,
-    Profiled,
+    LagrangianLoss,
+    ProfiledLoss,
     RefreshBatch,
-    Sigmoid,
+    SigmoidLoss,
 )
-from setpoint.penalty.ops import sigmoid
-from setpoint.penalty.problem import Tradeoff
-from setpoint.penalty.solvers.ero_adam import JointPenalty
+from setpoint.penalty.problem import Tradeoff, best_cut, sigmoid
+from setpoint.penalty.solvers import JointPenalty
 from thinning import over
 
 GOALS = {**oracle.GOALS, "g-mean": "maximize g_mean subject to specificity >= 0.7"}
 LOSSES = {
-    "cross-entropy": CrossEntropy,
-    "balanced": lambda goal: CrossEntropy(goal, balanced=True),
-    "profiled": Profiled,
-    "sigmoid": Sigmoid,
-    "sigmoid, T = 5": lambda goal: Sigmoid(goal, temperature=5.0),
-    "lagrangian": Lagrangian,
-    "lagrangian, sigmoid": lambda goal: Lagrangian(goal, rates="sigmoid"),
+    "cross-entropy": CrossEntropyLoss,
+    "balanced": lambda goal: CrossEntropyLoss(goal, balanced=True),
+    "profiled": ProfiledLoss,
+    "sigmoid": SigmoidLoss,
+    "sigmoid, T = 5": lambda goal: SigmoidLoss(goal, temperature=5.0),
+    "lagrangian": LagrangianLoss,
+    "lagrangian, sigmoid": lambda goal: LagrangianLoss(goal, rates="sigmoid"),
     "ero": ExactPenalty,
     **{
         f"ero-adam, {r}, {s}, {g}": lambda goal, r=r, s=s, g=g: JointPenalty(goal, 80, r, s, g)
@@ -188,7 +186,7 @@ def soft(z, positive, share):
 
 def test_sigmoid_descends_minus_the_soft_f1():
     z, positive = rows()
-    loss = Sigmoid(goal_of("OFBS", positive), temperature=2.0)
+    loss = SigmoidLoss(goal_of("OFBS", positive), temperature=2.0)
     loss.refresh(RefreshBatch(z, positive), 0.0)
 
     def minus_f1(z):
@@ -203,7 +201,7 @@ def test_sigmoid_descends_minus_the_soft_f1():
 def test_sigmoid_descends_the_penalised_objective(penalty):
     z, positive = rows()
     z = z + 1.0
-    loss = Sigmoid(goal_of("FPOR", positive), penalty=penalty)
+    loss = SigmoidLoss(goal_of("FPOR", positive), penalty=penalty)
     loss.refresh(RefreshBatch(z, positive), 0.0)
 
     def objective(z):
@@ -218,7 +216,7 @@ def test_sigmoid_descends_the_penalised_objective(penalty):
 def test_profiled_descends_minus_the_soft_f1_round_the_threshold():
     z, positive = rows()
     goal = goal_of("OFBS", positive)
-    loss = Profiled(goal)
+    loss = ProfiledLoss(goal)
     loss.refresh(RefreshBatch(z, positive), 0.3)
     t, width = loss.threshold, loss.width
     assert t == best_cut(goal, z, positive).threshold
@@ -235,7 +233,7 @@ def test_profiled_descends_minus_the_soft_f1_round_the_threshold():
 def test_profiled_follows_the_objective_along_the_constraint(kind):
     # Where t keeps the soft constraint as it is, the objective changes as the loss says.
     z, positive = rows(2, 300)
-    loss = Profiled(goal_of(kind, positive))
+    loss = ProfiledLoss(goal_of(kind, positive))
     loss.refresh(RefreshBatch(z, positive), 0.0)
     t, width, P = loss.threshold, loss.width, positive.sum()
 
@@ -254,7 +252,7 @@ def test_profiled_follows_the_objective_along_the_constraint(kind):
 
 def test_profiled_bands_narrow_and_hold_shares_of_the_positives():
     z, positive = rows(0, 80)
-    loss = Profiled(goal_of("OFBS", positive))
+    loss = ProfiledLoss(goal_of("OFBS", positive))
     for progress, share in ((0.0, 1.0), (0.5, math.sqrt(0.1)), (1.0, 0.1)):
         loss.refresh(RefreshBatch(z, positive), progress)
         inside = (np.abs(z - loss.threshold) < loss.width).sum()
@@ -267,7 +265,7 @@ def test_lagrangian_multipliers_follow_true_rates():
     accepted = z >= 0
     precision = (accepted & positive).sum() / accepted.sum()
     assert precision < 0.8
-    loss = Lagrangian(goal_of("FPOR", positive), step=0.5)
+    loss = LagrangianLoss(goal_of("FPOR", positive), step=0.5)
     for i in range(1, 4):
         loss.refresh(RefreshBatch(z, positive), 0.0)
         assert loss.multipliers == pytest.approx([0.5 * i * (0.8 - precision)])
@@ -320,7 +318,7 @@ def test_exact_penalty_keeps_the_last_s_where_none_is_feasible():
 
 def test_aim_takes_other_totals():
     z, positive = rows()
-    one, two = Sigmoid(goal_of("FPOR", positive)), Sigmoid(goal_of("FPOR", ~positive), 5.0)
+    one, two = SigmoidLoss(goal_of("FPOR", positive)), SigmoidLoss(goal_of("FPOR", ~positive), 5.0)
     two.aim(one.goal, 0.0)
     for loss in (one, two):
         loss.refresh(RefreshBatch(z, positive), 0.0)

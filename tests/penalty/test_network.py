@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.estimators import modules
 from setpoint.penalty import network
-from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.network import train_network
-from setpoint.penalty.plan import Rows
+from setpoint.penalty.problem import best_cut
+from setpoint.penalty.selection import TrainingRows
 
 torch = pytest.importorskip("torch", reason="networks need torch")
 pytest.importorskip("safetensors", reason="networks are stored with safetensors")
@@ -37,7 +37,7 @@ def trained(module="mlp", **options):
 @pytest.mark.parametrize("goal", ["maximize f1", "maximize recall subject to precision >= 0.7"])
 def test_a_portfolio_is_feasible_and_not_below_cross_entropy(goal):
     X, y = ring(900)
-    choose = Rows(X[:300], y[:300])
+    choose = TrainingRows(X[:300], y[:300])
     plan = plan_of(X[300:], y[300:], choose=choose, goal=goal, solver="portfolio")
     train_network(plan, "mlp")
     best = plan.pool.best
@@ -62,7 +62,7 @@ def test_training_descends(solver):
 
 
 def test_linear_module_is_near_what_all_rows_at_once_give():
-    from setpoint.penalty.linear import train_linear
+    from setpoint.penalty.fitting import train_linear
 
     X, y = ring(800)
     whole = plan_of(X, y, goal="maximize f1", solver="cross-entropy")
@@ -130,7 +130,7 @@ def test_a_weight_of_two_is_a_row_twice(solver):
 
 
 def test_many_rows_are_looked_at_in_part(monkeypatch):
-    monkeypatch.setattr("setpoint.penalty.order._MOST_SEEN", 100)
+    monkeypatch.setattr("setpoint.penalty.network._MOST_SEEN", 100)
     X, y = ring(1000)
     y = y & (np.arange(1000) < 150)
     assert y.sum() < 50

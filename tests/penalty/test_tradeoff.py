@@ -7,8 +7,8 @@ import pytest
 from sklearn import metrics
 
 from setpoint import Goal
-from setpoint.evidence.ratios import ratio_at
-from setpoint.goals.errors import GoalError, ShapeError
+from setpoint.errors import GoalError, ShapeError
+from setpoint.evidence.sweep import ratio_at
 from setpoint.penalty.problem import Tradeoff
 from thinning import over
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from exact.oracle import INF, Limit, Lin, Many, Model, Oracle, Ratio
 from setpoint import Goal
+from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Evidence
-from setpoint.goals.errors import EmptyPopulationError, GoalError
 from setpoint.goals.populations import Other
-from setpoint.program.link import link
+from setpoint.program.linking import link
 
 GROUPS = ("a", "b")
 

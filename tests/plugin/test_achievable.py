@@ -11,9 +11,9 @@ from exact.oracle import INF
 from plugin.oracle_multiclass import random_case
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.evidence.credit import LABELS
+from setpoint.evidence.rows import LABELS
 from setpoint.plugin.problem import Achievable
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.rules import Argmax
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture

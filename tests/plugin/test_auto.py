@@ -20,10 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import setpoint
 from setpoint import PlugInClassifier, load_model, save_model, solve
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.errors import GoalError
-from setpoint.plugin.auto.candidates import BOOSTING, LIGHTGBM, candidates_of
-from setpoint.plugin.auto.choice import ModelChoice
+from setpoint.errors import GoalError, InputError, InputTypeError
+from setpoint.plugin.auto.candidates import BOOSTING, LIGHTGBM, ModelChoice, candidates_of
 from setpoint.report import GoalReport
 from setpoint.search import limits
 from setpoint.search.limits import StoppedWarning

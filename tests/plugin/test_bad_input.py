@@ -25,7 +25,7 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import EmptyPopulationError
-from setpoint.plugin.errors import NoScoresError
+from setpoint.plugin.parameters import NoScoresError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
 from setpoint.solvers import HoldOut

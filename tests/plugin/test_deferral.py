@@ -7,17 +7,17 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import Goal, PlugInClassifier, solve
+from setpoint.errors import GoalError
 from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import DEFERRED
-from setpoint.goals.errors import GoalError
 from setpoint.plugin.parameters import Options
-from setpoint.plugin.searching import search_rule
+from setpoint.plugin.solvers.searching import search_rule
 from setpoint.search.infeasibility import InfeasibleError
 from thinning import over
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::setpoint.search.outcome.ConstantGoalWarning"),
-    pytest.mark.filterwarnings("ignore::setpoint.report.reporting.FewRowsWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.search.achievable.ConstantGoalWarning"),
+    pytest.mark.filterwarnings("ignore::setpoint.report.report.FewRowsWarning"),
 ]
 N_PROBLEMS = 200
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from setpoint import Evidence, Goal, PlugInClassifier, frontier, load_model, save_model, solve
-from setpoint.goals.errors import GoalError
+from setpoint.errors import GoalError
 from setpoint.solvers import ColumnGeneration
 
 GOAL = "maximize recall subject to precision >= 0.8"

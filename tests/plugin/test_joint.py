@@ -18,13 +18,18 @@ from sklearn.svm import LinearSVC
 from setpoint.evidence import Evidence
 from setpoint.goals import GoalError
 from setpoint.goals.goal import as_goal
-from setpoint.goals.requirements import Requirements
-from setpoint.plugin.crossfit import cross_fit, splits_of
-from setpoint.plugin.group_posteriors import JointPosterior, MissingPairWarning, joint_labels
+from setpoint.goals.table import Requirements
+from setpoint.plugin.fit.crossfit import (
+    JointPosterior,
+    MissingPairWarning,
+    cross_fit,
+    joint_labels,
+    splits_of,
+)
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.problem import Achievable
-from setpoint.plugin.searching import _add_plug_ins, search_rule
-from setpoint.program.link import link
+from setpoint.plugin.solvers.searching import _add_plug_ins, search_rule
+from setpoint.program.linking import link
 from setpoint.search.mixtures import best_mixture
 
 BY_G = Requirements({None: {"g": None}})

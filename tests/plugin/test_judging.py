@@ -7,11 +7,13 @@ from sklearn.linear_model import LogisticRegression
 
 from plugin.samples import same, sample
 from setpoint import GoalError, evaluate, solve
-from setpoint.evidence.columns import Column
+from setpoint.evidence.codebook import Column
 from setpoint.goals import Goal
 from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import CheckedData, GivenRows, Table
-from setpoint.plugin.judging import Judge, JudgedRows, pairs
+from setpoint.inputs.inputs import CheckedData, CheckedTable, GivenRows
+from setpoint.plugin.auto import out_of_fold as pairs
+from setpoint.plugin.auto.judge import Judge
+from setpoint.plugin.auto.out_of_fold import JudgedRows
 from setpoint.plugin.parameters import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -129,7 +131,7 @@ def test_differences_are_those_against_a_deployed_model():
 def test_differences_by_influence_are_near_those_by_strata(objective, weighted):
     s = sample(2000)
     weight = s.weight if weighted else None
-    table = Table(s.y, weight, {"g": Column(s.g)}, None)
+    table = CheckedTable(s.y, weight, {"g": Column(s.g)}, None)
     goal = Goal.parse(f"maximize {objective}")
     noise = np.random.default_rng(1).normal(size=len(s.y))
     one, other = ((x > 0.7).astype(int) for x in (s.scores, s.scores + 0.5 * noise))

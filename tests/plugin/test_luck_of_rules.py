@@ -13,8 +13,8 @@ from setpoint.goals import Goal
 from setpoint.goals.expressions import Const
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.plugin.judging import Judge, JudgedRows
-from setpoint.plugin.judging.pairs import difference_of
+from setpoint.plugin.auto.judge import Judge
+from setpoint.plugin.auto.out_of_fold import JudgedRows, difference_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 

@@ -32,10 +32,10 @@ from setpoint import (
     solve,
 )
 from setpoint.goals import ShapeError
-from setpoint.plugin.errors import NoScoresError
+from setpoint.plugin.parameters import NoScoresError
 from setpoint.plugin.problem import Achievable
-from setpoint.search.dinkelbach import RatioSearch
 from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search.methods import RatioSearch
 from setpoint.solvers import ColumnGeneration, ModelResponse
 
 pytestmark = [

@@ -7,18 +7,15 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from setpoint.errors import ShapeError
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
-from setpoint.goals.errors import ShapeError
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
-from setpoint.plugin.solvers.ellipsoid import Ellipsoid
-from setpoint.plugin.solvers.frank_wolfe import line_search
-from setpoint.plugin.solvers.inner import Inner
-from setpoint.plugin.solvers.losses import Losses
-from setpoint.plugin.solvers.recombine import Gathered
+from setpoint.plugin.solvers.named import ShrinkingEllipsoid, line_search
+from setpoint.plugin.solvers.steps import Gathered, GoalLosses, Inner
 from setpoint.program import algebra
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.search.limits import Limits, StoppedWarning
 from setpoint.search.master import InfeasibleMasterError
 from setpoint.search.mixtures import best_mixture
@@ -371,7 +368,7 @@ def test_the_line_search_is_exact():
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_an_ellipsoid_keeps_the_half_and_shrinks(n):
     rng = np.random.default_rng(n)
-    body = Ellipsoid(n, 2.0)
+    body = ShrinkingEllipsoid(n, 2.0)
     for _ in range(30):
         u = rng.normal(size=(400, n))
         u /= np.maximum(np.linalg.norm(u, axis=1), 1.0)[:, None]
@@ -397,7 +394,7 @@ def test_an_ellipsoid_keeps_the_half_and_shrinks(n):
 )
 def test_the_inner_minimum(goal):
     space, program = space_of(goal)
-    losses = Losses(space, program, "ellipsoid")
+    losses = GoalLosses(space, program, "ellipsoid")
     functions = [algebra.scaled(-1.0, losses.score), *losses.phi]
     inner = Inner(losses, functions)
     rng = np.random.default_rng(0)
@@ -433,7 +430,7 @@ def test_bounds_between_groups(bound):
     soft = evidence.with_posteriors()
     program = link(goal, soft.codebook).at(soft.marginals)
     space, other = (Achievable(program.table, evidence, soft, whole_rules=True) for _ in "ab")
-    losses = Losses(space, program, "gda", by_row=True)
+    losses = GoalLosses(space, program, "gda", by_row=True)
     free = np.random.default_rng(0).random((500, space.d))
     c = program.constraints[0]
     for v in free:

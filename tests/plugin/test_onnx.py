@@ -30,12 +30,7 @@ from setpoint.solvers import ModelResponse
 pytest.importorskip("skl2onnx", reason="needs skl2onnx, of the extra onnx")
 pytest.importorskip("onnxruntime", reason="needs onnxruntime, of the extra onnx")
 
-from setpoint.plugin.onnx import (
-    ExportError,
-    different_rows,
-    register,
-    to_onnx,
-)
+from setpoint.plugin.onnx import ExportError, different_rows, register, to_onnx
 
 TRAIN, NEW = 3_000, 10_000
 RECALL = "maximize recall subject to precision >= 0.7"

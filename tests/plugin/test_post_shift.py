@@ -26,7 +26,7 @@ from setpoint import (
     solve,
 )
 from setpoint.blackbox import MetricError
-from setpoint.goals.errors import ShapeError
+from setpoint.errors import ShapeError
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, StoppedError, StoppedWarning, limits
 from setpoint.solvers import ColumnGeneration, PostShift

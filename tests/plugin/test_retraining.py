@@ -22,12 +22,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import as_goal
-from setpoint.plugin.learner_ensemble import Retrained, weight_parameter
-from setpoint.plugin.learner_oracle import (
-    Retraining,
-    costs_of,
-)
-from setpoint.program.link import link
+from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, costs_of, weight_parameter
+from setpoint.program.linking import link
 from setpoint.rules import Rule
 from setpoint.search.limits import Limits, StoppedWarning
 from setpoint.search.mixtures import best_mixture

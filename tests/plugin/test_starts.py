@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from setpoint import evaluate, solve
-from setpoint.plugin import searching
-from setpoint.search.optimum import measure
+from setpoint.plugin.solvers import searching
+from setpoint.search.achievable import measure
 
 GOAL = "maximize macro_f1 subject to precision(label=0) >= 0.3"
 

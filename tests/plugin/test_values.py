@@ -11,13 +11,13 @@ from scipy.optimize import linprog
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.parameters import Options
-from setpoint.plugin.searching import search_rule
+from setpoint.plugin.solvers.searching import search_rule
 from setpoint.rules import Rule
 from setpoint.search.infeasibility import InfeasibleError
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::setpoint.search.outcome.ConstantGoalWarning",
+    "ignore::setpoint.search.achievable.ConstantGoalWarning",
 )
 N_PROBLEMS = 200
 TOL = 1e-6

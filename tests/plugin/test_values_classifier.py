@@ -23,7 +23,7 @@ from setpoint import (
     save_model,
     solve,
 )
-from setpoint.goals.errors import GoalError
+from setpoint.errors import GoalError
 from setpoint.rules import Threshold, ValueAware
 
 GOAL = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.1"
@@ -245,7 +245,7 @@ def test_ctrl_c_while_it_is_chosen_keeps_the_best_threshold(table, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("setpoint.plugin.choose_sight.search_rule", interrupted)
+    monkeypatch.setattr("setpoint.plugin.selection.search_rule", interrupted)
     with pytest.warns(StoppedWarning, match="interrupted"):
         clf = classifier().fit(X, y)
     assert clf.rule_ == classifier(decide_on=None).fit(X, y).rule_

@@ -12,11 +12,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import Goal, PlugInClassifier, SearchLimits, solve
-from setpoint.evidence import Evidence, folds
-from setpoint.evidence.canonical import in_order, merged
-from setpoint.evidence.folds import folds_of
-from setpoint.plugin import choose_evidence as weighing
-from setpoint.plugin.searching import search_rule
+from setpoint.evidence import Evidence
+from setpoint.evidence import evidence as folds
+from setpoint.evidence.evidence import folds_of, in_order, merged
+from setpoint.plugin import selection as weighing
+from setpoint.plugin.solvers.searching import search_rule
 from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
 from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
 

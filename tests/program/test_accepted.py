@@ -6,8 +6,8 @@ import pytest
 from goals.samples import BINARY, decisions, grouped, program_of
 from setpoint import Goal
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.program.accepted import Accepted
-from setpoint.program.link import link
+from setpoint.program.linking import link
+from setpoint.program.program import Accepted
 from thinning import over
 
 GOALS = [

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.strata import Stratum
-from setpoint.program.accepted_rates import AcceptedRates
-from setpoint.program.boxes import most_in_parts, range_over_boxes
-from setpoint.program.link import link
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.program.linking import link
+from setpoint.program.rates import AcceptedRates, most_in_parts, range_over_boxes
 
 GOALS = (
     "recall", "precision", "f1", "fbeta(2)", "jaccard", "mcc", "g_mean", "h_mean", "q_mean",

@@ -8,9 +8,8 @@ import pytest
 
 from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence.strata import Stratum
-from setpoint.goals.events import Event
-from setpoint.goals.table import TABLE
+from setpoint.evidence.codebook import Stratum
+from setpoint.goals.entries import TABLE, Event
 from setpoint.program.diagonal import diagonal_form
 from thinning import over, thinned
 

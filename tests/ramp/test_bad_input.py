@@ -12,8 +12,7 @@ from sklearn.svm import SVC
 
 from ramp.samples import COVERAGE, ramp, sample
 from setpoint import Dataset, Deployed, FewRowsWarning, GoalError, SearchLimits
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.errors import EmptyPopulationError, ShapeError
+from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, ShapeError
 from setpoint.ramp import classifier
 from setpoint.solvers import CuttingPlane
 

@@ -31,7 +31,7 @@ from setpoint import (
 from setpoint.metrics import error_rate, predicted_rate
 from setpoint.ramp import fitting
 from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
-from setpoint.ramp.solvers.search import Iterate
+from setpoint.ramp.solvers.augmented_lagrangian import Iterate
 from setpoint.search import limits
 from thinning import thinned
 

@@ -5,9 +5,8 @@ import pytest
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.program.link import link
-from setpoint.ramp.cutoff import feasible_cutoffs
-from setpoint.ramp.problem import Row
+from setpoint.program.linking import link
+from setpoint.ramp.problem import Row, feasible_cutoffs
 from thinning import over
 
 GOALS = [

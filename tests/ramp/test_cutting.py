@@ -7,13 +7,16 @@ import pytest
 import scipy.sparse as sp
 
 from ramp import oracle_convex as oracle
+from setpoint.errors import ShapeError
 from setpoint.estimators.linear_rule import linear_scores
-from setpoint.goals.errors import ShapeError
 from setpoint.ramp.solvers.augmented_lagrangian import augmented_lagrangian
-from setpoint.ramp.solvers.cutting_plane import CHOOSERS, cutting_planes
-from setpoint.ramp.solvers.hypograph import Hypograph
-from setpoint.ramp.solvers.majorize import majorize_minimize
-from setpoint.ramp.solvers.majorizer import Majorizer
+from setpoint.ramp.solvers.cutting_plane import (
+    CHOOSERS,
+    Hypograph,
+    Majorizer,
+    cutting_planes,
+    majorize_minimize,
+)
 from setpoint.ramp.solvers.svm import METHODS, SVM
 from setpoint.search.limits import Limits, StoppedError, StoppedWarning
 from thinning import thinned

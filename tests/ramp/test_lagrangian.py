@@ -9,8 +9,12 @@ from scipy import sparse
 from ramp.oracle import drawn_sets, prepared_of
 from setpoint import StoppedError, StoppedWarning
 from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
-from setpoint.ramp.solvers.augmented_lagrangian import WIDTHS, augmented_lagrangian
-from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Iterate
+from setpoint.ramp.solvers.augmented_lagrangian import (
+    LARGEST_MULTIPLIER,
+    WIDTHS,
+    Iterate,
+    augmented_lagrangian,
+)
 from setpoint.search.limits import Limits
 
 TOL = 1e-3

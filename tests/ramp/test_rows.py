@@ -8,9 +8,8 @@ import pytest
 from scipy import sparse
 
 from ramp.oracle import RATES, ROWS, churn, drawn_sets, prepared_of, smooth
-from setpoint.goals.errors import ShapeError
-from setpoint.ramp.problem import rows_of
-from setpoint.ramp.solvers.kernel import accepted, ramp, weigh
+from setpoint.errors import ShapeError
+from setpoint.ramp.problem import accepted, ramp, rows_of, weigh
 from thinning import over
 
 SEEDS = (0, 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from plugin.samples import sample
 from setpoint import Deployed, PlugInClassifier, compare, evaluate, solve
-from setpoint.comparing.page import page_of_comparison
+from setpoint.comparing.result import page_of_comparison
 from setpoint.goals.goal import Goal
 from setpoint.report import (
     Counts,

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from setpoint import Goal, PlugInClassifier, evaluate
 from setpoint.report import Entry, GoalReport, Search
 from setpoint.report.advice import advice_of, stricter_goal
-from setpoint.report.worked import with_worked
+from setpoint.report.page.page import with_worked
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 

@@ -7,7 +7,7 @@ import pytest
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.report import Entry, Search, SearchTrace, report_on
 from setpoint.report.advice import advice_of
 from setpoint.report.findings import headline, lines_of

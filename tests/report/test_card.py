@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from setpoint import PlugInClassifier
 from setpoint.errors import InputError
 from setpoint.report import GoalReport, RuleFacts
-from setpoint.report.card import HEADINGS, card_text
 from setpoint.report.entry import Entry
+from setpoint.report.text import HEADINGS, card_text
 
 N = 2000
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from setpoint.report import (
     GoalReport,
     compared,
 )
-from setpoint.report.deployed import TITLE
+from setpoint.report.facts import TITLE
 from setpoint.report.page import page_text
 
 PLAIN = GoalReport("maximize recall", Entry("recall", 0.8), counts=Counts(100))

@@ -18,8 +18,14 @@ from setpoint.report import (
     GroupRow,
 )
 from setpoint.report.displays import style
-from setpoint.report.displays.extent import known_line, not_excluded, out_of_reach, shown_bounds
-from setpoint.report.displays.group_bounds import allowed_of, not_drawn
+from setpoint.report.displays.scales import (
+    allowed_of,
+    known_line,
+    not_drawn,
+    not_excluded,
+    out_of_reach,
+    shown_bounds,
+)
 
 
 def stepped(line, at):

@@ -9,8 +9,7 @@ from sklearn import metrics as sk
 from setpoint import Goal, evaluate, solve
 from setpoint.goals.expressions import Metric
 from setpoint.report.displays import OperatingPointDisplay
-from setpoint.report.displays.curves import precision_band
-from setpoint.report.displays.plane import Plane
+from setpoint.report.displays.curves import Plane, precision_band
 from setpoint.report.operating import OperatingPoints
 from setpoint.rules import Argmax, Threshold
 

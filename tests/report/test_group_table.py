@@ -8,8 +8,8 @@ import pytest
 
 from setpoint import evaluate, solve
 from setpoint.report import Entry, GoalReport, GroupRow, RuleFacts
-from setpoint.report.group_table import GroupTable
 from setpoint.report.numbers import number, percent
+from setpoint.report.promised import GroupTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 

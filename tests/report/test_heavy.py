@@ -5,15 +5,15 @@ import pytest
 
 import setpoint
 from setpoint import Goal, HeavyTailWarning
-from setpoint.evidence.columns import Column
-from setpoint.inputs.inputs import Table
-from setpoint.report.heavy import heavy_tails
+from setpoint.evidence.codebook import Column
+from setpoint.inputs.inputs import CheckedTable
+from setpoint.report.numbers import heavy_tails
 
 GOAL = Goal.parse("maximize recall.weighted(amount) subject to predicted_rate <= 0.3")
 
 
 def table(amount, weight=None):
-    return Table(None, weight, {"amount": Column(np.asarray(amount, float))}, None)
+    return CheckedTable(None, weight, {"amount": Column(np.asarray(amount, float))}, None)
 
 
 @pytest.mark.parametrize("draw", ["exponential", "uniform"])

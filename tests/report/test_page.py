@@ -25,13 +25,13 @@ from report.pages import (
     three,
 )
 from setpoint import Goal
-from setpoint.goals.table import TABLE
-from setpoint.goals.words import goal_in_words
+from setpoint.goals.entries import TABLE
+from setpoint.goals.goal import goal_in_words
 from setpoint.report import Comparison, GoalReport, RuleFacts, Run, TextSection
 from setpoint.report.findings import headline
+from setpoint.report.numbers import cleaned
 from setpoint.report.page import page_text
-from setpoint.report.printable import cleaned
-from setpoint.report.sections.frontiers import pictures_of
+from setpoint.report.sections import pictures_of
 from setpoint.report.text import report_text
 from thinning import thinned
 
@@ -169,7 +169,7 @@ def test_the_goal_in_words():
 
 
 def test_every_metric_has_words():
-    from setpoint.program.describe import example_of
+    from setpoint.program.linking import example_of
 
     for name, entry in TABLE.items():
         for sense in ("maximize", "minimize"):

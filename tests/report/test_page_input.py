@@ -12,7 +12,7 @@ from report.pages import ODD, empty, floor, infeasible, many_classes, many_group
 from setpoint import Goal
 from setpoint.report import Entry, OperatingSection, TextSection
 from setpoint.report.page import Header, infeasible_page, page_text, write_infeasible
-from setpoint.report.page.paths import shorter
+from setpoint.report.page.svg import shorter
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, evaluate, solve
-from setpoint.report.people import in_people
+from setpoint.report.numbers import in_people
 
 RNG = np.random.default_rng(0)
 N = 4_000

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from setpoint import evaluate
 from setpoint.report import Counts
-from setpoint.report.people import PER, in_people, parts_of
+from setpoint.report.numbers import PER, in_people, parts_of
 
 TWO = ("no", "yes")
 

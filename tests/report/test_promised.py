@@ -11,18 +11,16 @@ from matplotlib.figure import Figure
 
 from report.page_reading import checked, part, read_part
 from setpoint import Goal, NotCertifiable
-from setpoint.deciding.best_shown import Best
-from setpoint.deciding.refusal import refused
-from setpoint.guarantees.guarantee import Guarantee, Shown
+from setpoint.deciding.refusal import BestBounds, refused
+from setpoint.guarantees.promise import Guarantee, Shown
 from setpoint.report import Counts, Entry, GoalReport, Search
 from setpoint.report.advice import advice_of, stricter_goal
-from setpoint.report.displays.rule_path import RulePathDisplay
+from setpoint.report.displays.scales import RulePathDisplay
 from setpoint.report.findings import caveats, few_rows, headline, lines_of, rows_in_words, summary
-from setpoint.report.outcome import with_guarantee
 from setpoint.report.page import Header, infeasible_page, page_text
-from setpoint.report.page.infeasible import UNCERTIFIED
-from setpoint.report.page.verdict import box_of
+from setpoint.report.page.page import UNCERTIFIED, box_of
 from setpoint.report.promised import assurances, best_limit, explained, statement
+from setpoint.report.report import with_guarantee
 from setpoint.report.text import report_text
 
 GOAL = "maximize recall subject to precision >= 0.9"
@@ -417,12 +415,12 @@ def test_to_json_and_back(state):
 # -- refusals ---------------------------------------------------------------------------
 def refusal(best=None, **more):
     found = replace(promised("not certified").guarantee, **more)
-    return refused(found, Goal.parse(GOAL), best or Best())
+    return refused(found, Goal.parse(GOAL), best or BestBounds())
 
 
 def test_a_refusal_in_words():
     text = "precision >= 0.9"
-    best = Best({text: 0.85}, {text: 0.85432}, {text: 0.88}, 0.413)
+    best = BestBounds({text: 0.85}, {text: 0.85432}, {text: 0.88}, 0.413)
     error = refusal(best, rows_needed=4800)
     assert isinstance(error, NotCertifiable)
     first = (
@@ -442,7 +440,7 @@ def test_a_refusal_in_words():
 
 
 def test_a_refusal_that_nothing_helps():
-    error = refusal(Best(out_of_reach=True))
+    error = refusal(BestBounds(out_of_reach=True))
     assert error.finding.endswith(
         "No rule tried comes near what was asked on these scores: more rows would not help. "
         "Loosen the bound, or ask for less confidence"

@@ -14,9 +14,10 @@ from sklearn import metrics as sk
 from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
 from setpoint.evidence import Rows
-from setpoint.evidence.strata import Stratum
-from setpoint.guarantees.guarantee import Guarantee, Shown
-from setpoint.program.link import link
+from setpoint.evidence.codebook import Stratum
+from setpoint.guarantees.promise import Guarantee, Shown
+from setpoint.inference.intervals import interval
+from setpoint.program.linking import link
 from setpoint.report import (
     Certificate,
     Counts,
@@ -27,7 +28,6 @@ from setpoint.report import (
     RuleFacts,
     Run,
     Search,
-    interval,
     report_on,
     warn_few_rows,
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from report.pages import adaptive_summary, floor, line, three
-from setpoint.online.summary import StreamSummary
+from setpoint.online.notes import StreamSummary
 from setpoint.report import (
     Entry,
     Frontiers,
@@ -19,8 +19,8 @@ from setpoint.report import (
     SearchTrace,
     TextSection,
 )
+from setpoint.report.facts import read_section, write_section
 from setpoint.report.page import page_text
-from setpoint.report.section import read_section, write_section
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -114,11 +114,11 @@ def test_a_room_that_is_not_imported():
         "from setpoint.report import GoalReport, TextSection\n"
         "text = sys.stdin.read()\n"
         "report = GoalReport.from_json(text)\n"
-        "assert 'setpoint.online.summary' not in sys.modules\n"
+        "assert 'setpoint.online.notes' not in sys.modules\n"
         "assert isinstance(report.sections[0], TextSection)\n"
         "assert report.to_json() == text\n"
         "print(report)\n"
-        "from setpoint.online.summary import StreamSummary\n"
+        "from setpoint.online.notes import StreamSummary\n"
         "assert isinstance(report.section('stream'), StreamSummary)\n"
     )
     ran = subprocess.run(

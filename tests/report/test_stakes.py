@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence.codebook import DEFERRED
-from setpoint.evidence.columns import Column
+from setpoint.evidence.codebook import DEFERRED, Column
 from setpoint.evidence.rows import Rows
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.report import GoalReport
-from setpoint.report.deployed import compared
-from setpoint.report.notebook import report_html
-from setpoint.report.people import in_people, parts_of
-from setpoint.report.reporting import report_on
+from setpoint.report.facts import compared
+from setpoint.report.numbers import in_people, parts_of
+from setpoint.report.report import report_on
+from setpoint.report.text import report_html
 
 TWO = ("no", "yes")
 MONEY = (

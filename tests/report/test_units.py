@@ -6,9 +6,8 @@ import pytest
 
 from setpoint import Goal
 from setpoint.goals.goal import expression_of
-from setpoint.goals.ranges import range_of
-from setpoint.report.numbers import percent
-from setpoint.report.units import asked, shown, unit_of
+from setpoint.goals.table import range_of
+from setpoint.report.numbers import asked, percent, shown, unit_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rules.exporting import RULES, SEX, TWO, decided, names_for, rows_at_edges, rules, table_of
 from setpoint.goals.populations import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
-from setpoint.rules.export.dialects import DIALECTS
+from setpoint.rules.sql import DIALECTS
 from thinning import over
 
 INF = float("inf")

@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint import Evidence, Goal, solve
+from setpoint.errors import GoalError, ShapeError
 from setpoint.exact import solve_exact
-from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.goals.errors import GoalError, ShapeError
-from setpoint.program.link import link
-from setpoint.program.program import ProgramConstraint
-from setpoint.program.rows import NotLinearError, RowBuilder
+from setpoint.exact.cutoffs import CutoffSet
+from setpoint.program.linking import link
+from setpoint.program.program import NotLinearError, ProgramConstraint, RowBuilder
 from setpoint.search import ConstantGoalWarning, InfeasibleError
-from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.search.nearest import nearest_mixture
-from setpoint.search.region import Region
+from setpoint.search.infeasibility import nearest_mixture
+from setpoint.search.master import InfeasibleMasterError, Master, Region
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),
@@ -191,7 +189,7 @@ def test_a_shared_master_adds_no_rows_of_other_regions():
 
 
 def test_no_linear_program_is_made_where_a_draw_answers(monkeypatch):
-    monkeypatch.setattr("setpoint.search.column_program.IncrementalLP", None)
+    monkeypatch.setattr("setpoint.search.linear_program.IncrementalLP", None)
     program, rows = program_of("maximize recall subject to precision >= 0.8")
     assert solve_exact(program, rows, randomized=True).status == "optimal"
 

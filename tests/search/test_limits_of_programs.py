@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from setpoint import Evidence, Goal, SearchLimits, StoppedError, StoppedWarning, solve
-from setpoint.plugin import pattern_search
 from setpoint.plugin.problem import Achievable
-from setpoint.plugin.searching import _best
-from setpoint.program.link import link
-from setpoint.search.conditional_gradients import SumSearch
+from setpoint.plugin.solvers import searching as pattern_search
+from setpoint.plugin.solvers.searching import _best_rule
+from setpoint.program.linking import link
 from setpoint.search.limits import Limits
 from setpoint.search.linear_program import IncrementalLP
+from setpoint.search.methods import SumSearch
 
 
 def dense(n_rows, n_columns):
@@ -48,7 +48,7 @@ def test_where_only_constants_are_known_the_best_of_them_is_taken():
     evidence = Evidence.from_arrays(tuple(range(4)), p, y, needs=goal.needs)
     program = link(goal, evidence.codebook).at(evidence.marginals)
     space = Achievable(program.table, evidence, evidence)
-    assert _best(space, program) == np.bincount(y).argmax()
+    assert _best_rule(space, program) == np.bincount(y).argmax()
 
 
 def test_a_climb_that_is_stopped_keeps_how_far_it_came(monkeypatch):

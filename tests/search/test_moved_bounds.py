@@ -5,9 +5,8 @@ import pytest
 
 from setpoint import Goal
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.program.link import link
-from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.moved_bounds import solve_and_recount, worked_with
+from setpoint.program.linking import link
+from setpoint.search.master import InfeasibleMasterError, solve_and_recount, worked_with
 
 GOAL = "maximize accuracy subject to recall >= 0.8 and predicted_rate <= 0.5"
 

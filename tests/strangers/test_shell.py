@@ -226,7 +226,7 @@ def test_sentences_begin_with_a_capital_and_say_what_is_meant(at, tmp_path):
 
 def test_the_demo_names_a_command_that_is_there(tmp_path, monkeypatch):
     """eyes-shell job 1: after `make demo` the suggested `setpoint` is not found."""
-    from setpoint.cli.demo import _typed
+    from setpoint.cli.begin import _typed
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [".venv/bin/setpoint", "demo"])

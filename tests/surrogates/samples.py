@@ -8,7 +8,7 @@ import numpy as np
 from setpoint import AdaptiveSurrogateClassifier, BlackBox, SearchLimits
 from setpoint.solvers import SOLVERS
 from setpoint.surrogates.features import Matrix
-from setpoint.surrogates.groups import RowGroup, losses_on
+from setpoint.surrogates.losses import RowGroup, losses_on
 from setpoint.surrogates.problem import Fold, Sample
 
 __all__ = [

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from setpoint import AdaptiveSurrogateClassifier, SearchLimits
 from setpoint.deciding import open_fit
 from setpoint.solvers import AdaptiveSurrogates, SurrogateWeights
-from setpoint.surrogates.solvers.candidates import Best, Candidate
+from setpoint.surrogates.solvers import BestCandidates, KeptModels
 
 GOAL = "maximize recall subject to precision >= 0.5"
 
@@ -33,9 +33,9 @@ def adaptive(**options):
 
 
 def test_the_best_are_kept():
-    best = Best(2)
+    best = BestCandidates(2)
     for gain in (0.2, 0.9, 0.1, 0.5):
-        best.offer(Candidate(gain, np.array([gain]), "zero"))
+        best.offer(KeptModels(gain, np.array([gain]), "zero"))
     assert [c.gain for c in best.found] == [0.9, 0.5]
 
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.surrogates.solvers.adaptive_surrogates import Descent
-from setpoint.surrogates.solvers.gradients import Estimator
-from setpoint.surrogates.solvers.surrogate_weights import WeightSearch
+from setpoint.blackbox.binding import BudgetedMetric
+from setpoint.surrogates.solvers import Descent, Estimator, WeightSearch
 from surrogates.oracle import best_on_grid
 from surrogates.samples import Smooth, sample_of
 

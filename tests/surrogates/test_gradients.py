@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from setpoint.blackbox.budget import BudgetedMetric
-from setpoint.surrogates.solvers.gradients import ESTIMATES, Differences, Estimator, fitted
+from setpoint.blackbox.binding import BudgetedMetric
+from setpoint.surrogates.solvers import ESTIMATES, Differences, Estimator, fitted
 from surrogates.oracle import numerical_gradient
 from surrogates.samples import Smooth, island, sample_of
 

@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, SearchLimits
-from setpoint.blackbox.binding import measured_on
-from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.binding import BudgetedMetric, measured_on
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
 from setpoint.search import StoppedWarning
 from setpoint.solvers import AdaptiveSurrogates
-from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.selection import Selector, drawn_rows, gain_error
-from setpoint.surrogates.solvers.candidates import Candidate
+from setpoint.surrogates.selection import SearchPlan, Selector, drawn_rows, gain_error
+from setpoint.surrogates.solvers import KeptModels
 from surrogates.samples import sample_of
 
 N = 300
@@ -102,7 +100,7 @@ def test_an_error_that_nothing_is_known_of_is_infinite():
 
 # ---------------------------------------------------------------------- the rule
 def plan_of(budget):
-    return Plan.of(AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
+    return SearchPlan.of(AdaptiveSurrogates(), SearchLimits(evaluations=budget), 2)
 
 
 def selector_of(y=Y, budget=400):
@@ -115,8 +113,8 @@ def selector_of(y=Y, budget=400):
 def judged(selector, baseline, best, stopped=""):
     gains = selector.metered(selector.sample.scores(np.stack([best, baseline])[None]))
     selector.metered.limits.stopped = stopped
-    one = Candidate(gains[1], baseline[None], "post-shift")
-    return selector.selected(one, Candidate(gains[0], best[None], "zero"), cuts=True)
+    one = KeptModels(gains[1], baseline[None], "post-shift")
+    return selector.selected(one, KeptModels(gains[0], best[None], "zero"), cuts=True)
 
 
 GOOD, POOR = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
@@ -152,8 +150,8 @@ def test_a_smoothed_cut_off_that_loses_is_not_taken():
     gain = selector.metered(selector.sample.scores(best[None])[None])[0]
     moved = selector.moved(best[None], selector.shifted(best[None]))
     assert selector.metered(selector.sample.scores(moved)[None])[0] < gain
-    assert selector.last_cut(Candidate(gain, best[None], "zero")).gain == gain
-    found = selector.last_cut(Candidate(0.3, POOR[None] + [0.0, 0.0, 3.0], "zero"))
+    assert selector.last_cut(KeptModels(gain, best[None], "zero")).gain == gain
+    found = selector.last_cut(KeptModels(0.3, POOR[None] + [0.0, 0.0, 3.0], "zero"))
     assert found.gain > 0.7
     assert selector.metered(selector.sample.scores(found.models)[None])[0] == found.gain
 

@@ -22,7 +22,7 @@ from setpoint.report import GoalReport
 from setpoint.report.displays import style
 from setpoint.report.page import page_text
 from setpoint.surrogates import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
-from setpoint.surrogates.display import _spread
+from setpoint.surrogates.summary import _spread
 
 HEADING = "<h2><bdi>Against the cut-off alone</bdi></h2>"
 

@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 
-from setpoint.tables import TableError, excel, read_table
+from setpoint.tables import TableError, read_table
+from setpoint.tables import table as excel
 
 
 def refused(data, match, name="a.csv", **options):

@@ -7,7 +7,7 @@ import numpy as np
 import openpyxl
 import pytest
 
-from setpoint.tables import Column, TableError, conform, read_table
+from setpoint.tables import TableColumn, TableError, conform, read_table
 
 
 def stored(*rows, more=()):
@@ -40,7 +40,7 @@ def test_types_are_those_of_the_cells():
     assert frame["mixed"].tolist()[:2] == ["1", "n/k"]
     assert table.notes == ("column 'mixed' has cells of several types, so it was read as text",)
     assert table.place(0) == "row 2"
-    assert conform(table, [Column("age", "category")])["age"].tolist()[:2] == ["31", "45"]
+    assert conform(table, [TableColumn("age", "category")])["age"].tolist()[:2] == ["31", "45"]
 
 
 def test_what_is_around_the_table():

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from setpoint.tables import Column, described, kinds_of, model_for, unusable
-from setpoint.tables.learners import LEARNERS, learner_for
-from setpoint.tables.transformers import DateParts
+from setpoint.tables import TableColumn, described, kinds_of, model_for, unusable
+from setpoint.tables.features import LEARNERS, DateParts, learner_for
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 
@@ -97,7 +96,7 @@ def test_no_columns():
     with pytest.raises(ValueError, match="no columns to use"):
         model_for(X, [])
     with pytest.raises(ValueError, match="missing: \\['size'\\]"):
-        model_for(X, [Column("size", "number")])
+        model_for(X, [TableColumn("size", "number")])
 
 
 def test_unusable_columns():

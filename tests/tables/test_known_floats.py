@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from setpoint.tables import Column, TableError, read_table, write_rows
+from setpoint.tables import TableColumn, TableError, read_table, write_rows
 
 ROWS = [("1.50", "3"), ("-2", "4"), ("", "5"), ("1e-7", "6")] * 600
 
@@ -16,7 +16,7 @@ def table_of(rows, columns):
 
 def test_numbers_and_text_are_those_of_a_table_read_without_kinds():
     guessed = table_of(ROWS, None)
-    known = table_of(ROWS, [Column("a", "number"), Column("b", "number")])
+    known = table_of(ROWS, [TableColumn("a", "number"), TableColumn("b", "number")])
     assert known.frame.equals(guessed.frame)
     assert known.column("a").to_pylist()[:4] == ["1.50", "-2", None, "1e-7"]
     assert known.lines.tolist() == guessed.lines.tolist()
@@ -26,12 +26,12 @@ def test_numbers_and_text_are_those_of_a_table_read_without_kinds():
 def test_a_late_value_that_is_not_a_number_is_found(odd):
     rows = [*ROWS, (f'"{odd}"' if "," in odd else odd, "7")]
     with pytest.raises(TableError, match=rf"column 'a', line {len(rows) + 1}: '{odd}' is not a"):
-        table_of(rows, [Column("a", "number")])
+        table_of(rows, [TableColumn("a", "number")])
 
 
 @pytest.mark.parametrize("odd", [" 2.5", "2.5 ", '"2.5"'])
 def test_late_blanks_and_quotes_around_a_number_do_not_matter(odd):
-    known = table_of([*ROWS, (odd, "7")], [Column("a", "number")])
+    known = table_of([*ROWS, (odd, "7")], [TableColumn("a", "number")])
     assert known.frame["a"].tolist()[-1] == 2.5
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.tables import Column, TableError, read_table
-from setpoint.tables.numbers import MISSING
+from setpoint.tables import TableColumn, TableError, read_table
+from setpoint.tables.kinds import MISSING
 from thinning import thinned
 
 
@@ -292,7 +292,7 @@ def test_many_columns(d):
 
 
 def test_known_kinds():
-    table = read("code,n,d\n1,2,2024-01-01\n", columns=[Column("code", "category")])
+    table = read("code,n,d\n1,2,2024-01-01\n", columns=[TableColumn("code", "category")])
     assert table.frame["code"].tolist() == ["1"]
     assert table.frame["n"].tolist() == [2]
     assert table.frame["d"][0].date() == date(2024, 1, 1)

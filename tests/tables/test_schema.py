@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from setpoint.tables import Column, Table, TableError, conform, kinds_of, read_table
+from setpoint.tables import Table, TableColumn, TableError, conform, kinds_of, read_table
 
 
 def read(text, **options):
@@ -38,7 +38,11 @@ def test_order_extra_columns_and_codes_that_look_like_numbers():
 
 def test_codes_keep_how_they_are_written():
     table = read("code\n1\n2.50\n\n1e3\n")
-    assert conform(table, [Column("code", "category")])["code"].tolist() == ["1", "2.50", "1e3"]
+    assert conform(table, [TableColumn("code", "category")])["code"].tolist() == [
+        "1",
+        "2.50",
+        "1e3",
+    ]
 
 
 def test_columns_without_values():
@@ -84,14 +88,14 @@ def test_parquet_after_csv_and_back():
     codes = pa.array([1, None, 3])
     pq.write_table(pa.table({"code": codes, "age": ["1", "2.5", None]}), file)
     table = read_table("-", stdin=io.BytesIO(file.getvalue()))
-    frame = conform(table, [Column("code", "category"), Column("age", "number")])
+    frame = conform(table, [TableColumn("code", "category"), TableColumn("age", "number")])
     assert frame["code"].tolist()[::2] == ["1", "3"]
     assert frame["age"].tolist()[:2] == [1, 2.5]
 
 
 def test_a_table_of_a_frame():
     frame = pd.DataFrame({"code": pd.Categorical(["x", None]), "n": [1, 2.0]})
-    columns = (Column("n", "category"), Column("code", "category"))
+    columns = (TableColumn("n", "category"), TableColumn("code", "category"))
     found = conform(Table("f", frame), columns)
     assert found["n"].tolist() == ["1", "2"]
     assert found["code"].tolist()[0] == "x"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.tables import Dialect, read_table, write_rows
+from setpoint.tables import CsvDialect, read_table, write_rows
 
 
 def written(columns, kind=".csv", dialect=None):
@@ -24,7 +24,7 @@ def written(columns, kind=".csv", dialect=None):
 def test_floats_keep_every_bit(values):
     table = read_table("-", stdin=io.BytesIO(written({"score": values})), decimal=".")
     assert table.frame["score"].tolist() == values
-    commas = written({"score": values, "x": ["w"] * len(values)}, dialect=Dialect(";", ","))
+    commas = written({"score": values, "x": ["w"] * len(values)}, dialect=CsvDialect(";", ","))
     table = read_table("-", stdin=io.BytesIO(commas), decimal=",")
     assert all(map(math.isclose, table.frame["score"], values))
 
@@ -39,7 +39,7 @@ def test_plain_csv_is_as_it_was():
 
 @pytest.mark.parametrize(("decimal", "separator"), [(",", ";"), (".", ",")])
 def test_for_excel(decimal, separator):
-    dialect = Dialect.excel(decimal, rounded=["score"])
+    dialect = CsvDialect.excel(decimal, rounded=["score"])
     data = written(
         {"größe": ["Köln", "215,82"], "score": [0.123456789, -1.5], "x": [0.123456789, 2.0]},
         dialect=dialect,
@@ -58,7 +58,7 @@ def test_for_excel(decimal, separator):
 @pytest.mark.parametrize("cell", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "\r=1", "-1+2", "--5"])
 def test_formulas_are_text_in_a_spreadsheet(cell):
     for columns in ({"x": [cell]}, {cell: ["x"]}):
-        text = written(columns, dialect=Dialect.excel()).decode("utf-8-sig")
+        text = written(columns, dialect=CsvDialect.excel()).decode("utf-8-sig")
         found = list(csv.reader(io.StringIO(text, newline="")))
         assert f"'{cell}" in (found[0][0], found[1][0])
 
@@ -67,11 +67,11 @@ def test_formulas_are_text_in_a_spreadsheet(cell):
     "cell", ["-3", "+4.5", "-3,5", "-1e-5", "-.5", "1.234,5", "a=b", "", "x-y"]
 )
 def test_numbers_and_other_text_stay(cell):
-    text = written({"x": [cell, "y"]}, dialect=Dialect.excel(",")).decode("utf-8-sig")
+    text = written({"x": [cell, "y"]}, dialect=CsvDialect.excel(",")).decode("utf-8-sig")
     assert next(csv.reader(io.StringIO(text.split("\r\n")[1]), delimiter=";"), [""]) == [cell]
 
 
 def test_long_tables_have_one_mark():
-    data = written({"x": list(range(120_000))}, dialect=Dialect.excel())
+    data = written({"x": list(range(120_000))}, dialect=CsvDialect.excel())
     assert data.count(b"\xef\xbb\xbf") == 1
     assert data.count(b"\r\n") == 120_001

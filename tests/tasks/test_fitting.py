@@ -18,7 +18,7 @@ from setpoint.tasks import (
     frontier_of_table,
     predict_table,
 )
-from setpoint.tasks.solver_choice import SolverChoice
+from setpoint.tasks.settings import SolverChoice
 
 GOAL = "maximize recall subject to precision >= 0.6"
 
@@ -153,7 +153,7 @@ def test_the_last_days_are_held_out():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_customer_is_on_both_sides(monkeypatch, seed):
-    from setpoint.tasks import table_fit
+    from setpoint.tasks import fitting as table_fit
 
     seen = {}
 

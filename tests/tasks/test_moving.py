@@ -8,8 +8,8 @@ from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
 from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
-from setpoint.tasks.journal import Journal
 from setpoint.tasks.moving import moved_goal
+from setpoint.tasks.reading import Journal
 
 PRECISE = "maximize recall subject to precision >= 0.7"
 

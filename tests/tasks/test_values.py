@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from setpoint import Goal, InputError
-from setpoint.goals.errors import GoalError
+from setpoint.errors import GoalError
 from setpoint.tables import Table, TableError
 from setpoint.tasks import (
     compare_tables,
@@ -15,7 +15,7 @@ from setpoint.tasks import (
     move_rule,
     predict_table,
 )
-from setpoint.tasks.values import values_of
+from setpoint.tasks.settings import values_of
 
 PROFIT = "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.1"
 DEFER = "minimize deferral_rate subject to accuracy.decided >= 0.9"

@@ -1,39 +1,170 @@
-"""Metrics bound to rows: score vectors in, values out.
+"""A metric under a budget: counted, and what is known is not paid for again.
 
-What searches without gradients look at: a goal of the language, whose decisions are counted,
-or a black box, which is called. Both are a :class:`setpoint.blackbox.budget.RowMetric`.
+What is paid for is an evaluation of a decision vector that was not seen before. So a search
+may ask for the same decisions as often as it likes, as searches over scores do: small steps
+change no decision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox.blackbox import BlackBox
-from setpoint.blackbox.budget import RowMetric
-from setpoint.errors import InputError, quoted
+from setpoint.blackbox.blackbox import BlackBox, MetricError
+from setpoint.blackbox.smoothing import margin
+from setpoint.errors import EmptyPopulationError, GoalError, InputError, nearest, quoted
 from setpoint.evidence import Rows
-from setpoint.evidence.count import count_threshold
-from setpoint.evidence.cutoffs import cutoffs
-from setpoint.goals.errors import GoalError, nearest
+from setpoint.evidence.confusion import count_threshold
+from setpoint.evidence.curves import cutoffs
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import Array, column_names
-from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.classes import ClassOrder, check_weight
 from setpoint.inputs.columns import as_columns
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.inputs.labels import check_weight
-from setpoint.program.accepted import Accepted
-from setpoint.program.link import link
-from setpoint.program.program import Program
+from setpoint.program.linking import link
+from setpoint.program.program import Accepted, Program
+from setpoint.rules import PerSegment, Rule, Threshold
+from setpoint.search.limits import Limits, StoppedError
 
-__all__ = ["CalledMetric", "FormulaMetric", "measured_on"]
+_DIGEST = 16
+"""Bytes of a hash: among a billion vectors two agree by chance once in 10**20 runs."""
+
+
+class BudgetSpentError(StoppedError):
+    """More evaluations are needed than the budget has left."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message, limit="evaluations")
+
+
+class RowMetric(Protocol):
+    """A metric bound to rows: score vectors in, values out."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sense(self) -> float: ...
+    @property
+    def takes(self) -> str: ...
+    @property
+    def one_by_one(self) -> bool: ...
+    @property
+    def kept(self) -> NDArray[np.int64]: ...
+    @property
+    def true(self) -> NDArray[np.int64]: ...
+    @property
+    def weight(self) -> Floats | None: ...
+
+    @property
+    def n_rows(self) -> int:
+        """Number n of rows that it looks at."""
+        ...
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Values (m,), in the user's units, of m score vectors (m, n)."""
+        ...
+
+    def take(self, index: NDArray[np.int64]) -> RowMetric:
+        """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
+        ...
+
+
+class BudgetedMetric:
+    """A metric as searches see it: gains, of which higher is better, under a budget."""
+
+    def __init__(
+        self, metric: RowMetric, budget: int | None = None, limits: Limits | None = None
+    ) -> None:
+        self.metric = metric
+        self.budget = budget
+        self.limits = limits or Limits()
+        self.used = self.hits = 0
+        self._values: dict[bytes, float] = {}
+
+    @property
+    def left(self) -> int | None:
+        """Evaluations left; None without a budget."""
+        return None if self.budget is None else max(self.budget - self.used, 0)
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Gains (m,) of score vectors (m, n): the metric's values, more is better."""
+        keys = self._keys(scores)
+        rows: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            if key not in self._values:
+                rows.setdefault(key, i)
+        self._afford(len(rows))
+        self.hits += len(keys) - len(rows)
+        if self.metric.one_by_one:
+            for key, i in rows.items():
+                self._keep(key, float(self.metric(scores[i : i + 1])[0]))
+                self.limits.called(self.used)
+        elif rows:
+            some = scores[list(rows.values())] if len(rows) < len(scores) else scores
+            for key, value in zip(rows, self.metric(some).tolist(), strict=True):
+                self._keep(key, value)
+            self.limits.called(self.used)
+        return self.metric.sense * np.array([self._values[key] for key in keys], np.float64)
+
+    def known(self, scores: Floats) -> Floats:
+        """Gains (m,) of the score vectors that were evaluated before, NaN for others."""
+        values = [self._values.get(key, np.nan) for key in self._keys(scores)]
+        return self.metric.sense * np.array(values, np.float64)
+
+    def record(self, gain: float) -> None:
+        """A search has come to this gain, in which violations are counted already."""
+        sense = self.metric.sense
+        self.limits.record(sense * gain, sense * np.inf, np.nan)
+
+    def gain(self, scores: Floats) -> float:
+        """Of one vector of scores (n,)."""
+        return float(self(scores[None])[0])
+
+    def drawn(self, draws: Sequence[NDArray[np.int64]], scores: Floats) -> Floats:
+        """Values on rows drawn from those of the metric, as for a bootstrap."""
+        out = np.full((len(draws), len(scores)), np.nan)
+        self._afford(out.size)
+        self.used += out.size
+        for i, rows in enumerate(draws):
+            with suppress(EmptyPopulationError, MetricError):
+                out[i] = self.metric.take(rows)(scores[:, rows])
+        self.limits.called(self.used)
+        return out
+
+    def _afford(self, k: int) -> None:
+        if self.budget is not None and self.used + k > self.budget:
+            raise BudgetSpentError(
+                f"the budget of {self.budget} evaluations of {self.metric.name} is spent: "
+                f"{self.used} are used, and the next step needs {k}"
+            )
+
+    def _keep(self, key: bytes, value: float) -> None:
+        self._values[key] = value
+        self.used += 1
+
+    def _keys(self, scores: Floats) -> list[bytes]:
+        """What tells vectors apart: their decisions, or the scores bit by bit."""
+        if self.metric.takes == "predictions":
+            rows: NDArray[np.generic] = np.packbits(scores >= 0.0, axis=1)
+        else:
+            rows = np.ascontiguousarray(scores, np.float64) + 0.0  # -0.0 becomes 0.0
+        return [_digest(row.tobytes()) for row in rows]
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()
+
+
+# --- Metrics bound to rows: score vectors in, values out ------------------------------------------
 
 
 def measured_on(
@@ -285,3 +416,53 @@ def _require_both(true: Codes, classes: ClassOrder, where: str) -> None:
                 f"{quoted(where)} holds no row of the class {label!r} that counts; a metric is "
                 "measured on both classes"
             )
+
+
+# --- Which black box is meant, and its value for a rule -------------------------------------------
+
+
+def blackbox_of(goal: Any) -> BlackBox | None:
+    """The black box that a `goal` argument is; None for goals of the language."""
+    if isinstance(goal, BlackBox):
+        return goal
+    named = as_goal(goal)
+    if named.is_blackbox:
+        raise GoalError(
+            f"the goal '{named}' only names a metric; its function is wanted: "
+            "goal=BlackBox(function)"
+        )
+    return None
+
+
+def shifted_by(rule: Rule, scores: Floats, segments: Codes | None = None) -> Floats:
+    """Scores (n,) minus the rule's cut-off, so that the rule decides positive from 0 on."""
+    if isinstance(rule, Threshold) and rule.width == 0.0:
+        return margin(scores, rule.threshold)
+    if isinstance(rule, PerSegment) and segments is not None:
+        cuts = [r.threshold for r in rule.rules if isinstance(r, Threshold) and r.width == 0.0]
+        if len(cuts) == len(rule.rules):
+            return margin(scores, np.array(cuts)[segments])
+    return np.where(rule.decide(scores, segments) == 1, 1.0, -1.0)
+
+
+def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric:
+    """The metric on some of the rows given, those of weight zero left out."""
+    if index is None:
+        return metric
+    place = np.full(n_rows, -1)
+    place[metric.kept] = np.arange(metric.n_rows)
+    return metric.take(place[index][place[index] >= 0])
+
+
+def measured_value(
+    metric: BlackBox,
+    classes: ClassOrder,
+    rows: GivenRows,
+    rule: Rule,
+    scores: Floats,
+    segments: Codes | None = None,
+) -> tuple[RowMetric, float]:
+    """The metric on rows with labels, and its value for a rule there."""
+    bound = measured_on(metric, classes, rows, where=None)
+    own = shifted_by(rule, scores, segments)[bound.kept]
+    return bound, float(bound(own[None])[0])

@@ -18,18 +18,8 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.evidence.cutoffs import cutoffs, midway
+from setpoint.evidence.curves import cutoffs, midway
 from setpoint.search.limits import Limits, StoppedError
-
-__all__ = [
-    "Shift",
-    "ShiftCurve",
-    "Smooth",
-    "margin",
-    "smoothed_at",
-    "smoothed_threshold",
-    "window_of",
-]
 
 Measure: TypeAlias = Callable[[Floats], Floats]
 Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]
@@ -94,7 +84,7 @@ def smoothed_threshold(
     """
     if most is not None and most < 2:
         raise InputError(f"`most` is a whole number >= 2 or None, got {most!r}")
-    search = _Search(measure, scores, weight, smooth, most, sweep, limits)
+    search = _CutoffSearch(measure, scores, weight, smooth, most, sweep, limits)
     everywhere = _Cuts.of(scores, weight, None)
     common = search.along(everywhere, np.zeros(len(scores)))
     found = Shift(
@@ -205,7 +195,7 @@ class _Best:
 
 
 @dataclass(eq=False)
-class _Search:
+class _CutoffSearch:
     measure: Measure
     scores: Floats
     weight: Floats | None
@@ -287,7 +277,7 @@ def _middle(ranks: Floats, means: Floats) -> int:
 
 
 def _by_segment(
-    search: _Search, found: Shift, segments: NDArray[np.int64], rounds: int, limits: Limits
+    search: _CutoffSearch, found: Shift, segments: NDArray[np.int64], rounds: int, limits: Limits
 ) -> Shift:
     """From a common cut-off to one a segment."""
     thresholds = np.repeat(found.thresholds, int(segments.max()) + 1)

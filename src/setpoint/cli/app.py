@@ -6,19 +6,121 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn, cast
+from importlib import import_module
+from typing import Any, NamedTuple, NoReturn, cast
 
 import click
 from click.shell_completion import CompletionItem
 
-from setpoint.cli.commands import GROUPS, PLACES, LazyCommands
-from setpoint.cli.errors import BROKEN_PIPE, ERROR, STOPPED, message_of, report_error, silence
-from setpoint.cli.session import Session, StoppedByUser
+from setpoint.cli.session import (
+    BROKEN_PIPE,
+    ERROR,
+    STOPPED,
+    Session,
+    StoppedByUser,
+    message_of,
+    report_error,
+    silence,
+)
 from setpoint.errors import SetpointError
 
-__all__ = ["App", "app"]
+# --- The commands of the program by name ----------------------------------------------------------
+
+
+class CommandPlace(NamedTuple):
+    """Where a command is."""
+
+    module: str
+    name: str
+    short_help: str
+
+
+PLACES = {
+    "demo": CommandPlace("begin", "demo", "Run the main job on a table of 569 tumours."),
+    "goal": CommandPlace(
+        "begin", "goal", "Say what a goal means and how it would be solved, or list the metrics."
+    ),
+    "fit": CommandPlace(
+        "fit", "fit", "Fit a model and find the rule for its scores that reaches a goal."
+    ),
+    "train": CommandPlace("fit", "train", "Train a model for a goal, over the rows as a whole."),
+    "solve": CommandPlace(
+        "predict", "solve", "Find the rule for the scores of a model, on tables of any size."
+    ),
+    "evaluate": CommandPlace(
+        "judge",
+        "evaluate",
+        "Judge a model file by a table with labels, or decisions that are a column of tables.",
+    ),
+    "compare": CommandPlace(
+        "judge",
+        "compare",
+        "Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.",
+    ),
+    "plan": CommandPlace(
+        "judge", "plan", "Say how many rows it takes to certify a goal on new rows."
+    ),
+    "frontier": CommandPlace(
+        "choose", "frontier", "Show the best objective as the bound of one constraint moves."
+    ),
+    "explore": CommandPlace(
+        "choose",
+        "explore",
+        "Write a page on which the bounds of MODEL's goal are moved by hand.",
+    ),
+    "predict": CommandPlace(
+        "predict", "predict", "Decide the rows of a table, or of many, by a model file."
+    ),
+    "take": CommandPlace(
+        "choose", "take", "Move the rule of MODEL to another bound, without a new fit."
+    ),
+    "monitor": CommandPlace("show", "monitor", "Watch a model file on new rows, in their order."),
+    "explain": CommandPlace("show", "explain", "Say why rows are decided as they are."),
+    "show": CommandPlace(
+        "show",
+        "show",
+        "Show what a model file holds: its goal, its rule, its columns, and what was reached then.",
+    ),
+    "export": CommandPlace(
+        "show", "export", "Write the decision rule of a model, to decide where the rows are."
+    ),
+}
+"""The commands by their names."""
+
+GROUPS = {
+    "Begin": ("demo", "goal"),
+    "Make": ("fit", "train", "solve"),
+    "Judge": ("evaluate", "compare", "plan"),
+    "Choose": ("frontier", "explore"),
+    "Use": ("predict", "take", "monitor", "explain", "show", "export"),
+}
+"""What they are for, in the order of the help."""
+
+
+class LazyCommands(Mapping[str, click.Command]):
+    """The commands as click takes them; looking one up imports its module.
+
+    Examples
+    --------
+    >>> "fit" in list(LazyCommands()), LazyCommands()["goal"].name
+    (True, 'goal')
+    """
+
+    def __getitem__(self, name: str) -> click.Command:
+        place = PLACES[name]
+        command: click.Command = getattr(import_module(f"setpoint.cli.{place.module}"), place.name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+# --- The program: its commands, its last words, its exit codes ------------------------------------
 
 
 class App(click.Group):

@@ -2,21 +2,262 @@
 
 from __future__ import annotations
 
-from typing import Any
+import textwrap
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.certifying import level_of
-from setpoint.cli.errors import CommandError
-from setpoint.cli.fit_run import fit_in_memory
-from setpoint.cli.groups import GroupedCommand
-from setpoint.cli.options import as_json, datasets_option, named_files, together
-from setpoint.cli.settings import READING, settings_option
-from setpoint.cli.verdicts import accept_option
+from setpoint.cli.endings import (
+    Page,
+    accept_option,
+    code_of,
+    command_text,
+    end_infeasible,
+    guarantee_line,
+    level_of,
+    measured_lines,
+    report_json,
+    status_of,
+    verdict,
+    write_fit,
+)
+from setpoint.cli.session import (
+    FAILED,
+    SHOWN,
+    STOPPED,
+    CommandError,
+    GroupedCommand,
+    as_json,
+    check_outputs,
+    current,
+    datasets_option,
+    in_shell_words,
+    named_files,
+    print_json,
+    together,
+)
+from setpoint.cli.settings import READING, reading_of, settings_option
+from setpoint.errors import InputError
+from setpoint.goals.goal import Goal
+from setpoint.packages import require_packages
 from setpoint.solvers import SOLVERS
-from setpoint.tasks.solver_choice import MODULES, training_solver
+from setpoint.tasks.fitted import FittedTable
+from setpoint.tasks.settings import MODULES, FitSettings, choose_solver, training_solver
 
-__all__ = ["fit", "train"]
+if TYPE_CHECKING:
+    from setpoint.tasks.fitting import TableFit
+
+
+# --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
+
+
+def fit_text(fitted: FittedTable, margin: str) -> str:
+    """What ``setpoint fit`` found, for a terminal."""
+    from setpoint.report.text import report_text
+
+    held, guarantee = fitted.held_out, fitted.guarantee
+    if guarantee is not None:
+        first = guarantee_line(guarantee, fitted.certifying)
+        lines = [first, "", report_text(fitted.report, at_shell=True), ""]
+        if held is not None:
+            lines += [f"Measured beside it on {fitted.where}:", *measured_lines(held), ""]
+        return "\n".join(lines)
+    chosen = None if held is None else fitted.report
+    report = report_text(fitted.judged, chosen, at_shell=True)
+    lines = [verdict(fitted.judged, fitted.where), "", report, ""]
+    if margin:
+        lines += [f"To search with the margin:\n  {margin}", ""]
+    lines += _searched(fitted)
+    if held is not None and fitted.report.satisfied is False:
+        n = fitted.report.counts.n_rows
+        lines += [f"The {n:,} rows that the rule was chosen on miss a bound: see the page.", ""]
+    return "\n".join(lines)
+
+
+def _searched(fitted: FittedTable) -> list[str]:
+    """What a search among models found, where the report on rows held out cannot say it."""
+    found = (fitted.report.section(name) for name in ("models", "adaptive"))
+    summary = next((one for one in found if one is not None), None)
+    if summary is None or fitted.held_out is None:
+        return []
+    where = fitted.chosen_on
+    wrapped = (
+        textwrap.fill(line, 79, initial_indent="  ", subsequent_indent="    ")
+        for line in summary.lines()
+    )
+    return [f"{summary.title}, on {where}", *wrapped, ""]
+
+
+def fit_json(
+    command: str, goal: Goal, fitted: FittedTable
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The object of ``--json``, and what of it differs between two runs."""
+    settings, roles, choice = fitted.settings, fitted.roles, fitted.settings.choice
+    chosen, chosen_run = report_json(fitted.report)
+    held, held_run = report_json(fitted.held_out)
+    guarantee = fitted.guarantee
+    out = {
+        "command": command,
+        "status": status_of(fitted.judged) if guarantee is None else guarantee.state,
+        "goal": str(goal),
+        "metric": None if settings.metric is None else settings.metric.name,
+        "target": settings.target,
+        "positive": fitted.report.counts.positive,
+        "classes": dict(fitted.classes),
+        "rows": {
+            "fitted": fitted.n_fitted,
+            "held_out": fitted.n_held_out,
+            "certifying": 0 if guarantee is None else guarantee.rows,
+        },
+        "datasets": {name: asdict(rows) for name, rows in fitted.datasets.items()},
+        "validation": None if fitted.validation is None else asdict(fitted.validation),
+        "solver": choice.solver,
+        "family": choice.family,
+        "estimator": choice.estimator,
+        "module": choice.module,
+        "candidates": fitted.candidates,
+        "seed": settings.random_state,
+        "columns": {
+            "features": {c.name: c.kind for c in roles.features},
+            "decides_on": {c.name: c.kind for c in roles.decides_on},
+            "hidden": dict(roles.hidden),
+            "left_out": dict(roles.left_out),
+            "scores": None if roles.scores is None else roles.scores.name,
+        },
+        "fitted": chosen,
+        "held_out": held,
+        "notes": current().notes,
+    }
+    return out, {"fitted": chosen_run, "held_out": held_run}
+
+
+# --- What ``setpoint fit`` and ``setpoint train`` do with their options ---------------------------
+
+
+def fit_in_memory(
+    data: str,
+    goal: Goal,
+    own: Any,
+    settings: dict[str, Any],
+    asked: dict[str, Any],
+    files: dict[str, str],
+    code: dict[str, str],
+) -> None:
+    """Fit on tables in memory."""
+    from setpoint.tasks.fitting import HELD_OUT, prepare_fit
+    from setpoint.tasks.settings import promise_of
+
+    reading = reading_of(settings)
+    tables = {name: settings.pop(name, None) for name in ("validation", "certify_on")}
+    tables = {name: path for name, path in tables.items() if path is not None}
+    certify = {
+        name: settings.pop(name)
+        for name in ("certification_size", "uncertified", "strict")
+        if name in settings
+    }
+    confidence = promise_of(
+        goal, asked["confidence"], judge_by=asked["judge_by"],
+        certify_on=tables.get("certify_on"), **certify,
+    )  # fmt: skip
+    model, report, checkpoint = asked["model"], asked["report"], settings.get("checkpoint")
+    inputs = {"DATA": data} | {f"--set {name.replace('_', '-')}": p for name, p in tables.items()}
+    inputs |= {f"--dataset {name}": path for name, path in files.items()}
+    explore = asked.get("explore")
+    outputs = {"--model": model, "--report": report, "--explore": explore}
+    check_outputs({**outputs, "--set checkpoint": checkpoint}, inputs | code)
+    for name in ("report", "explore"):
+        if asked.get(name) is not None:
+            require_packages(f"--{name}", "report", "jinja2", "matplotlib")
+    wanted = _wanted(settings, asked, own, HELD_OUT if confidence is None else 0.0, confidence,
+                     "validation" in tables)  # fmt: skip
+    if checkpoint is not None:
+        current().expect(checkpoint)
+    prepared = prepare_fit(
+        data, goal, wanted, datasets=files, reading=reading, journal=current(),
+        judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
+    )  # fmt: skip
+    paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
+    paths |= {} if explore is None else {"explore": explore}
+    _finish(prepared, data, asked, paths)
+
+
+def _wanted(
+    settings: dict[str, Any],
+    asked: dict[str, Any],
+    own: Any,
+    test_size: float,
+    confidence: Any,
+    validates: bool,
+) -> FitSettings:
+    """The settings of the fit, where they fit together."""
+    threshold, groups = settings.get("baseline_threshold"), settings.get("surrogate_groups", ())
+    seed = settings.pop("random_state", 0)
+    choice = choose_solver(
+        settings.pop("solver", "auto"), own_metric=own is not None,
+        estimator=settings.pop("estimator", asked.get("estimator")),
+        randomized=asked["randomized"], decide_on=asked.get("decide_on"),
+        validation=True if validates else None, **settings,
+    )  # fmt: skip
+    return FitSettings(
+        asked["target"], asked["positive"], choice, asked["sensitive"], asked["drop"],
+        asked.get("decide_on"), asked["baseline"], threshold, asked["randomized"],
+        test_size if asked["test_size"] is None else asked["test_size"], asked["test_by"], seed,
+        own, tuple(groups), confidence,
+    )  # fmt: skip
+
+
+def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[str, Any]) -> None:
+    """Fit, write and print; this ends the command."""
+    from setpoint.cli.choose import explore_infeasible, write_explorer
+    from setpoint.search import InfeasibleError
+    from setpoint.tasks.moving import explore_fit
+
+    goal, model, report = prepared.goal, asked["model"], asked["report"]
+    explore = asked.get("explore")
+    command = str(click.get_current_context().info_name)
+    again: dict[str, str | None] = {"goal": "{goal}", "judge_by": None}
+    held_out = again if prepared.settings.test_size > 0 else again | {"test_size": None}
+    page = Page(
+        report, data, model, command_text(**again), command_text(**held_out), prepared.cautions
+    )
+    try:
+        fitted = prepared.run()
+    except InfeasibleError as error:
+        what = {"command": command, "goal": str(goal)}
+        if explore is not None:
+            explore_infeasible(error, goal, explore, page)
+        end_infeasible(
+            error, goal, "no model was written", what, paths, as_json=asked["as_json"], page=page
+        )
+    write_fit(fitted, page)
+    if explore is not None:
+        try:
+            write_explorer(explore_fit(fitted, current()), explore, model, data)
+        except InputError as why:
+            current().note(f"{explore} was not written: {why}")
+    if asked["as_json"]:
+        out, run = fit_json(command, goal, fitted)
+        print_json(out, {**paths, **run})
+    else:
+        certified = fitted.guarantee is not None
+        margin = "" if certified else page.with_margin(fitted.judged, fitted.report)
+        click.echo(in_shell_words(fit_text(fitted, margin)))
+        click.echo(
+            f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
+        )
+        if explore is not None:
+            click.echo(f"Bounds are moved by hand on {explore}.")
+    if current().stopped:
+        click.echo(current().last_words(), err=True)
+        raise click.exceptions.Exit(STOPPED)
+    if fitted.guarantee is not None:
+        raise click.exceptions.Exit(SHOWN if fitted.guarantee.state == "certified" else FAILED)
+    raise click.exceptions.Exit(code_of(fitted.judged, asked["accept"]))
+
+
+# --- ``setpoint fit`` and ``setpoint train`` ------------------------------------------------------
+
 
 _COMMON = (*READING, "seed", "max-seconds", "certify-on", "certification-size", "strict",
            "uncertified")  # fmt: skip
@@ -192,7 +433,7 @@ def train(
 ) -> None:
     """Train a model for a goal, over the rows as a whole."""
     from setpoint.goals import as_goal
-    from setpoint.tasks.own_metric import NamedMetric, metric_of, module_file
+    from setpoint.tasks.reading import NamedMetric, metric_of, module_file
 
     if (goal_text is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"

@@ -2,22 +2,265 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from setpoint.cli.errors import CommandError
-from setpoint.cli.files import check_outputs, writing
-from setpoint.cli.options import new_groups_option, trust_option
-from setpoint.cli.predict_many import is_folder, outputs_of, predict_many
-from setpoint.cli.session import current
+from setpoint.cli.endings import (
+    Page,
+    accept_option,
+    code_of,
+    command_text,
+    end_infeasible,
+    report_json,
+    status_of,
+    verdict,
+)
+from setpoint.cli.session import (
+    STOPPED,
+    CommandError,
+    StoppedByUser,
+    as_json,
+    check_outputs,
+    current,
+    datasets_option,
+    keep_old_on_error,
+    message_of,
+    named_files,
+    new_groups_option,
+    print_json,
+    sensitive_option,
+    trust_option,
+    weight_option,
+    writing,
+)
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs.files import whole_file
-from setpoint.tasks.holdout import counted
+from setpoint.packages import require_packages
+from setpoint.tasks.reading import Reading, columns_named
+from setpoint.tasks.roles import counted
 
-__all__ = ["predict"]
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+    from setpoint.plugin.solving import Solution
+    from setpoint.tables import TableModel
+
+
+# --- ``setpoint predict`` on many files: one after the other --------------------------------------
+
+
+_KINDS = {".parquet": ".parquet", ".pq": ".parquet", ".csv.gz": ".csv.gz", ".csv": ".csv"}
+_SHOWN = 5
+
+
+def is_folder(data: Sequence[str], output: str) -> bool:
+    """Whether the output is a folder: for several files, a pattern, or a name that ends in /.
+
+    Examples
+    --------
+    >>> is_folder(["a.csv"], "b.csv"), is_folder(["a.csv"], "b/"), is_folder(["*.csv"], "b")
+    (False, True, True)
+    """
+    ends = tuple(end for end in (os.sep, os.altsep) if end)
+    pattern = any(has_magic(path) and not Path(path).exists() for path in data)
+    return len(data) > 1 or pattern or output.endswith(ends)
+
+
+def predict_many(
+    model: TableModel,
+    data: Sequence[str],
+    output: str,
+    keep: tuple[str, ...],
+    reading: Reading,
+    *,
+    overwrite: bool,
+) -> None:
+    """Decide the rows of many files, each into a file of the same name."""
+    files = outputs_of(data, output)
+    Path(output).mkdir(exist_ok=True)
+    session = current()
+    there = [path for path, out in files.items() if out.exists() and not overwrite]
+    todo = {path: out for path, out in files.items() if path not in there}
+    if there:
+        session.note(
+            f"{len(there):,} of {len(files):,} files are in {output} already and stay: "
+            f"{_some(there)}; --overwrite decides them anew"
+        )
+    failed, n_rows = list[str](), 0
+    with _progress(len(files)) as tell:
+        for number, (path, out) in enumerate(todo.items(), 1 + len(there)):
+            session.check()
+            session.expect(str(out))
+
+            def rows_so_far(
+                n: int, number: int = number, path: str = path, before: int = n_rows
+            ) -> None:
+                tell(number, path, before + n, False)
+
+            try:
+                n_rows += _decide(model, path, out, keep, reading, rows_so_far)
+            except StoppedByUser:
+                raise
+            except Exception as error:  # the others go on
+                if session.interrupted:
+                    raise
+                failed.append(path)
+                color = click.style("error:", fg="red", bold=True)
+                click.echo(f"{color} {path}: {message_of(error)}", err=True)
+                continue
+            tell(number, path, n_rows, True)
+    n = len(todo) - len(failed)
+    click.echo(f"Wrote {n:,} {'file' if n == 1 else 'files'} with {n_rows:,} rows to {output}.")
+    if failed:
+        raise CommandError(
+            f"{len(failed):,} of {len(files):,} files could not be decided: {_some(failed)}; the "
+            "same command tries these alone again"
+        )
+
+
+def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
+    """The files to read, and where each is written."""
+    from setpoint.counting.tables import files_named
+
+    if output == "-":
+        raise CommandError("-o: of several files or a pattern it is a folder, such as decided/")
+    if "-" in data or any("::" in path for path in data):
+        raise CommandError("DATA: several tables are files, and neither stdin nor of a database")
+    try:
+        files = files_named(data)
+    except ValueError as error:
+        raise CommandError(f"DATA: {error}") from error
+    folder = Path(output)
+    if folder.exists() and not folder.is_dir():
+        raise CommandError(
+            f"-o: {output} is a file, and of several files or a pattern it is a folder"
+        )
+    if not folder.resolve().parent.is_dir():
+        raise CommandError(
+            f"-o: there is no folder {folder.resolve().parent}; make it with mkdir -p"
+        )
+    out: dict[str, Path] = {}
+    taken: dict[Path, str] = {}
+    for path in files:
+        _kind_of(path)
+        target = folder / Path(path).name
+        if target in taken:
+            raise CommandError(
+                f"DATA: {taken[target]} and {path} have the same name, and would be written to "
+                f"{target}; name another folder for one of them"
+            )
+        if target.resolve() == Path(path).resolve():
+            raise CommandError(f"-o: {target} would overwrite DATA {path}; name another folder")
+        taken[target] = path
+        out[path] = target
+    if not os.access(folder if folder.exists() else folder.resolve().parent, os.W_OK):
+        raise CommandError(f"-o: the folder {output} is not writable")
+    return out
+
+
+def _kind_of(path: str) -> str:
+    for ending, kind in _KINDS.items():
+        if path.lower().endswith(ending):
+            return kind
+    raise CommandError(f"DATA: {path} ends in none of {', '.join(_KINDS)}")
+
+
+def _decide(
+    model: TableModel,
+    path: str,
+    out: Path,
+    keep: tuple[str, ...],
+    reading: Reading,
+    tell: Callable[[int], None],
+) -> int:
+    """Decide one file; the number of its rows."""
+    from setpoint.tasks.prediction import decide_rows
+
+    kind = _kind_of(path)
+    target = str(out)
+    with keep_old_on_error(target), whole_file(target) as file:
+        if kind == ".parquet":
+            return _decide_batches(model, path, keep, file, tell)
+        from setpoint.tables import read_table, write_rows
+
+        # Without a step of its own: the files are the steps.
+        table = read_table(path, **asdict(reading), columns=model.columns or None)
+        if not len(table.frame):
+            raise CommandError(f"{table.name} has column names and no rows")
+        write_rows(decide_rows(model, table, keep, current()), file, kind)
+        return len(table.frame)
+
+
+def _decide_batches(
+    model: TableModel,
+    path: str,
+    keep: tuple[str, ...],
+    file: IO[bytes],
+    tell: Callable[[int], None],
+) -> int:
+    """Decide a Parquet file some rows at a time."""
+    from setpoint.tables import needed, parquet_batches
+    from setpoint.tasks.prediction import decide_rows
+
+    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    kept: list[str] = []
+
+    def chosen(names: Sequence[str], name: str) -> Sequence[str]:
+        kept[:] = columns_named("keep", keep, list(names), name)
+        return kept
+
+    writer, n_rows = None, 0
+    try:
+        for table in parquet_batches(path, model.columns, chosen):
+            current().check()
+            rows = pa.table(decide_rows(model, table, kept, current()))
+            if writer is None:
+                writer = parquet.ParquetWriter(file, rows.schema)
+            writer.write_table(rows.cast(writer.schema))
+            n_rows += len(rows)
+            tell(n_rows)
+    finally:
+        if writer is not None:
+            writer.close()
+    return n_rows
+
+
+@contextmanager
+def _progress(n_files: int) -> Iterator[Callable[[int, str, int, bool], None]]:
+    """What a terminal shows: files and rows."""
+    if not sys.stderr.isatty():
+        yield lambda _number, _path, _rows, _done: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    with console.status("deciding") as status:
+
+        def tell(number: int, path: str, n_rows: int, done: bool) -> None:
+            text = f"file {number:,} of {n_files:,}: {path}; {n_rows:,} rows in all"
+            status.update(console.render_str(text, markup=False))
+            if done:
+                console.print(text, style="dim", markup=False)
+
+        yield tell
+
+
+def _some(paths: Sequence[str] | Mapping[str, Any]) -> str:
+    names = list(paths)
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+# --- ``setpoint predict``: decisions for the rows of a table --------------------------------------
+
 
 _MOST = 10
 """Classes whose decisions are counted in a sentence."""
@@ -108,9 +351,9 @@ def predict(
         model, data[0], keep=keep, adapt=adapt, at_most=room, by=by,
         unknown_group=unknown_group, trust=trust, reading=reading, journal=current(),
     )  # fmt: skip
-    from setpoint.tables import Dialect, write_rows
+    from setpoint.tables import CsvDialect, write_rows
 
-    dialect = Dialect.excel(decided.decimal, decided.scores) if excel else None
+    dialect = CsvDialect.excel(decided.decimal, decided.scores) if excel else None
 
     session = current()
     if output == "-":
@@ -194,3 +437,189 @@ def _format(output: str, as_json: bool) -> str:
     if as_json and kind != ".jsonl":
         raise CommandError(f"--json writes JSON lines: name the file *.jsonl, not {output}")
     return kind
+
+
+# --- ``setpoint solve``: the rule for scores that are there ---------------------------------------
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint solve 'scores/*.parquet' --score score --target label \\\n"
+    "    --goal 'maximize recall subject to precision >= 0.9' --rule rule.json"
+)
+@click.argument("tables", nargs=-1, required=True)
+@click.option("--score", required=True, metavar="COL", help="The column with the model's scores.")
+@click.option("--target", required=True, metavar="COL", help="The column with the labels.")
+@click.option("--goal", "goal_text", required=True, metavar="TEXT", help="See setpoint goal.")
+@accept_option
+@click.option(
+    "--positive",
+    metavar="LABEL",
+    help="The positive class of two; needed for other text than such words as no and yes.",
+)
+@sensitive_option
+@weight_option
+@click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
+@datasets_option
+@click.option(
+    "--decide-on",
+    multiple=True,
+    metavar="COLS|none",
+    help="Columns that the rule may look at beside the score; else those that the goal names.",
+)
+@click.option("--draws", is_flag=True, help="The rule may decide by chance.")
+@click.option(
+    "--tol",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="X",
+    help="Passes end where no other rule is better by more. Default: 1e-4.",
+)
+@click.option("--exact", is_flag=True, help="Go on to the rule that sorting all rows would give.")
+@click.option(
+    "--checkpoint",
+    metavar="FILE",
+    help="Keeps the counts after each pass; the same command goes on from it.",
+)
+@click.option(
+    "--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it."
+)
+@click.option("--report", metavar="FILE", help="The HTML page to write.")
+@as_json
+@settings_option("separator", "decimal")
+def solve(
+    tables: tuple[str, ...],
+    score: str,
+    target: str,
+    goal_text: str,
+    accept: str | None,
+    positive: str | None,
+    sensitive: tuple[str, ...],
+    weight: str | None,
+    baseline: str | None,
+    datasets: tuple[str, ...],
+    decide_on: tuple[str, ...],
+    draws: bool,
+    tol: float | None,
+    exact: bool,
+    checkpoint: str | None,
+    rule: str | None,
+    report: str | None,
+    as_json: bool,
+    settings: dict[str, Any],
+) -> None:
+    """Find the rule for the scores of a model, on tables of any size."""
+    from setpoint.goals import as_goal
+    from setpoint.search import InfeasibleError
+    from setpoint.tasks.out_of_core import solve_tables
+
+    goal = as_goal(goal_text)
+    if exact and tol is not None:
+        raise click.UsageError("--exact and --tol: passes end at the one or at the other")
+    files = named_files(datasets)
+    inputs = {f"TABLES {i}": path for i, path in enumerate(tables, 1)}
+    outputs = {"--rule": rule, "--report": report, "--checkpoint": checkpoint}
+    check_outputs(outputs, inputs, files)
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    if checkpoint is not None:
+        current().expect(checkpoint)
+    name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
+    page = Page(report, name, "", command_text(goal="{goal}"), "", ())
+    paths = {"tables": list(tables), "rule": rule, "report": report, "datasets": files}
+    passes: list[str] = []
+    try:
+        with passes_shown() as tell:
+
+            def watch(done: object) -> None:
+                passes.append(str(done))
+                tell(passes[-1])
+
+            found, name = solve_tables(
+                tables, goal, score=score, target=target, pos_label=positive, weight=weight,
+                baseline=baseline, sensitive=sensitive, datasets=files,
+                decide_on=decide_on or None, randomized=draws, tol=tol, exact=exact,
+                checkpoint=checkpoint, reading=reading_of(settings), journal=current(),
+                watch=watch,
+            )  # fmt: skip
+    except InfeasibleError as error:
+        what = {"command": "solve", "goal": str(goal)}
+        end_infeasible(error, goal, "no rule was written", what, paths, as_json=as_json, page=page)
+    _say_positive(found, goal, positive)
+    _write(found, rule, page, name)
+    _print(found, goal, target, score, passes, paths, as_json=as_json)
+    if current().stopped:
+        click.echo(current().last_words(), err=True)
+        raise click.exceptions.Exit(STOPPED)
+    raise click.exceptions.Exit(code_of(found.report, accept))
+
+
+@contextmanager
+def passes_shown() -> Iterator[Callable[[str], None]]:
+    """Called after each pass: a line for it if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    with console.status("counting the rows"):
+        yield lambda text: console.print(text, style="dim", markup=False)
+
+
+def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
+    from setpoint.inputs.classes import refers_to_positive
+
+    positive = found.report.counts.positive
+    if positive is not None and asked is None and refers_to_positive(goal):
+        current().note(f"the positive class is {positive!r}; --positive names another")
+
+
+def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:
+    if rule is not None:
+        with writing(rule), whole_file(rule) as file:
+            file.write((found.rule.to_json() + "\n").encode("utf-8"))
+    if page.path is None:
+        return
+    from setpoint.report import TextSection
+
+    about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {name}",))]
+    with writing(page.path):
+        found.report.to_html(page.path, about=about, header=page.header())
+
+
+def _print(
+    found: Solution,
+    goal: Goal,
+    target: str,
+    score: str,
+    passes: list[str],
+    paths: dict[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    report = found.report
+    if as_json:
+        out, run = report_json(report)
+        what = {
+            "command": "solve",
+            "status": status_of(report),
+            "goal": str(goal),
+            "target": target,
+            "score": score,
+            "positive": report.counts.positive,
+            "rows": report.counts.n_rows,
+            "passes": passes,
+            "rule": json.loads(found.rule.to_json()),
+            "solved": out,
+            "notes": current().notes,
+        }
+        print_json(what, {**paths, "solved": run})
+        return
+    from setpoint.report.text import report_text
+
+    where = f"the {report.counts.n_rows:,} rows that the rule was chosen on"
+    click.echo(f"{verdict(report, where)}\n\n{report_text(report, at_shell=True)}")
+    outputs = {"rule": paths["rule"], "page": paths["report"]}
+    written = [f"the {what} to {path}" for what, path in outputs.items() if path]
+    if written:
+        click.echo(f"\nWrote {' and '.join(written)}.")

@@ -2,20 +2,237 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
 from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from setpoint.cli.errors import in_shell_words
-from setpoint.tasks.journal import Journal
+from setpoint.blackbox.blackbox import MetricError
+from setpoint.cli.settings import SETTINGS
+from setpoint.errors import SetpointError, rename_arguments
+from setpoint.inputs.files import whole_file
+from setpoint.tasks.reading import Journal
 
-__all__ = ["Session", "StoppedByUser", "current"]
+if TYPE_CHECKING:
+    from setpoint.rules import Rule
+
+
+# --- Errors as one line that names the remedy, and the exit codes ---------------------------------
+
+
+SHOWN, ERROR, FAILED, TOO_CLOSE, STOPPED = 0, 1, 3, 4, 130
+BROKEN_PIPE = 141
+"""As other programs end whose reader has left."""
+
+OPTIONS = {
+    "PlugInClassifier": "setpoint fit",
+    "RampClassifier": "a linear model",
+    "X": "the table",
+    "alpha": "--alpha",
+    "at_most": "--at-most",
+    "at_most[]": "--at-most",
+    "baseline": "--baseline",
+    "by": "--by",
+    "columns": "--column",
+    "confidence": "--confidence",
+    "datasets": "--dataset",
+    "datasets[]": "--dataset",
+    "decide_on": "--decide-on",
+    "decide_on=None": "--decide-on none",
+    "dialect": "--dialect",
+    "exact": "--exact",
+    "goal": "--goal",
+    "hash_column": "--hash-column",
+    "metric": "--metric",
+    "module": "--module",
+    "name": "--name",
+    "pos_label": "--positive",
+    "power": "--power",
+    "randomized": "--draws",
+    "randomized='auto'": "--draws",
+    "randomized=False": "no --draws",
+    "rates": "--rate",
+    "rates[]": "--rate",
+    "restart": "--no-restart",
+    "rows": "--row",
+    "sample_weight": "--weight",
+    "score": "--score",
+    "scores": "--score",
+    "sensitive_features": "the table",
+    "sensitive_features[]": "column",
+    "solver": "--solver",
+    "test_size": "--test-size",
+    "tol": "--tol",
+    "trusted": "--trust",
+    "unknown_group": "--new-groups",
+    "values": "--values",
+    "vary": "--vary",
+    "y": "--target",
+    "y_pred": "--prediction",
+    "y_true": "--target",
+    "check": "--check",
+    "checkpoint": "--checkpoint",
+    "cv=GroupKFold()": "--test-by and its column",
+    "cv=TimeSeriesSplit()": "--test-by and a column of dates",
+    "data": "DATA",
+    "drop": "--drop",
+    "estimator": "--estimator",
+    "other_goal": "--other-goal",
+    "output": "--output",
+    "positive": "--positive",
+    "state": "--state",
+    "judge_by": "--judge-by",
+    "keep": "--keep",
+    "adapt": "--adapt",
+    "bounds": "--bound",
+    "rule": "--rule",
+    "line": "--line",
+    "prediction": "--prediction",
+    "sensitive": "--sensitive",
+    "sheet": "--sheet",
+    "target": "--target",
+    "test_by": "--test-by",
+    "test_size=0": "--test-size 0",
+    "weight": "--weight",
+}
+"""What stands at a shell for an argument, for an argument of some value, and for an item.
+
+Where the command has no such option, but a setting of the name, it is ``--set NAME``.
+"""
+
+_SETTINGS = {
+    "greater_is_better": "lower_is_better",
+    "limits": "max_seconds",
+    "on_uncertified": "uncertified",
+    "seconds": "max_seconds",
+}
+"""Arguments of the library that the settings call otherwise."""
+
+_GROUPS = ("--group", "--groups", "--sensitive-feature", "--sensitive-features", "--protected")
+_GROUP = (
+    "The columns that the goal names are the groups, as in 'recall.difference(sex) <= 0.1'; "
+    "--sensitive names others that the model may not look at"
+)
+"""For who looks for an option that names the groups."""
+
+
+class CommandError(SetpointError):
+    """Something is wrong with what was asked for; the message names the remedy."""
+
+
+def in_shell_words(text: str) -> str:
+    """A message of the library with the options of the shell for its arguments.
+
+    Examples
+    --------
+    >>> in_shell_words("`pos_label` 'x' is not a class; `solver='fofo'` maximises F")
+    "--positive 'x' is not a class; --solver fofo maximises F"
+    >>> in_shell_words("`datasets['old']`: `min_positives=5` is too many")
+    '--dataset old: --set min-positives=5 is too many'
+    """
+    return rename_arguments(text, _option)
+
+
+def _option(argument: str, value: str | None) -> str | None:
+    """The option for an argument, with its value as it is written at a shell."""
+    exact = value is not None and f"{argument}={value}" in OPTIONS
+    found = OPTIONS[f"{argument}={value}"] if exact else OPTIONS.get(argument)
+    setting = _setting(argument, found)
+    if setting is not None:
+        found, exact = f"--set {setting}", False
+    if found is None or value in (None, "True") or exact:
+        return found
+    if not found.startswith("-"):
+        return f"{found} {value!r}"
+    plain = value[1:-1] if value[:1] in ("'", '"') else value
+    return f"{found}{'=' if found.startswith('--set ') else ' '}{quote(plain)}"
+
+
+def _setting(argument: str, option: str | None) -> str | None:
+    """The setting for an argument that is not an option of the command that runs."""
+    context = click.get_current_context(silent=True)
+    own = [] if context is None else [name for p in context.command.params for name in p.opts]
+    if option is not None and option.startswith("--"):
+        name = option.removeprefix("--").partition(" ")[0]
+        there = context is None or f"--{name}" in own
+        return name if name in SETTINGS and not there else None
+    wanted = _SETTINGS.get(argument, argument)
+    names = [name for name, setting in SETTINGS.items() if setting.argument == wanted]
+    return next((name for name in names if f"--{name}" not in own), None)
+
+
+def message_of(error: BaseException) -> str:
+    """An error as a line or a few, without "error:".
+
+    Examples
+    --------
+    >>> message_of(CommandError("a.csv is empty"))
+    'a.csv is empty'
+    >>> message_of(KeyError("x"))
+    "unexpected KeyError: 'x'; setpoint --debug COMMAND shows where"
+    """
+    if isinstance(error, click.ClickException):
+        return _usage(error)
+    if isinstance(error, SetpointError):
+        return in_shell_words(error.finding) + _hint(error)
+    if isinstance(error, ImportError) and "pip install" in str(error):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{name}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this table; take fewer rows or columns"
+    text = " ".join(str(error).split())
+    kind = type(error).__name__
+    return f"unexpected {kind}{': ' if text else ''}{text}; setpoint --debug COMMAND shows where"
+
+
+def _hint(error: BaseException) -> str:
+    """What to do where a metric of scikit-learn takes 1 for the positive label."""
+    if not isinstance(error, MetricError) or "pos_label" not in str(error):
+        return ""
+    return "; wrap it in a function of your own that names the positive label (pos_label=...)"
+
+
+def _usage(error: click.ClickException) -> str:
+    out = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.option_name in _GROUPS:
+        out = f"there is no option {error.option_name}. {_GROUP}"
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.UsageError) and context is not None:
+        out = f"{out.rstrip('.')}; see {context.command_path} --help"
+    return out
+
+
+def report_error(error: BaseException, debug: bool, more: str = "") -> None:
+    """Write an error to stderr, with its traceback if asked for, and what else there is to say."""
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    text = message_of(error) + (f"; {more}" if more else "")
+    color = False if os.environ.get("NO_COLOR") else None  # no context says so any more
+    click.echo(f"{click.style('error:', fg='red', bold=True)} {text}", err=True, color=color)
+
+
+def silence(stream_number: int) -> None:
+    """Let nothing more go to a stream that cannot be written to, not even at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream_number)
+    os.close(null)
+
+
+# --- What one run of a command has done so far: for its last words --------------------------------
+
 
 _MOST_NAMED = 5
 
@@ -125,3 +342,240 @@ def current() -> Session:
     """The session of the command that runs."""
     found = click.get_current_context().find_object(Session)
     return Session() if found is None else found
+
+
+# --- Options that several commands share ----------------------------------------------------------
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, in the order of the help."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object on stdout instead of text."
+)
+
+datasets_option = click.option(
+    "--dataset",
+    "datasets",
+    metavar="NAME=FILE",
+    multiple=True,
+    help="A further table that the goal refers to by this name.",
+)
+
+new_groups_option = click.option(
+    "--new-groups",
+    "unknown_group",
+    callback=lambda _ctx, _param, given: "raise" if given == "error" else given,
+    type=click.Choice(["error", "largest"]),
+    default="error",
+    show_default=True,
+    help="What becomes of a group that the model has not seen; largest: the largest group's rule.",
+)
+
+trust_option = click.option(
+    "--trust",
+    metavar="TYPE",
+    multiple=True,
+    help="A type that the model file may hold beside setpoint's and scikit-learn's.",
+)
+
+target_option = click.option(
+    "--target", metavar="COL", help="The column with the labels; else as in the fit."
+)
+
+skip_option = click.option(
+    "--skip-unlabelled", is_flag=True, help="Leave out rows without a label."
+)
+
+sensitive_option = click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="COLS",
+    help="Columns with groups, checked to be there. Those that the goal names are.",
+)
+
+weight_option = click.option("--weight", metavar="COL", help="The column with the rows' weights.")
+
+
+def named_files(datasets: Sequence[str]) -> dict[str, str]:
+    """The files of ``NAME=FILE``.
+
+    Examples
+    --------
+    >>> named_files(["checked=checked.csv"])
+    {'checked': 'checked.csv'}
+    """
+    out: dict[str, str] = {}
+    for text in datasets:
+        name, equals, path = text.partition("=")
+        if not name or not equals or not path:
+            raise CommandError(f"--dataset is NAME=FILE, got {text!r}")
+        if name in out:
+            raise CommandError(f"--dataset names {name!r} twice")
+        out[name] = path
+    return out
+
+
+# --- Files that a command will write: checked before the work -------------------------------------
+
+
+def check_outputs(
+    outputs: Mapping[str, str | None],
+    inputs: Mapping[str, str],
+    datasets: Mapping[str, str] | None = None,
+) -> None:
+    """Find out before the work what would fail after it."""
+    inputs = {**inputs, **{f"--dataset {name}": path for name, path in (datasets or {}).items()}}
+    taken = {_same(path): f"{what} {path}" for what, path in inputs.items() if path != "-"}
+    for what, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        target = Path(path)
+        folder = target.resolve().parent
+        if target.is_dir():
+            raise CommandError(f"{what}: {path} is a folder; name a file in it")
+        if not folder.is_dir():
+            raise CommandError(f"{what}: there is no folder {folder}; make it with mkdir -p")
+        if target.exists() and not target.is_file():
+            if what == "-o":
+                continue  # a device or a pipe, written to as it is
+            raise CommandError(f"{what}: {path} is not a plain file")
+        if not os.access(folder, os.W_OK):
+            raise CommandError(f"{what}: the folder {folder} is not writable")
+        if _same(path) in taken:
+            raise CommandError(
+                f"{what}: {path} would overwrite {taken[_same(path)]}; name another file"
+            )
+        taken[_same(path)] = f"{what} {path}"
+
+
+def _same(path: str) -> str:
+    return str(Path(path).resolve())
+
+
+@contextmanager
+def keep_old_on_error(path: str) -> Iterator[None]:
+    """Say of a file that could not be written that the old one is still there."""
+    there = Path(path).is_file()
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        stays = f"; the old {path} stays" if there else ""
+        raise CommandError(f"{path} cannot be written: {error.strerror or error}{stays}") from error
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """A step in which a file is written that the command may name in its last words."""
+    session = current()
+    session.expect(path)
+    with session.step(f"writing {path}"), keep_old_on_error(path):
+        yield
+
+
+# --- What goes to stdout where a program reads it: one JSON object --------------------------------
+
+
+def print_json(what: Mapping[str, Any], run: Mapping[str, Any] | None = None) -> None:
+    """One JSON object on one line, keys sorted."""
+    seconds = {name: round(value, 3) for name, value in current().seconds.items()}
+    out = {**what, "run": {**(run or {}), "seconds": seconds}}
+    click.echo(json.dumps(_finite(out), sort_keys=True, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """NaN and infinite numbers as text that ``float`` reads."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(k): _finite(v) for k, v in value.items()}
+    return [_finite(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+# --- Commands whose help shows the options in named groups ----------------------------------------
+
+
+class GroupedCommand(click.Command):
+    """A command whose options stand in groups."""
+
+    def __init__(
+        self, *args: Any, groups: Mapping[str, Sequence[str]] | None = None, **more: Any
+    ) -> None:
+        super().__init__(*args, **more)
+        self.groups = dict(groups or {})
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the groups, one after the other."""
+        records = {
+            param.opts[-1]: record
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option)
+            and (record := param.get_help_record(ctx)) is not None
+        }
+        for title, names in self.groups.items():
+            with formatter.section(title):
+                formatter.write_dl([records.pop(name) for name in names])
+        if records:
+            with formatter.section("Other options"):
+                formatter.write_dl(list(records.values()))
+
+
+# --- Pictures that a command writes to a file -----------------------------------------------------
+
+
+_PICTURES = (".svg", ".png")
+
+picture_option = click.option("--picture", metavar="FILE", help="Ends in .svg or .png.")
+
+
+def check_picture(path: str | None) -> None:
+    """Know before the work that a picture has no format."""
+    if path is not None and Path(path).suffix.lower() not in _PICTURES:
+        raise CommandError(f"--picture: {path} ends neither in .svg nor in .png")
+
+
+def draw(path: str, plot: Callable[[Any], object]) -> None:
+    """Write a picture."""
+    with writing(path):
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise CommandError(
+                "--picture needs matplotlib: pip install 'setpoint[report]'"
+            ) from None
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        plot(figure.subplots())
+        kind = Path(path).suffix.lower().removeprefix(".")
+        with whole_file(path) as file:
+            # Without a date the same numbers give the same bytes.
+            metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+            figure.savefig(file, format=kind, dpi=150, metadata=metadata)
+
+
+# --- Rules in files of JSON -----------------------------------------------------------------------
+
+
+def rule_in_file(path: str) -> Rule:
+    """The rule in a file that `to_json` wrote."""
+    from setpoint.rules import Rule, RuleFormatError
+
+    with current().step(f"reading {path}"):
+        try:
+            return Rule.from_json(Path(path).read_text(encoding="utf-8"))
+        except UnicodeDecodeError:
+            raise CommandError(f"{path} is not a rule: it is not text in UTF-8") from None
+        except RuleFormatError as error:
+            raise CommandError(f"{path} is not a rule: {error}") from None

@@ -9,19 +9,10 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from setpoint.goals.errors import nearest
+from setpoint.errors import nearest
 from setpoint.solvers import SOLVERS
 from setpoint.tasks.reading import Reading
-from setpoint.tasks.solver_choice import SURROGATES
-
-__all__ = [
-    "GIVEN",
-    "READING",
-    "SETTINGS",
-    "Setting",
-    "reading_of",
-    "settings_option",
-]
+from setpoint.tasks.settings import SURROGATES
 
 FLAG = click.BOOL
 

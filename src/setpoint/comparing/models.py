@@ -1,4 +1,4 @@
-"""Compare fitted models, or decisions, by a goal, on the same rows."""
+"""Whether models can be compared: whether they decide among the same classes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,48 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Codes, Floats
-from setpoint.comparing.alike import check_alike
-from setpoint.comparing.judged import JudgedModel, judged_classifier, judged_decisions
+from setpoint.comparing.pairs import JudgedModel, judged_classifier, judged_decisions
 from setpoint.comparing.result import ModelComparison, comparison_of
-from setpoint.errors import InputError, InputTypeError, SetpointError
+from setpoint.errors import GoalError, InputError, InputTypeError, SetpointError
 from setpoint.estimators.base import GoalClassifier
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.classes import ClassOrder, classes_of, one_score
-from setpoint.inputs.deployed import Deployed, finite_scores
-from setpoint.inputs.errors import UnfittedError
-from setpoint.inputs.index import aligned
+from setpoint.goals.populations import Constraint
+from setpoint.inputs.arrays import UnfittedError
+from setpoint.inputs.classes import ClassOrder, classes_of, one_score, union_of
+from setpoint.inputs.deployed import Deployed, aligned, finite_scores
 from setpoint.inputs.inputs import GivenRows
-from setpoint.inputs.labels import union_of
 from setpoint.search.frontier import vary_of
 
-__all__ = ["compare"]
+
+def check_alike(models: Mapping[str, Any]) -> None:
+    """Refuse models that do not decide the same."""
+    own = {name: m for name, m in models.items() if isinstance(m, GoalClassifier)}
+    for name, model in own.items():
+        if model._defers:
+            raise InputError(
+                f"{name} defers rows to a person, and models are compared that decide every row; "
+                "evaluate each on these rows by a goal with deferral_rate instead"
+            )
+    classes = {n: list(m.classes_) for n, m in models.items() if hasattr(m, "classes_")}
+    plain = {n: [getattr(x, "item", lambda x=x: x)() for x in c] for n, c in classes.items()}
+    check_same("classes", plain)
+    check_same("positive class", {n: m.positive_ for n, m in own.items()})
+
+
+def check_same(what: str, found: Mapping[str, Any], more: str = "") -> None:
+    """Refuse models of which one has something else than the first."""
+    names = list(found)
+    for name in names[1:]:
+        one, other = found[names[0]], found[name]
+        if one != other or str(one) != str(other):  # True and 1 are equal, and other labels
+            raise InputError(
+                f"the models do not decide the same: the {what} of {names[0]} is {one!r}, and of "
+                f"{name} {other!r}{more}"
+            )
+
+
+# --- Compare fitted models, or decisions, by a goal, on the same rows -----------------------------
 
 
 def compare(

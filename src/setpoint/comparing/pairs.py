@@ -1,24 +1,279 @@
-"""Two models on the same rows: the difference of each part of the goal, and what changes."""
+"""A model's decisions on some rows, judged by a goal."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from setpoint.comparing.better import CANDIDATE, TODAY, Part, which_is_better
-from setpoint.comparing.judged import JudgedModel
+from setpoint.array_types import Codes, Floats
+from setpoint.errors import GoalError
+from setpoint.estimators.base import GoalClassifier
+from setpoint.evidence import Evidence
+from setpoint.exact.solver import frontier_exact
+from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import Table
-from setpoint.report.counting import LEVEL
-from setpoint.report.deployed import Comparison, compared
-from setpoint.report.entry import Entry
-from setpoint.report.paired import against_deployed, differences_of_constraints
+from setpoint.inference.intervals import FAILS, OPEN, SHOWN
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.deployed import index_of
+from setpoint.inputs.inputs import CheckedData, CheckedTable, GivenRows
+from setpoint.program.linking import link
+from setpoint.report import Entry, GoalReport, report_on
+from setpoint.report.entry import LEVEL, entries_on
+from setpoint.report.facts import Comparison, compared
+from setpoint.report.numbers import heavy_tails
+from setpoint.report.report import against_deployed, differences_of_constraints, with_deployed
+from setpoint.search.frontier import Frontier, Vary, vary_of
 
-__all__ = ["ChangedGroup", "Pair", "pair_of"]
+Shares: TypeAlias = Mapping[str | None, NDArray[Any]]
+"""Class codes (N,) of each data set, or the probability (N, n) of each class."""
+
+_NO_SCORE = "it decides by several scores, and a frontier is that of one"
+_ONLY_DECISIONS = "only its decisions are known"
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedModel:
+    """A model's decisions on some rows, and what the goal says of them."""
+
+    name: str
+    report: GoalReport
+    seen: CheckedData
+    codes: Codes
+    shares: Shares
+    scores: Floats | None
+    why: str
+    _seen_by: Callable[[Goal], CheckedData]
+    _evidence: Callable[[CheckedData], Evidence]
+    _trace: Callable[[Goal, Evidence, Vary], Frontier]
+
+    def frontier(self, vary: Vary) -> Frontier:
+        """The best objective of its scores as one bound moves, on these rows."""
+        goal, i = vary_of(Goal.parse(self.report.goal), vary)
+        return self._trace(goal, self._evidence(self._rows(goal)), i)
+
+    def point(self, vary: Vary) -> tuple[float, float]:
+        """The moving side and the objective, as its decisions reach them; NaN if not counted."""
+        goal, i = vary_of(Goal.parse(self.report.goal), vary)
+        seen = self._rows(goal)
+        linked = link(goal, seen.rows.codebook)
+        entries = entries_on(linked, seen.confusion(self.shares), None, checked=False)
+        x, y = entries[1 + i].value, entries[0].value
+        return np.nan if x is None else float(x), np.nan if y is None else float(y)
+
+    def _rows(self, goal: Goal) -> CheckedData:
+        """The rows, as a goal refers to them that may have one constraint more."""
+        return self.seen if goal == Goal.parse(self.report.goal) else self._seen_by(goal)
+
+
+def judged_classifier(
+    name: str,
+    clf: GoalClassifier,
+    goal: Goal,
+    rows: Mapping[str, Any],
+    known: Mapping[str | None, Floats],
+) -> JudgedModel:
+    """A fitted classifier of this library, judged on rows with labels."""
+    X, sides = rows["X"], rows.get("sensitive_features")
+    own = (
+        X, rows["y"], rows.get("sample_weight"), sides, rows.get("baseline"),
+        rows.get("datasets"),
+    )  # fmt: skip
+
+    def seen_by(wanted: Goal) -> tuple[dict[str | None, GivenRows], CheckedData]:
+        return clf._seen(wanted, *own)
+
+    given, seen = seen_by(goal)
+    raw = {one: known[one] if one in known else clf._scores(given[one].X) for one in seen.tables}
+    report = clf._evaluated(goal, *own, raw=raw)
+
+    def shares_of(one: str | None) -> NDArray[np.float64]:
+        own, columns = (X, sides) if one is None else (given[one].X, given[one].sensitive_features)
+        scores = clf._beside_values(own, raw[one], columns)
+        return clf._shares(goal, scores, clf._segments(own, columns))
+
+    cuts = len(seen.classes.labels) == 2 and raw[None].ndim == 1
+
+    def trace(wanted: Goal, evidence: Evidence, vary: Vary) -> Frontier:
+        return clf._frontier_on(wanted, evidence, vary, None, getattr(clf, "randomized", False))
+
+    return JudgedModel(
+        name,
+        report,
+        seen,
+        seen.classes.codes(clf._decided(X, raw[None], sides), "predict(X)"),
+        {one: shares_of(one) for one in seen.tables},
+        raw[None] if cuts else None,
+        "" if cuts else _NO_SCORE,
+        lambda wanted: seen_by(wanted)[1],
+        lambda checked: checked.evidence({one: raw[one] for one in checked.tables}),
+        trace,
+    )
+
+
+def judged_decisions(
+    name: str,
+    codes: Codes,
+    scores: Floats | None,
+    goal: Goal,
+    classes: ClassOrder,
+    rows: GivenRows,
+) -> JudgedModel:
+    """Decisions of any other model, judged on rows with labels."""
+
+    def seen_by(wanted: Goal) -> CheckedData:
+        return CheckedData.check(wanted, classes, {None: rows}, None)
+
+    def trace(wanted: Goal, evidence: Evidence, vary: Vary) -> Frontier:
+        return frontier_exact(wanted, evidence, vary)
+
+    def evidence_of(checked: CheckedData) -> Evidence:
+        if scores is None:
+            raise GoalError(_ONLY_DECISIONS)
+        return checked.evidence({None: scores})
+
+    seen = seen_by(goal)
+    table = seen.tables[None]
+    decided: Shares = {None: codes}
+    linked, confusion = link(goal, seen.rows.codebook), seen.confusion(decided)
+    report = report_on(linked, confusion, warnings=heavy_tails(goal, table))
+    report = with_deployed(report, against_deployed(goal, classes.labels, table, codes))
+    why = "" if scores is not None else _ONLY_DECISIONS
+    return JudgedModel(name, report, seen, codes, decided, scores, why, seen_by, evidence_of, trace)
+
+
+# --- The rows on which models decide otherwise than the one in use --------------------------------
+
+
+ChangedRows: TypeAlias = dict[str, NDArray[Any]]
+"""Columns of equal length: see :attr:`ModelComparison.changed`."""
+
+
+def changed_rows(models: Sequence[JudgedModel], X: Any) -> ChangedRows:
+    """The rows that at least one model decides otherwise than the first."""
+    today, others = models[0], models[1:]
+    table, classes = today.seen.tables[None], today.seen.classes
+    moved = np.any([m.codes != today.codes for m in others], axis=0)
+    if table.weight is not None:
+        moved &= table.weight > 0.0
+    rows = np.flatnonzero(moved)
+    labels = classes.sorted[np.array(classes.order)]
+    out: ChangedRows = {"row": rows}
+    index = index_of(X)
+    if index is not None:
+        out["index"] = np.asarray(index)[rows]
+    true = table.labels[rows]
+    out["true"] = labels[true]
+    if table.weight is not None:
+        out["weight"] = table.weight[rows]
+    out |= {f"decision_{m.name}": labels[m.codes[rows]] for m in models}
+    out |= {f"score_{m.name}": m.scores[rows] for m in models if m.scores is not None}
+    before = today.codes[rows]
+    return out | {f"change_{m.name}": _change(true, before, m.codes[rows]) for m in others}
+
+
+def _change(true: Codes, before: Codes, after: Codes) -> NDArray[np.str_]:
+    """What each row is to the one in use: a win, a loss, another wrong class, or the same."""
+    kinds = [before == after, after == true, before == true]
+    return np.select(kinds, ["none", "win", "loss"], "other")
+
+
+# --- Which of two models serves a goal better: by its objective -----------------------------------
+
+
+BETTER, WORSE = "shown to be better", "shown to be worse"
+
+TODAY, CANDIDATE = "the model of today", "the candidate"
+"""What the two are called that have no names."""
+
+_DOUBT = {SHOWN: 0, OPEN: 1, None: 1, FAILS: 2}
+
+
+@dataclass(frozen=True)
+class Part:
+    """The objective or a constraint, of two models."""
+
+    today: Entry
+    candidate: Entry
+    difference: Entry | None
+    side: Expression
+    rows_needed: int | None = None
+
+    @property
+    def verdict(self) -> str | None:
+        """What the difference shows of the candidate; None where it is not known."""
+        gain = self.difference
+        if gain is None or gain.low is None or gain.high is None:
+            return None
+        if gain.low <= 0.0 <= gain.high:  # equal is not better
+            return OPEN
+        return {SHOWN: BETTER, FAILS: WORSE}.get(gain.verdict or OPEN, OPEN)
+
+
+def which_is_better(
+    today: GoalReport,
+    candidate: GoalReport,
+    parts: Sequence[Part],
+    changed: float,
+    names: tuple[str, str] = (TODAY, CANDIDATE),
+) -> tuple[str, str]:
+    """What the rows show of the candidate, and why."""
+    old, new = today.verdict, candidate.verdict
+    first, second = names
+    meets = "is shown to meet the goal"
+    fails = "is shown to fail it"
+    if new == SHOWN and old == FAILS:
+        return BETTER, _sentence(f"{second} {meets}, and {first} {fails}.")
+    if new == FAILS and old == SHOWN:
+        return WORSE, _sentence(f"{first} {meets}, and {second} {fails}.")
+    if new == FAILS and old == FAILS:
+        by = parts[0].verdict
+        more = f"; by {parts[0].today.text} {second} is {by}" if by in (BETTER, WORSE) else ""
+        return OPEN, f"Both models are shown to fail the goal{more}."
+    if changed == 0.0:
+        return OPEN, "Both models decide every row alike."
+    gain = parts[0].verdict
+    name = parts[0].today.text
+    if gain is None:
+        return OPEN, f"The difference in {name} was not measured on these rows."
+    if gain == OPEN:
+        return OPEN, f"The difference in {name} is too close to call."
+    ahead = gain == BETTER
+    flattered = candidate if ahead else today
+    who = second if ahead else first
+    its = f"Its {name}" if second == CANDIDATE else f"The {name} of {second}"
+    if flattered.counts.seen > 0.0:
+        share = f"{100 * flattered.counts.seen:.3g} %"
+        return OPEN, f"{share} of these rows are rows of the fit of {who}, which flatter it."
+    doubted = less_sure(parts, ahead)
+    if doubted:
+        return OPEN, f"{its} is {gain}, but {doubted} is less sure to hold for {who}."
+    more = ", and every constraint holds as surely" if len(parts) > 1 else ""
+    return gain, f"{its} is {gain}{more if ahead else ''}."
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def less_sure(parts: Sequence[Part], ahead: bool) -> str:
+    """The constraint that holds less surely for the one ahead than for the other; "" if none."""
+    for part in parts[1:]:
+        one, other = part.candidate.verdict, part.today.verdict
+        if not ahead:
+            one, other = other, one
+        lost = _DOUBT[one] > _DOUBT[other]
+        if lost or (one != SHOWN and part.verdict == (WORSE if ahead else BETTER)):
+            return part.today.text
+    return ""
+
+
+# --- Two models on the same rows: the difference of each part of the goal -------------------------
+
 
 _MOST_GROUPS = 40
 
@@ -94,7 +349,7 @@ def _rows_needed(gain: Entry | None, n_rows: int) -> int | None:
     return math.ceil(times * n_rows) if times > 1.0 else None
 
 
-def _groups(goal: Goal, table: Table, shares: Any) -> list[ChangedGroup]:
+def _groups(goal: Goal, table: CheckedTable, shares: Any) -> list[ChangedGroup]:
     """The decisions that change, in each group of the columns that the goal names."""
     assert table.deployed is not None
     out = []
@@ -108,3 +363,51 @@ def _groups(goal: Goal, table: Table, shares: Any) -> list[ChangedGroup]:
             changes = compared(table.labels[rows], table.deployed[rows], shares[rows], weight)
             out.append(ChangedGroup(name, value, changes))
     return out
+
+
+# --- The facts of a comparison, which text, page and picture read ---------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonFacts:
+    """What :class:`ModelComparison` holds, with what follows from it."""
+
+    goal: Goal
+    reports: Mapping[str, GoalReport]
+    pairs: Mapping[str, Pair]
+    changed: ChangedRows
+    frontiers: Mapping[str, Frontier]
+    points: Mapping[str, tuple[float, float]]
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the models, the one in use first."""
+        return tuple(self.reports)
+
+    @property
+    def differences(self) -> dict[str, Sequence[Part]]:
+        """For each other model the objective and the constraints, with their differences."""
+        return {name: pair.parts for name, pair in self.pairs.items()}
+
+    @property
+    def too_close(self) -> tuple[str, ...]:
+        """The models that are shown to be neither better nor worse than the first."""
+        return tuple(name for name, pair in self.pairs.items() if pair.verdict == OPEN)
+
+    @property
+    def verdict(self) -> str:
+        """Whether a model is shown to be better than the first."""
+        found = [pair.verdict for pair in self.pairs.values()]
+        if BETTER in found:
+            return BETTER
+        return WORSE if all(one == WORSE for one in found) else OPEN
+
+    @property
+    def why(self) -> str:
+        """What the verdict stands on, in a sentence for each other model."""
+        if len(self.pairs) == 1:
+            return next(iter(self.pairs.values())).why
+        return " ".join(
+            f"{name!r} is {pair.verdict}: {pair.why}" for name, pair in self.pairs.items()
+        )

@@ -1,34 +1,490 @@
-"""What comparing models found: who is better, by how much, and which rows change."""
+"""ModelComparisonDisplay: the frontiers of several models in one picture."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Self
 
-from setpoint.comparing.better import CANDIDATE, TODAY, Part
-from setpoint.comparing.changed import changed_rows
-from setpoint.comparing.display import ModelComparisonDisplay
-from setpoint.comparing.facts import ComparisonFacts
-from setpoint.comparing.judged import JudgedModel
-from setpoint.comparing.pairs import pair_of
-from setpoint.comparing.words import text_of
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.goal import Goal
-from setpoint.report.counting import LEVEL
-from setpoint.report.entry import Entry
-from setpoint.report.findings import fitted_on
+import numpy as np
+
+from setpoint.comparing.pairs import (
+    BETTER,
+    CANDIDATE,
+    TODAY,
+    WORSE,
+    ComparisonFacts,
+    JudgedModel,
+    Pair,
+    Part,
+    changed_rows,
+    pair_of,
+)
+from setpoint.errors import InputError, InputTypeError
+from setpoint.goals.goal import Goal, constraint_in_words, goal_in_words, in_words
+from setpoint.goals.populations import Constraint
+from setpoint.inputs.files import atomic_write
+from setpoint.report.displays import style
+from setpoint.report.displays.scales import drawstyle_of, known_line, scale_of, shown_bounds
+from setpoint.report.entry import LEVEL, Entry
+from setpoint.report.facts import Picture
+from setpoint.report.findings import fitted_on, sentence
+from setpoint.report.numbers import (
+    Unit,
+    aligned,
+    number,
+    percent,
+    plural,
+    shortened,
+    shown,
+    shown_bound,
+    unit_of,
+)
+from setpoint.report.page import Header
+from setpoint.report.page.page import Figure, figure_of
+from setpoint.report.page.parts import Axis, Bar, bar_on
+from setpoint.report.page.svg import rendered
+from setpoint.report.report import GoalReport
 from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
     from setpoint.report.displays.style import Canvas
-    from setpoint.report.page import Header
 
-__all__ = ["ModelComparison", "comparison_of"]
+
+_INKS = (style.BLUE, style.GREEN, style.RED, style.ORANGE)
+_DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
+MOST = 1 + len(_INKS)
+"""Models that can be distinguished."""
+
+_MOST_POINTS = 300
+
+
+class ModelComparisonDisplay:
+    """What each model's scores reach as one bound moves, and where each model stands.
+
+    A line is the best of all thresholds on a model's scores, found on these very rows; a dot is
+    the model as it decides: hollow for the one in use. A model below its line could decide better
+    by its own scores.
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+        Of at most five models.
+
+    Attributes
+    ----------
+    comparison : ModelComparison
+    ax_ : Axes
+    figure_ : Figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from matplotlib import pyplot as plt
+    >>> from setpoint import Deployed, compare
+    >>> y, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
+    >>> models = {"today": [0, 0, 0, 1, 1, 1], "new": Deployed(scores, threshold=0.3)}
+    >>> found = compare("maximize recall subject to precision >= 0.7", models, None, y)
+    >>> display = found.plot()
+    >>> display.ax_.get_ylabel(), list(found.frontiers)
+    ('best recall', ['new'])
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: FigureBase
+
+    def __init__(self, comparison: ComparisonFacts) -> None:
+        if not isinstance(comparison, ComparisonFacts):
+            raise InputTypeError(
+                f"`comparison` is what compare returns, got {type(comparison).__name__}"
+            )
+        if not comparison.points:
+            raise InputError(
+                "`comparison` holds no frontiers: they are of two classes, and "
+                "compare(frontier=True) finds them"
+            )
+        if len(comparison.names) > MOST:
+            raise InputError(
+                f"`comparison` is of {len(comparison.names)} models, and at most {MOST} can be "
+                "distinguished in a picture"
+            )
+        self.comparison = comparison
+
+    def plot(self, ax: style.Canvas = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            By default a new figure. An empty figure is filled.
+
+        Returns
+        -------
+        self
+            With `ax_` and `figure_`.
+        """
+        self.figure_, (self.ax_,), mode = style.axes(ax, (6.8, 4.4))
+        found, ax_ = self.comparison, self.ax_
+        lines = {name: f.thinned(_MOST_POINTS) for name, f in found.frontiers.items()}
+        xs = [x for x, _ in found.points.values() if np.isfinite(x)]
+        ends = [shown_bounds(f) for f in lines.values()] or [(min(xs) - 0.1, max(xs) + 0.1)]
+        low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+        for place, name in enumerate(found.names):
+            ink = style.INK if place == 0 else _INKS[place - 1]
+            if name in lines:
+                self._line(lines[name], low, high, ink, place, name)
+            x, y = found.points[name]
+            self._dot(x, y, ink, place, name if name not in lines else "")
+        ax_.set_xlim(low, high)
+        ax_.margins(y=0.08)
+        some = next(iter(lines.values()), None)
+        self._named(some)
+        style.legend(ax_, mode, columns=2)
+        style.caption(ax_, mode, self._caption(some, lines))
+        return self
+
+    def _line(self, f: Frontier, low: float, high: float, ink: str, place: int, name: str) -> None:
+        x, y = known_line(f, low, high)
+        self.ax_.plot(
+            x,
+            y,
+            color=ink,
+            drawstyle=drawstyle_of(f),
+            linestyle="-" if place == 0 else _DASHES[(place - 1) % len(_DASHES)],
+            linewidth=style.THIN if place == 0 else style.LINE,
+            marker="." if f.kind == "points" else "",
+            label=shortened(name) if name else "",
+            zorder=3,
+        )
+
+    def _dot(self, x: float, y: float, ink: str, place: int, name: str) -> None:
+        if not np.isfinite(x + y):
+            return
+        self.ax_.scatter(
+            [x],
+            [y],
+            s=70.0,
+            facecolors=style.PAPER if place == 0 else ink,
+            edgecolors=ink if place == 0 else style.PAPER,
+            linewidths=1.8 if place == 0 else 1.2,
+            zorder=4.8 if place == 0 else 5.0,
+            clip_on=False,
+            label=shortened(name) if name else "",
+        )
+
+    def _named(self, some: Frontier | None) -> None:
+        """Axes in words, and a line at the bound that the goal asks for."""
+        goal, ax_ = self.comparison.goal, self.ax_
+        left = scale_of(str(goal.objective))
+        if some is not None:
+            side, how = some.side, " at least" if some.relation == ">=" else " at most"
+            if any(str(c) == some.vary for c in goal.constraints):
+                ax_.axvline(some.asked, **style.asked(), label="asked")
+        else:
+            moving = goal.constraints[0].lhs if goal.constraints else "predicted_rate"
+            side, how = str(moving), ""
+        below = scale_of(side)
+        style.finish(
+            ax_, style.wrapped(f"{below.words}{how}", 56), style.wrapped(f"best {left.words}", 56)
+        )
+        below.apply(ax_.xaxis)
+        left.apply(ax_.yaxis)
+
+    def _caption(self, some: Frontier | None, lines: Mapping[str, Frontier]) -> str:
+        text = f"Dots: the models as they decide; hollow: {shortened(self.comparison.names[0])}."
+        if some is None:
+            return text
+        goal = Goal.parse(some.goal)
+        others = [constraint_in_words(c) for c in goal.constraints if str(c) != some.vary]
+        text += " Lines: the best that each model's scores reach on these rows"
+        text += f", with {' and '.join(others)}." if others else "."
+        return text
+
+
+# --- A comparison of models in words, for a terminal ----------------------------------------------
+
+
+def headline(found: ComparisonFacts) -> str:
+    """The verdict, and on how many rows."""
+    rows = next(iter(found.pairs.values())).changes.rows
+    return f"{found.verdict[0].upper()}{found.verdict[1:]} on {rows:,} rows."
+
+
+def text_of(found: ComparisonFacts) -> str:
+    """The whole as text."""
+    return "\n".join([headline(found), *lines_of(found)])
+
+
+def lines_of(found: ComparisonFacts, about: Mapping[str, str] | None = None) -> Iterator[str]:
+    """What the rows show, and the numbers behind it."""
+    if len(found.pairs) == 1:
+        yield found.why
+    yield from ("", f"Goal: {found.goal}")
+    yield from (f"{name}: {text}" for name, text in (about or {}).items())
+    for pair in found.pairs.values():
+        yield ""
+        if len(found.pairs) > 1:
+            yield f"{pair.candidate} against {pair.today}: {pair.verdict}. {pair.why}"
+        reports = found.reports[pair.today], found.reports[pair.candidate]
+        yield from _pair_lines(pair, *reports)
+    if len(found.pairs) > 1:
+        yield ""
+        yield (
+            f"{len(found.pairs)} models are compared with {found.names[0]}: each limit of a "
+            f"difference has {percent(next(iter(found.pairs.values())).level)} confidence, so that "
+            f"all of a kind hold at once with {percent(LEVEL)}."
+        )
+        if found.too_close:
+            yield f"Neither better nor worse, as far as shown: {', '.join(found.too_close)}."
+    yield from found.notes
+
+
+def _pair_lines(pair: Pair, today: GoalReport, candidate: GoalReport) -> Iterator[str]:
+    a, b = pair.today, pair.candidate
+    head = ("", a, b, f"{b} - {a}", "on new rows", f"{b} is")
+    yield aligned(head, list(_table(pair, today, candidate)))
+    if len(pair.parts) > 1:
+        yield from ("", "The constraints on new rows")
+        for part in pair.parts[1:]:
+            one, other = (e.verdict or "not evaluated" for e in (part.today, part.candidate))
+            yield f"  {part.today.text}: {a} {one}, {b} {other}"
+    yield from ("", "Decisions")
+    yield from (f"  {line}" for line in changes_of(pair))
+    if pair.groups:
+        yield ""
+        yield aligned(("group", "rows", "change", "wins", "losses"), list(_groups(pair)))
+    if pair.rows_needed is not None:
+        yield ""
+        yield (
+            f"A difference in {pair.parts[0].today.text} as large as this one would be shown by "
+            f"about {pair.rows_needed:,} rows."
+        )
+
+
+def _table(pair: Pair, today: GoalReport, candidate: GoalReport) -> Iterator[list[str]]:
+    """Objective, constraints and the rows accepted; a difference with its interval."""
+    for part in pair.parts:
+        unit, gain = unit_of(part.side), part.difference
+        values = [shown(e.value, unit) if e.value is not None else "-"
+                  for e in (part.today, part.candidate)]  # fmt: skip
+        if gain is None or gain.value is None:
+            yield [part.today.text, *values, "-", "", ""]
+            continue
+        limits = ""
+        if gain.low is not None and gain.high is not None:
+            limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
+        word = (part.verdict or "").replace("shown to be ", "")
+        yield [part.today.text, *values, shown(gain.value, unit), limits, word]
+    shares = [accepted(report) for report in (today, candidate)]
+    if None not in shares:
+        one, other = (float(x or 0.0) for x in shares)
+        values = [shown(x, "share") for x in (one, other, other - one)]
+        yield ["rows accepted", *values, "", ""]
+
+
+def accepted(report: GoalReport) -> float | None:
+    """The share of rows that are decided positive, of two classes; else None."""
+    counts = report.counts
+    total = counts.total
+    if counts.positive is None or not total:
+        return None
+    return sum(row[1] for row in counts.confusion) / total
+
+
+def changes_of(pair: Pair) -> list[str]:
+    """How many decisions differ, and who is right there, in sentences."""
+    changes = pair.changes
+    if not changes.changed:
+        return ["No decision differs."]
+    return [
+        f"{percent(changes.changed)} of the decisions differ (churn).",
+        f"{pair.candidate} alone is right on {percent(changes.wins or 0.0)} of the rows (wins), "
+        f"{pair.today} alone on {percent(changes.losses or 0.0)} (losses).",
+    ]
+
+
+def _groups(pair: Pair) -> Iterator[list[str]]:
+    for group in pair.groups:
+        c = group.changes
+        shares = (c.changed, c.wins or 0.0, c.losses or 0.0)
+        yield [f"{group.column} = {group.value}", f"{c.rows:,}", *map(percent, shares)]
+
+
+# --- The page of a comparison: one self-contained HTML file ---------------------------------------
+
+
+_TONES = {BETTER: "shown", WORSE: "fails"}
+_MOST_ROWS = 200
+"""Rows that change, in the page."""
+
+
+def write_comparison(
+    path: str | os.PathLike[str], found: ComparisonFacts, header: Header | None = None
+) -> None:
+    """Write the page; an old file stays until the new one is whole."""
+    atomic_write(path, page_of_comparison(found, header).encode("utf-8"))
+
+
+def page_of_comparison(found: ComparisonFacts, header: Header | None = None) -> str:
+    """The page as text: HTML without scripts and outside resources."""
+    header = header or Header()
+    rows = next(iter(found.pairs.values())).changes.rows
+    top = (
+        header.table, plural(rows, "row"), datetime.now(UTC).date().isoformat(), header.model,
+        f"setpoint {version('setpoint')}",
+    )  # fmt: skip
+    others = found.names[1:]
+    who = others[0] if len(others) == 1 else f"{len(others)} models"
+    positive = next(iter(found.reports.values())).counts.positive
+    values = {
+        "header": [text for text in top if text],
+        "headline": f"{who} against {found.names[0]}",
+        "pairs": [_pair(pair, len(found.pairs) > 1) for pair in found.pairs.values()],
+        "notes": [*header.cautions, *found.notes],
+        "goal": str(found.goal),
+        "goal_words": goal_in_words(found.goal, positive),
+        "figures": _figures(found),
+        "rows": _rows(found),
+        "text": text_of(found),
+    }
+    return rendered("models.html.j2", values)
+
+
+def _pair(pair: Pair, several: bool) -> dict[str, Any]:
+    """The first model and another one."""
+    axes = _axes(pair.parts)
+    parts = [_part(part, i == 0, axes) for i, part in enumerate(pair.parts)]
+    word = pair.verdict[0].upper() + pair.verdict[1:]
+    return {
+        "tone": _TONES.get(pair.verdict, "open"),
+        "word": f"{pair.candidate}: {pair.verdict}" if several else word,
+        "why": pair.why,
+        "title": f"{pair.candidate} against {pair.today}" if several else "Part by part",
+        "today": pair.today,
+        "candidate": pair.candidate,
+        "parts": parts,
+        "drawn": any(part["bar"] for part in parts),
+        "level": percent(pair.level),
+        "changes": changes_of(pair),
+        "groups": [
+            {
+                "name": f"{g.column} = {g.value}",
+                "rows": f"{g.changes.rows:,}",
+                "changed": percent(g.changes.changed),
+                "wins": percent(g.changes.wins or 0.0),
+                "losses": percent(g.changes.losses or 0.0),
+            }
+            for g in pair.groups
+        ],
+    }
+
+
+def _part(part: Part, is_objective: bool, axes: Mapping[Unit, Axis | None]) -> dict[str, Any]:
+    """One row of the table: both values, and the difference on an axis around none."""
+    unit, gain = unit_of(part.side), part.difference
+    limits = ""
+    if gain is not None and gain.low is not None and gain.high is not None:
+        limits = f"{shown(gain.low, unit)} to {shown(gain.high, unit)}"
+    word = (part.verdict or "not measured").removeprefix("shown to be ")
+    said = [e.verdict or "not evaluated" for e in (part.today, part.candidate)]
+    return {
+        "words": sentence(in_words(part.side)),
+        "code": part.today.text,
+        "bar": _bar(part, unit, axes[unit]),
+        "one": shown(part.today.value, unit),
+        "other": shown(part.candidate.value, unit),
+        "one_word": "" if is_objective else said[0],
+        "other_word": "" if is_objective else said[1],
+        "gain": "-" if gain is None else shown(gain.value, unit),
+        "limits": limits,
+        "tone": "unknown" if part.verdict is None else _TONES.get(part.verdict, "open"),
+        "word": word[0].upper() + word[1:],
+    }
+
+
+def _axes(parts: Sequence[Part]) -> dict[Unit, Axis | None]:
+    """For each unit an axis for all differences, with none in the middle."""
+    far: dict[Unit, float] = {}
+    for part in parts:
+        gain, unit = part.difference, unit_of(part.side)
+        ends = [] if gain is None else [gain.value, gain.low, gain.high]
+        known = [abs(x) for x in ends if x is not None and math.isfinite(x)]
+        far[unit] = max([far.get(unit, 0.0), *known])
+    return {unit: Axis(-_round(x), _round(x)) if x > 0.0 else None for unit, x in far.items()}
+
+
+def _round(x: float) -> float:
+    """A number of two digits that is a little larger.
+
+    Examples
+    --------
+    >>> _round(0.347), _round(1234.0)
+    (0.37, 1300.0)
+    """
+    step = 10.0 ** (math.floor(math.log10(x)) - 1)
+    return round(math.ceil(1.04 * x / step) * step, 12)
+
+
+def _bar(part: Part, unit: Unit, axis: Axis | None) -> Bar | None:
+    gain = part.difference
+    if gain is None or axis is None:
+        return None
+    bar = bar_on(
+        axis, unit, gain.value, low=gain.low, high=gain.high, bound=0.0, relation=gain.relation
+    )
+    ends = (shown_bound(axis.first, unit), shown_bound(axis.last, unit))
+    return None if bar is None else replace(bar, ends=ends)
+
+
+def _figures(found: ComparisonFacts) -> list[Figure]:
+    """The frontiers in one picture, where they can be distinguished."""
+    if not found.points or len(found.names) > MOST:
+        return []
+    name = "The models and the best that their scores reach"
+    stands = "; ".join(
+        f"{one} at {number(x)} and {number(y)}" for one, (x, y) in found.points.items()
+    )
+    picture = Picture(
+        name,
+        ModelComparisonDisplay(found).plot,
+        f"The best objective of each model as one bound moves. {stands}.",
+        "A line is the best of all thresholds on the scores of one model, found on these very "
+        "rows, which flatter it. A dot is the model as it decides; the hollow one is in use. A dot "
+        "below its line could decide better by the same scores.",
+    )
+    return [figure_of(picture, 1)]
+
+
+def _rows(found: ComparisonFacts) -> dict[str, Any]:
+    """The rows that change, as text."""
+    columns = found.changed
+    n = len(columns["row"])
+    head = list(columns)
+    some = [[_cell(x) for x in columns[name][:_MOST_ROWS].tolist()] for name in head]
+    return {
+        "words": f"{plural(n, 'row')} of these are decided otherwise than by {found.names[0]}.",
+        "head": [name.replace("_", " ", 1) for name in head],
+        "lines": [list(line) for line in zip(*some, strict=True)],
+    }
+
+
+def _cell(x: Any) -> str:
+    return number(x) if isinstance(x, float) else shortened(str(x))
+
+
+# --- What comparing models found: who is better, by how much --------------------------------------
+
 
 _BY_SHARE = "predicted_rate <= 1"
 """What moves where the goal bounds nothing: the share of rows that is accepted at most."""
@@ -140,8 +596,6 @@ class ModelComparison(ComparisonFacts):
         OSError
             If the file cannot be written.
         """
-        from setpoint.comparing.page import write_comparison
-
         write_comparison(path, self, header)
 
     def __str__(self) -> str:

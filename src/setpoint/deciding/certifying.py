@@ -1,49 +1,311 @@
-"""From a rule that was found to one that is certified: a path of rules, and its tests."""
+"""What a family's search found: the one value that every family passes on."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.deciding.best_shown import Best, Tried, best_shown
-from setpoint.deciding.enough import tests_on
-from setpoint.deciding.found import Found
-from setpoint.deciding.paths import (
-    FindInwards,
-    by_label,
-    margin_of,
-    path_of,
-    searches,
-    times_of,
+from setpoint.deciding.refusal import (
+    BestBounds,
+    NotCertifiable,
+    Tried,
+    best_shown,
+    refused,
+    tests_on,
 )
-from setpoint.deciding.refusal import NotCertifiable, refused
-from setpoint.deciding.tries import Tries
-from setpoint.deciding.windows import NestedCuts, nested
+from setpoint.errors import GoalError
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
-from setpoint.evidence.decided import DecidedRows
-from setpoint.exact.cutoff_set import CutoffSet
-from setpoint.goals.errors import GoalError
-from setpoint.guarantees.guarantee import Guarantee, State
-from setpoint.guarantees.ladder import Rung
-from setpoint.guarantees.promise import Promise, RuleTests
-from setpoint.guarantees.sequences import fixed_sequence
-from setpoint.inference.proportions import quantile
-from setpoint.inputs.inputs import Table
+from setpoint.evidence.rows import DecidedRows
+from setpoint.exact.cutoffs import MOST_SEGMENTS, CutoffSet, cutoff_ladder
+from setpoint.exact.nested import MonotoneConstraint, certified_windows, nests, sides_of
+from setpoint.exact.pairs import band_ladder
+from setpoint.exact.solver import find_rule
+from setpoint.guarantees.promise import (
+    MARGINS,
+    Guarantee,
+    PathRule,
+    Promise,
+    RuleTests,
+    State,
+    fixed_sequence,
+    rungs_of,
+)
+from setpoint.inference.tails import quantile
+from setpoint.inputs.inputs import CheckedTable
 from setpoint.program.program import LinkedGoal
-from setpoint.rules import Rule
-from setpoint.search.outcome import Outcome
+from setpoint.report import Entry
+from setpoint.rules import Band, Rule
+from setpoint.search.achievable import MixtureWeights, NoRuleError, Outcome
+from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.limits import Limits
 from setpoint.solvers import Confidence
 
-__all__ = ["Certification", "Tested", "certified", "promise_of"]
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a family's search found."""
+
+    outcome: Outcome
+    evidence: Counted
+    objective: Entry | None = None
+    model: Any = None
+
+    @property
+    def rows(self) -> Evidence:
+        """The rows that it was found on, where they are here and not counted elsewhere."""
+        assert isinstance(self.evidence, Evidence)
+        return self.evidence
+
+
+# --- Paths of rules, from safe to bold ------------------------------------------------------------
+
 
 INF = float("inf")
+
+FindInwards: TypeAlias = Callable[[Floats], Found]
+"""From how far inwards each bound lies (constraints,) to what is found there."""
+
+_SEARCHED = MARGINS[(np.abs(MARGINS) <= 20.0) & ((2.0 * MARGINS) % 1.0 == 0.0)]
+"""Margins that are tried where each costs a search of its own."""
+
+
+class Ways(Protocol):
+    """How the rules of a path are found; see :class:`~setpoint.deciding.Certification`."""
+
+    @property
+    def models(self) -> Callable[[Found], Sequence[Found]] | None:
+        """From what was found to the models that a path may go through; None: the one."""
+
+    @property
+    def inwards(self) -> FindInwards | None:
+        """The search under bounds that lie further inwards."""
+
+    @property
+    def allowed(self) -> Callable[[Floats], NDArray[np.bool_]] | None:
+        """From what rules do, counts (entries, m), to which may be tried."""
+
+
+def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[PathRule]:
+    """Rules from safe to bold, each with its model."""
+    rungs: list[PathRule] = []
+    for found in (plain,) if ways.models is None else ways.models(plain):
+        if isinstance(found.outcome.rule, Band) and ways.allowed is None:
+            own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
+            rungs += [replace(rung, model=found) for rung in own]
+        elif _has_few_cutoffs(found.evidence) and not plain.outcome.rule.randomized:
+            own = cutoff_ladder(learnt, found.evidence, times, ways.allowed)
+            rungs += [replace(rung, model=found) for rung in own]
+        elif ways.inwards is not None:
+            rungs += _searched(learnt, found, ways.inwards, times)
+        else:
+            rungs.append(_rung(learnt, found, times, ways.allowed))
+    order = rungs_of(
+        np.array([r.margin for r in rungs]), np.array([r.score for r in rungs])
+    ).tolist()
+    # Where the objective is not a number anywhere, there is still the rule that was found.
+    return [rungs[i] for i in order] or [_rung(learnt, plain, times)]
+
+
+def _has_few_cutoffs(rows: Counted) -> bool:
+    """Whether all combinations of cut-offs can be tried."""
+    few = rows.n_scores is None and len(rows.segments) <= MOST_SEGMENTS
+    return few and not rows.codebook.defers
+
+
+def searches(plain: Found, ways: Ways) -> bool:
+    """Whether a path costs searches."""
+    if ways.models is not None:
+        return True
+    if isinstance(plain.outcome.rule, Band) and ways.allowed is None:
+        return False
+    return not _has_few_cutoffs(plain.evidence) or plain.outcome.rule.randomized
+
+
+def _searched(
+    learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats
+) -> list[PathRule]:
+    """Rules found under bounds further and further inwards, and outwards."""
+    first = _rung(learnt, plain, times)
+    out = [first]
+    for way in (_SEARCHED[_SEARCHED > 0][::-1], _SEARCHED[_SEARCHED <= 0]):
+        last = first
+        for margin in way:
+            errors = learnt.errors(last.confusion, times)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    found = inwards(margin * errors)
+            except (InfeasibleError, GoalError):
+                if margin > 0:
+                    break  # stricter ones have none either
+                continue
+            if not np.isfinite(found.outcome.v).all() or found.outcome.status == "nearest":
+                break
+            last = _rung(learnt, found, times)
+            out.append(last)
+    return out
+
+
+def _rung(
+    learnt: RuleTests,
+    found: Found,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+) -> PathRule:
+    confusion = found.outcome.confusion
+    margin = margin_of(learnt, confusion, times)
+    if allowed is not None and not allowed(confusion.counts.reshape(-1, 1))[0]:
+        margin = -INF
+    return PathRule(found.outcome.rule, margin, learnt.score(confusion), confusion, found)
+
+
+def margin_of(tests: RuleTests, confusion: Confusion, times: Floats) -> float:
+    """How safe one rule is."""
+    return float(tests.margins(confusion.counts.reshape(-1, 1), confusion, times)[0])
+
+
+def times_of(looked_at: Counted, tested: Counted) -> Floats:
+    """Rows looked at for each row that will be tested (entries,), by data set."""
+    book = looked_at.codebook
+    sets = np.array([str(s.dataset) for s in book.strata])
+    totals = [by_label(e).marginals.weights.sum(axis=1) for e in (looked_at, tested)]
+    times = np.ones(len(sets))
+    for name in np.unique(sets):
+        own = sets == name
+        first, second = (float(t[own].sum()) for t in totals)
+        times[own] = first / second if second > 0 else 1.0
+    return np.repeat(times, (book.n_classes + 1) * book.n_classes)
+
+
+def by_label(rows: Counted) -> Rows | Counted:
+    """The rows by their labels: evidence may know them by posteriors instead."""
+    return rows.rows if isinstance(rows, Evidence) else rows
+
+
+# --- How often rules were tried on the same rows: repeated until one passes -----------------------
+
+
+_KNOWN: WeakKeyDictionary[Any, Tries] = WeakKeyDictionary()
+
+
+class Tries:
+    """The paths that one object has tried, by the rows that they were tried on."""
+
+    def __init__(self) -> None:
+        self._paths: dict[bytes, list[bytes]] = {}
+
+    @staticmethod
+    def of(owner: Any) -> Tries:
+        """The tries of an object, as long as it lives in this process; a copy begins anew."""
+        return _KNOWN.setdefault(owner, Tries())
+
+    def number(self, rows: bytes, path: bytes) -> int:
+        """Which try on these rows this is, beginning with 1."""
+        own = blake2b(path, digest_size=16).digest()
+        known = self._paths.setdefault(rows, [])
+        if own not in known:
+            known.append(own)
+        return known.index(own) + 1
+
+
+# --- The best of all cut-offs that are certified --------------------------------------------------
+
+
+Windows = list[tuple[int, int]]
+
+_PLACES = 33
+"""Cut-offs whose limits hold at once, where no window is certified."""
+
+
+@dataclass(frozen=True, eq=False)
+class NestedCuts:
+    """Cut-offs on the rows that certify, and the statements that have to hold."""
+
+    cuts: CutoffSet
+    sides: list[MonotoneConstraint]
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """What distinguishes these cut-offs from others on the same rows."""
+        return b"".join(s.curve.counts.tobytes() for s in self.cuts.segments)
+
+    def windows(self, tests: RuleTests, next_rows: int | None) -> Windows | None:
+        """For each segment the first and the last certified cut-off; None: there is none."""
+        return certified_windows(self.cuts, tests, self.sides, next_rows)
+
+    def best(self, tests: RuleTests, windows: Windows) -> MixtureWeights | None:
+        """The best certified cut-offs that meet the constraints that are not promised."""
+        marginals = self.cuts.evidence.marginals
+        program = tests.promise.linked.at(marginals)
+        others = [program.constraints[i] for i in tests.others]
+        first, last = zip(*windows, strict=True)
+        cuts = CutoffSet(program.table, self.cuts.evidence).window(first, last, Limits())
+        try:
+            found = find_rule(cuts, program.changed(constraints=others), False, 0.0, Limits())
+        except NoRuleError:
+            return None
+        return [
+            {j + start: p for j, p in part.items()}
+            for part, start in zip(found.choice, first, strict=True)
+        ]
+
+    def rows_needed(self, tests: RuleTests, n_rows: int) -> int | None:
+        """So many rows at least, if new ones are like these; None: no number would do."""
+        shares = len({(side.segment, side.rises) for side in self.sides})
+        if shares > len({side.segment for side in self.sides}):
+            return None  # of two sides it is the room between them that lacks
+        times = 1.0
+        for side in self.sides:
+            level = tests.promise.levels[side.constraint]
+            assert level is not None
+            if not 0.0 < side.share < 1.0 or not side.trials:
+                return None
+            fewest = math.ceil(math.log(level / shares) / math.log(side.share))
+            times = max(times, fewest / side.trials)
+        return math.ceil(n_rows * times)
+
+    @property
+    def places(self) -> list[MixtureWeights]:
+        """Cut-offs at some shares of the scores, the same in every segment."""
+        shares = np.linspace(0.0, 1.0, _PLACES)
+        ends = [s.curve.n_cutoffs - 1 for s in self.cuts.segments]
+        return [[{round(share * end): 1.0} for end in ends] for share in shares.tolist()]
+
+    @property
+    def safest(self) -> MixtureWeights:
+        """Everybody or nobody, as is safer for each segment."""
+        rises = {side.segment: side.rises for side in self.sides}
+        return [
+            {(s.curve.n_cutoffs - 1) if rises.get(i, True) else 0: 1.0}
+            for i, s in enumerate(self.cuts.segments)
+        ]
+
+    def rule(self, choice: MixtureWeights) -> Rule:
+        """The rule over thresholds that a choice stands for."""
+        return self.cuts.rule(choice)
+
+
+def nested(rule: Rule, rows: Counted, tests: RuleTests) -> NestedCuts | None:
+    """The cut-offs of some rows, where every constraint loosens as one threshold moves one way."""
+    if rule.randomized or not nests(rows, tests):
+        return None
+    cuts = CutoffSet(tests.program.table, rows)
+    sides = sides_of(cuts, tests)
+    return NestedCuts(cuts, sides) if sides else None
+
+
+# --- From a rule that was found to one that is certified: a path of rules -------------------------
+
 
 _POWER = 0.8
 """Of the test with as many rows as an error says are needed."""
@@ -71,7 +333,7 @@ class Certification:
     tries: Tries | None = None
     key: bytes = b""
     note: str = ""
-    table: Table | None = None
+    table: CheckedTable | None = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
     def number(self, path: bytes) -> int:
@@ -201,7 +463,7 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
             found = judge.passing(own, ladder)
             return on_rows(max(found, key=lambda r: both.score(judge.both(r)))) if found else None
 
-        def on_rows(r: Rung) -> Tried:
+        def on_rows(r: PathRule) -> Tried:
             return Tried(judge.confusion(r), judge.is_fractional(r), r.rule)
 
         known = None if searches(plain, how) else again
@@ -215,7 +477,9 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
 
 
-def _refusal(guarantee: Guarantee, rows: Counted, tests: RuleTests, best: Best) -> NotCertifiable:
+def _refusal(
+    guarantee: Guarantee, rows: Counted, tests: RuleTests, best: BestBounds
+) -> NotCertifiable:
     """The error, with the rows that certify for who draws it."""
     error = refused(guarantee, tests.promise.linked.goal, best)
     error.evidence = rows if isinstance(rows, Evidence) else None
@@ -258,7 +522,7 @@ def _short(x: float) -> float:
     return float(f"{x:.5g}")
 
 
-def _rows_needed(margin: float, tests: RuleTests, judge: _Judge, kept: Rung) -> int | None:
+def _rows_needed(margin: float, tests: RuleTests, judge: _Judge, kept: PathRule) -> int | None:
     """About so many rows, for a rule with this margin on as many as there are."""
     n_rows = judge.scored(kept.model).n_rows
     strictest = min(level for level in tests.promise.levels if level is not None)
@@ -283,23 +547,23 @@ class _Judge:
     rows: dict[int, Counted]
 
     def __post_init__(self) -> None:
-        self._counted: dict[Rung, Confusion] = {}
+        self._counted: dict[PathRule, Confusion] = {}
         self._cuts: dict[int, CutoffSet] = {}
 
-    def passing(self, tests: RuleTests, path: Sequence[Rung]) -> list[Rung]:
+    def passing(self, tests: RuleTests, path: Sequence[PathRule]) -> list[PathRule]:
         """The rungs before the first that fails."""
         results = (
             tests.passes(self.confusion(rung), fractional=self.is_fractional(rung)) for rung in path
         )
         return list(path[: fixed_sequence(results)])
 
-    def fingerprint(self, path: Sequence[Rung]) -> bytes:
+    def fingerprint(self, path: Sequence[PathRule]) -> bytes:
         """What distinguishes this path from others on the same rows."""
         models = {id(r.model.model): _content(self.scored(r.model)) for r in path}
         scores = [blake2b(s.tobytes(), digest_size=16).digest() for s in models.values()]
         return b"".join([*(r.confusion.counts.tobytes() for r in path), *scores])
 
-    def is_fractional(self, rung: Rung) -> bool:
+    def is_fractional(self, rung: PathRule) -> bool:
         """Whether counts are probabilities of a draw."""
         return rung.rule.randomized and self.how.draws is None
 
@@ -310,13 +574,13 @@ class _Judge:
             self.rows[key] = _scored(self.how, found)
         return self.rows[key]
 
-    def confusion(self, rung: Rung) -> Confusion:
+    def confusion(self, rung: PathRule) -> Confusion:
         """What a rung does there."""
         if rung not in self._counted:
             self._counted[rung] = self.confusion_of(rung.rule, rung.model)
         return self._counted[rung]
 
-    def both(self, rung: Rung) -> Confusion:
+    def both(self, rung: PathRule) -> Confusion:
         """What it does there and on the rows that the path was learnt on."""
         return rung.confusion + self.confusion(rung)
 

@@ -1,8 +1,9 @@
-"""The opening of a fit: labels, weights, classes, columns and the deployed model, checked."""
+"""Ranges of columns as the user states them, against the rows there are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -12,29 +13,65 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
+from setpoint.blackbox.binding import blackbox_of
 from setpoint.blackbox.blackbox import BlackBox
-from setpoint.blackbox.measuring import blackbox_of
-from setpoint.deciding.certifying import promise_of
-from setpoint.deciding.enough import check_enough, require_tests, share_to_certify
-from setpoint.deciding.ranges import check_ranges
-from setpoint.deciding.scored import promised
-from setpoint.deciding.splitting import CertifyingRows, content_of, rows_key, set_apart
-from setpoint.errors import InputError
+from setpoint.deciding.certifying import Certification, Found, certified, promise_of
+from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
+from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
+from setpoint.errors import InputError, listed, nearest, warn_caller
+from setpoint.evidence import Counted, Evidence
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import check_length, column_names, one_column
-from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.content import digests_of
-from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.digest import RowDigest
-from setpoint.inputs.index import aligned, taken
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows, Table
-from setpoint.inputs.labels import check_weight
-from setpoint.program.link import link
-from setpoint.search.limits import now
+from setpoint.inputs.classes import ClassOrder, check_weight
+from setpoint.inputs.columns import Dataset, as_datasets
+from setpoint.inputs.deployed import Deployed, aligned, taken
+from setpoint.inputs.inputs import CheckedData, CheckedTable, DecideOn, GivenRows
+from setpoint.inputs.row_hash import RowDigest, digests_of
+from setpoint.program.linking import link
+from setpoint.program.program import LinkedGoal
+from setpoint.report import GoalReport, report_on_outcome
+from setpoint.report.facts import Search
+from setpoint.report.numbers import heavy_tails, warn_heavy_tails
+from setpoint.report.report import against_deployed, warn_few_rows, with_deployed
+from setpoint.rules import PerSegment, Rule
+from setpoint.rules.segments import segment_in_words
+from setpoint.search.limits import TracePoint, now
 from setpoint.solvers import Confidence, SearchLimits, Solver
 
-__all__ = ["FitData", "given_rows", "open_fit"]
+
+def check_ranges(
+    settings: Confidence, goal: Goal, tables: Mapping[str | None, CheckedTable], where: str = ""
+) -> None:
+    """Refuse ranges of columns by which nothing counts, and rows outside their range."""
+    counts_by = goal.needs.measures
+    known = sorted({name for columns in counts_by.values() for name in columns})
+    for name, (low, high) in (settings.ranges or {}).items():
+        if name not in known:
+            raise InputError(
+                f"`ranges`: the goal counts no rows by a column {name!r} ({nearest(name, known)})"
+            )
+        for dataset, table in tables.items():
+            columns = counts_by.get(dataset, {})
+            if name not in columns:
+                continue
+            if columns[name] and low < 0.0:
+                raise InputError(
+                    f"`ranges`: {name!r} weighs rows, and a weight is 0 or more: its range begins "
+                    f"at 0 or above, got {low:g}"
+                )
+            values = np.asarray(table.columns[name].values, float)
+            outside = np.flatnonzero((values < low) | (values > high))
+            if len(outside):
+                rows = where or ("" if dataset is None else f"`datasets[{dataset!r}]`: ")
+                raise InputError(
+                    f"{rows}row {outside[0]} has {name} = {values[outside[0]]:.6g}, and `ranges` "
+                    f"says that it lies between {low:g} and {high:g} for every row there could be; "
+                    "give the range that it has by its nature, not that of some rows"
+                )
+
+
+# --- The opening of a fit: labels, weights, classes -----------------------------------------------
+
 
 _SET_APART = 0.3
 """Of all rows, to certify."""
@@ -42,7 +79,7 @@ _SET_APART = 0.3
 _CERTIFY = "certify_on"
 
 
-class Fitted(Protocol):
+class OpenedClassifier(Protocol):
     """What the opening asks of a classifier."""
 
     goal: Any
@@ -114,9 +151,9 @@ class FitData:
         return np.arange(len(self.true)) if self.weight is None else np.flatnonzero(self.weight)
 
     @property
-    def trained_on(self) -> Table:
+    def trained_on(self) -> CheckedTable:
         """Features, class codes and weights of the rows of X that weigh something."""
-        table = Table(self.true, self.weight, {}, None, self.features)
+        table = CheckedTable(self.true, self.weight, {}, None, self.features)
         return table if self.weight is None or self.weight.all() else table.take(self.kept)
 
     @property
@@ -126,7 +163,7 @@ class FitData:
 
 
 def open_fit(
-    classifier: Fitted,
+    classifier: OpenedClassifier,
     X: Any,
     y: Any,
     *,
@@ -206,7 +243,7 @@ def _digests(
 
 
 def with_certifying_rows(
-    data: FitData, classifier: Fitted, decide_on: DecideOn, certify_on: Any
+    data: FitData, classifier: OpenedClassifier, decide_on: DecideOn, certify_on: Any
 ) -> FitData:
     """The data with what is promised and the rows that certify, drawn from it or given."""
     settings = promised(data.goal, classifier.confidence)
@@ -240,7 +277,7 @@ def with_certifying_rows(
 
 
 def _certifying(
-    data: FitData, classifier: Fitted, decide_on: DecideOn, certify_on: Any
+    data: FitData, classifier: OpenedClassifier, decide_on: DecideOn, certify_on: Any
 ) -> CertifyingRows:
     """Rows that certify as given by the user."""
     sets = certify_on if isinstance(certify_on, Mapping) else {None: certify_on}
@@ -310,3 +347,88 @@ def _has(X: Any, names: Any) -> bool:
     """Whether names of columns, given once for X, are columns of another frame too."""
     wanted = [names] if isinstance(names, str) else names
     return wanted is not None and set(column_names(X) or ()).issuperset(wanted)
+
+
+# --- From rows with scores to the rule and its report: find, count, compare -----------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A rule, its report, and how it was found."""
+
+    rule: Rule
+    report: GoalReport
+    trace: tuple[TracePoint, ...]
+    found: Found
+
+
+def decide(
+    linked: LinkedGoal,
+    find: Callable[[], Found],
+    *,
+    family: str,
+    solver: str | None = None,
+    notes: Sequence[str] = (),
+    folds: int | None = None,
+    trace: Sequence[TracePoint] | None = None,
+    table: CheckedTable | None = None,
+    started: float | None = None,
+    certification: Certification | None = None,
+) -> Decision:
+    """Find the rule, count what it reaches, and say everything once."""
+    start = now() if started is None else started
+    heavy = [] if table is None else heavy_tails(linked.goal, table)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = find()
+        outcome = replace(found.outcome, rule=of_seen(found.outcome.rule, found.evidence))
+        evidence, guarantee = found.evidence, None
+        if certification is not None:
+            found = replace(found, outcome=outcome)
+            tested = certified(linked, found, certification)
+            found, evidence, guarantee = tested.found, tested.evidence, tested.guarantee
+            outcome, table = found.outcome, certification.table
+            # Approximately the scores are still those of cross-validation.
+            folds = folds if certification.settings.guarantee == "approximate" else 1
+    report = report_on_outcome(
+        linked,
+        outcome,
+        evidence,
+        Search(family, solver or "", folds=folds),
+        objective=found.objective,
+        notes=(*(str(w.message) for w in caught), *notes, *heavy),
+        trace=trace,
+        seconds=now() - start,
+        guarantee=guarantee,
+    )
+    if table is not None and table.deployed is not None:
+        rows = replace(table, X=None).counted
+        assert rows.deployed is not None
+        assert isinstance(evidence, Evidence)
+        decided = evidence.distribution(outcome.rule)[: len(rows.deployed)]
+        against = against_deployed(linked.goal, evidence.classes, rows, decided)
+        report = with_deployed(report, against)
+    for w in caught:
+        warn_caller(w.message)
+    warn_heavy_tails(heavy)
+    if guarantee is None:
+        warn_few_rows(report)
+    steps = outcome.trace if trace is None else trace
+    return Decision(outcome.rule, report, tuple(steps), found)
+
+
+def of_seen(rule: Rule, rows: Counted) -> Rule:
+    """The rule without the segments that had no row: nothing is known of them."""
+    if not isinstance(rule, PerSegment) or not rule.needs_segments:
+        return rule
+    weights = rows.segment_weights
+    empty = {key for key, w in zip(rows.segments, weights, strict=True) if w == 0.0}
+    pairs = [p for p in zip(rule.rules, rule.segments, strict=True) if p[1] not in empty]
+    if len(pairs) == len(rule.rules):
+        return rule
+    names = listed([segment_in_words(key) for key in sorted(empty, key=str)])
+    warn_caller(
+        f"there is no rule for {names}: none of its rows is among those that the rule was found "
+        "on; predict takes it for unknown (`unknown_group` of ModelResponse)"
+    )
+    return PerSegment([r for r, _ in pairs], [key for _, key in pairs])

@@ -1,20 +1,155 @@
-"""What is raised where no rule can be certified."""
+"""What rows show of several rules, where they do not show what was asked.
+
+Which rule is best is looked up on the rows that certify, so its limits hold for all rules that
+were tried and all constraints at once (Bonferroni). The goal with these bounds, rounded to the
+loose side, can be copied: where that costs no search, it is tried whether another fit for it
+would be certified, at the level of another try on the same rows.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
 
-from setpoint.deciding.best_shown import Best
-from setpoint.goals.goal import Goal
-from setpoint.goals.words import in_words
-from setpoint.guarantees.guarantee import Guarantee, Shown
+import numpy as np
+
+from setpoint.errors import GoalError, warn_caller
+from setpoint.evidence import Confusion, Counted, Rows
+from setpoint.goals.expressions import Const
+from setpoint.goals.goal import Goal, in_words
+from setpoint.goals.populations import Constraint
+from setpoint.goals.table import range_of
+from setpoint.guarantees.planning import Fewest, fewest_rows_of
+from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown
+from setpoint.inference.intervals import interval_of
+from setpoint.program.linking import link
 from setpoint.report.findings import sentence
+from setpoint.report.numbers import shown, unit_of
 from setpoint.report.promised import more_rows, sure
-from setpoint.report.units import shown, unit_of
-from setpoint.rules import Rule
+from setpoint.rules import Rule, Threshold
 from setpoint.search.infeasibility import InfeasibleError
+from setpoint.solvers import Confidence
 
-__all__ = ["NotCertifiable", "refused"]
+Again: TypeAlias = "Callable[[Promise], Tried | None]"
+"""The rule that another fit for other bounds would certify on the same rows; None: none."""
+
+_MOST_RULES = 5
+"""Rules whose limits are computed by their tests, the most promising first."""
+
+_MOST_STEPS = 20
+"""Steps by which bounds are loosened until another fit would be certified."""
+
+
+class Tried(NamedTuple):
+    """A rule on the rows that certify; `fractional` as in the tests."""
+
+    confusion: Confusion
+    fractional: bool = False
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BestBounds:
+    """The bounds that some rows show of the best of several rules."""
+
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
+    reached: float | None = None
+    rule: Rule | None = None
+    out_of_reach: bool = False
+
+
+def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = None) -> BestBounds:
+    """The bounds nearest to those asked for that the rows show of one of some rules."""
+    promised = [i for i, part in enumerate(tests.parts) if part is not None]
+    among = max(len(tried) * len(promised), 1)
+    for one in sorted(tried, key=lambda one: _missing(tests, one, promised, among))[:_MOST_RULES]:
+        shown = tests.shown(one.confusion, fractional=one.fractional, among=among)
+        missed = [(i, s) for i, s in zip(promised, shown, strict=True) if not s.passed]
+        moved = [m for m in (_Moved.of(tests, i, s) for i, s in missed) if m is not None]
+        if not moved or len(moved) < len(missed):
+            continue
+        bounds, kept = _copied(tests.promise, moved, one, again)
+        if kept is not None:
+            value = tests.value(kept.confusion)
+            return BestBounds(
+                bounds,
+                {s.text: s.limit for _, s in missed if s.limit is not None},
+                {s.text: s.value for _, s in missed if s.value is not None},
+                value if math.isfinite(value) else None,
+                kept.rule,
+            )
+    return BestBounds()
+
+
+def _missing(
+    tests: RuleTests, one: Tried, promised: Sequence[int], among: int
+) -> tuple[int, float, float]:
+    """How many bounds a rule is not shown to keep, and by which share of them, about."""
+    counted, missing = tests.counted(one.confusion), []
+    for i in promised:
+        level, c = tests.promise.levels[i], tests.program.constraints[i]
+        assert level is not None
+        ends = interval_of(c.function, counted, 1.0 - 2.0 * level / among)
+        short = c.level - ends.low if c.sign > 0 else ends.high - c.level
+        missing.append(max(short, 0.0) / (abs(c.level) or 1.0))
+    return sum(m > 0.0 for m in missing), sum(missing), -tests.score(one.confusion)
+
+
+class _Moved(NamedTuple):
+    """A bound that is loosened: its number, to where, in which steps."""
+
+    number: int
+    bound: float
+    step: float
+
+    @classmethod
+    def of(cls, tests: RuleTests, number: int, shown: Shown) -> _Moved | None:
+        """To what is shown, in two digits of what lacks; None where that says nothing."""
+        constraint = tests.promise.linked.goal.constraints[number]
+        if shown.limit is None or not math.isfinite(shown.limit):
+            return None
+        if not isinstance(constraint.rhs, Const):
+            return None
+        lacks = abs(constraint.rhs.value - shown.limit)
+        step = 10.0 ** (math.floor(math.log10(max(lacks, 1e-9))) - 1)
+        return cls(number, _at(constraint, shown.limit, step, 0), step)
+
+
+def _at(constraint: Constraint, bound: float, step: float, steps: int) -> float:
+    """A bound on the loose side, in whole steps."""
+    whole = bound / step
+    near = math.floor(whole + 1e-9) if constraint.relation == ">=" else math.ceil(whole - 1e-9)
+    return float(f"{(near + (-steps if constraint.relation == '>=' else steps)) * step:.12g}")
+
+
+def _copied(
+    promise: Promise, moved: Sequence[_Moved], one: Tried, again: Again | None
+) -> tuple[dict[str, float], Tried | None]:
+    """The strictest bounds to copy, and the rule that they give; no rule: they say nothing."""
+    goal = promise.linked.goal
+    for steps in range(_MOST_STEPS):
+        constraints, bounds = list(goal.constraints), {}
+        for m in moved:
+            c = goal.constraints[m.number]
+            bound, (low, high) = _at(c, m.bound, m.step, steps), range_of(c.lhs)
+            if not low < bound < high:
+                return {}, None
+            constraints[m.number] = replace(c, rhs=Const(bound))
+            bounds[str(c)] = bound
+        if again is None:
+            return bounds, one
+        other = replace(goal, constraints=tuple(constraints))
+        kept = again(replace(promise, linked=link(other, promise.linked.codebook)))
+        if kept is not None:
+            return bounds, kept
+    return {}, None
+
+
+# --- What is raised where no rule can be certified ------------------------------------------------
 
 
 class NotCertifiable(InfeasibleError):
@@ -83,7 +218,7 @@ class NotCertifiable(InfeasibleError):
         return (NotCertifiable, (self.finding, *more))
 
 
-def refused(guarantee: Guarantee, goal: Goal, best: Best) -> NotCertifiable:
+def refused(guarantee: Guarantee, goal: Goal, best: BestBounds) -> NotCertifiable:
     """What was tried, why it failed, and what could be certified."""
     failed = [c for c in guarantee.constraints if c.text in best.bounds or not c.passed]
     failed = failed or list(guarantee.constraints)
@@ -117,7 +252,7 @@ def _asked(c: Shown) -> str:
     return c.text if " with confidence " in c.text else f"{c.text} at {sure(c.confidence)}"
 
 
-def _best_in_words(goal: Goal, best: Best) -> str:
+def _best_in_words(goal: Goal, best: BestBounds) -> str:
     """The bounds that could be certified, and what is then reached."""
     if not best.bounds:
         return ""
@@ -133,8 +268,104 @@ def _best_in_words(goal: Goal, best: Best) -> str:
     return f"{out}; {in_words(goal.objective)} is then {reached}"
 
 
-def _rows_in_words(guarantee: Guarantee, best: Best) -> str:
+def _rows_in_words(guarantee: Guarantee, best: BestBounds) -> str:
     """How many rows would certify what was asked, if any do."""
     if best.out_of_reach:
         return "No rule tried comes near what was asked on these scores: more rows would not help"
     return sentence(more_rows(guarantee))
+
+
+# --- Whether rows could certify anything at all ---------------------------------------------------
+
+
+_LARGEST = 0.5
+"""Of all rows, to certify: the others have to teach the model."""
+
+_ROUNDING = 1.05
+"""A share of few rows of a kind is not met to the row."""
+
+
+def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
+    """The tests of rules on rows that certify."""
+    try:
+        return promise.tests(rows.marginals, weighted=_have_weights(rows))
+    except GoalError as error:
+        raise type(error)(f"the rows that certify: {error}") from None
+
+
+def require_tests(promise: Promise, rows: Rows | Counted) -> None:
+    """Refuse what has no test on such rows, whatever is decided."""
+    tests_on(promise, rows).require_tests(_of_nobody(rows))
+
+
+def check_enough(promise: Promise, rows: Rows | Counted, settings: Confidence) -> None:
+    """Refuse rows that could not certify a constraint if not one of them spoke against it."""
+    for constraint, confidence, found in _fewest(promise, rows):
+        if found.trials > found.available:
+            _refuse(constraint, confidence, found, 1.0, settings)
+
+
+def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: float) -> float:
+    """The share of all rows that is set apart to certify."""
+    given = settings.certification_size
+    share = usual if given == "auto" else float(given)
+    for constraint, confidence, found in _fewest(promise, rows):
+        wanted = _ROUNDING * found.trials / found.available
+        if given == "auto" and share < wanted <= _LARGEST:
+            share = wanted
+        if found.trials > math.floor(share * found.available + 0.5):
+            most = _LARGEST if given == "auto" else share
+            _refuse(constraint, confidence, found, most, settings)
+    return share
+
+
+def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint, float, Fewest]]:
+    """What each promised constraint takes at least, where that is known."""
+    tests = tests_on(promise, rows)
+    nobody = _of_nobody(rows)
+    tests.require_tests(nobody)
+    counted = tests.counted(nobody)
+    if counted.is_large:
+        return
+    parts = zip(
+        tests.program.constraints, tests.parts, promise.confidences, promise.levels, strict=True
+    )
+    for c, part, confidence, level in parts:
+        if part is None or confidence is None or level is None:
+            continue
+        found = fewest_rows_of(part, counted, level)
+        if found is not None:
+            yield c.written, confidence, found
+
+
+def _have_weights(rows: Rows | Counted) -> bool:
+    """Whether rows weigh something beside what columns of numbers say, where that is known."""
+    return rows.has_weights if isinstance(rows, Rows) else rows.is_weighted
+
+
+def _of_nobody(rows: Rows | Counted) -> Confusion:
+    """What accepting nobody does, or deciding the first class for everybody."""
+    if isinstance(rows, Rows):
+        return rows.confusion(np.zeros(rows.n_rows, np.int64))
+    return rows.confusion(Threshold(np.inf))
+
+
+def _refuse(
+    constraint: Constraint,
+    confidence: float,
+    found: Fewest,
+    share: float,
+    settings: Confidence,
+) -> None:
+    needed = math.ceil(found.rows / share)
+    there = math.floor(share * found.available + 0.5)
+    apart = "" if share == 1.0 else f" (a share of {share:g} of all rows)"
+    message = (
+        f"{constraint}: {100 * confidence:.12g} % confidence takes {found.trials:,} rows that "
+        f"speak for it and none against it, and among those that certify{apart} there are "
+        f"{there:,} that could. Fewer than {needed:,} rows in all cannot do, and most likely it "
+        "takes more (rows_needed says how many); or loosen the bound, or ask for less confidence"
+    )
+    if settings.on_uncertified == "raise":
+        raise NotCertifiable(message, str(constraint), rows_needed=needed)
+    warn_caller(message)

@@ -6,31 +6,30 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Floats, Integers
+from setpoint.deciding.certifying import Certification, FindInwards, promise_of
+from setpoint.deciding.refusal import check_enough
 from setpoint.errors import InputError, quoted
 from setpoint.evidence import Evidence
+from setpoint.exact.nested import nests
+from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
-from setpoint.inputs.index import taken
-from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.inputs.deployed import taken
+from setpoint.inputs.inputs import CheckedData, CheckedTable, GivenRows
 from setpoint.inputs.row_hash import row_draws
+from setpoint.program.program import LinkedGoal
+from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData
 
-__all__ = [
-    "CertifyingRows",
-    "alike",
-    "content_of",
-    "rows_key",
-    "set_apart",
-    "split_kinds",
-]
 
 _KEY = 0x5EA1ED
 
@@ -241,3 +240,58 @@ def content_of(X: Any) -> Floats | None:
         return row_draws(X, key=_KEY, feature_names=column_names(X))
     except TypeError:
         return None
+
+
+# --- Certification of rules over scores that are there already ------------------------------------
+
+
+Certify: TypeAlias = Callable[[FindInwards], Certification]
+"""From the search under bounds that lie further inwards to how its rules are certified."""
+
+_SCORED_KEY = 0x5C0BED
+SHARE = 0.7
+"""Of the rows that certify, where rules are found on the others and no model is fitted."""
+
+
+def promised(goal: Goal, confidence: float | Confidence | None) -> Confidence | None:
+    """What a user asks to be promised; None where that is nothing."""
+    found = Confidence.of(confidence)
+    own = any(c.confidence is not None for c in goal.constraints)
+    return None if found.level is None and not own else found
+
+
+def split_scored(
+    linked: LinkedGoal,
+    evidence: Evidence,
+    table: CheckedTable | None,
+    confidence: Confidence,
+    *,
+    whole: bool = True,
+    blocks: Codes | None = None,
+) -> tuple[Evidence, Certify, CheckedTable | None]:
+    """The rows that rules are found on, and the certification on the others."""
+    promise = promise_of(linked, confidence)
+    check_enough(promise, evidence.rows, confidence)
+    if whole and nests(evidence, promise.tests(evidence.rows.marginals)):
+        return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
+    share = confidence.certification_size
+    # Of rows sorted by score the same places would be the same ranks in every draw of the data.
+    seeds = [
+        crc32(np.ascontiguousarray(part).tobytes())
+        for part in (evidence.scores, evidence.rows.true)
+    ]
+    rng = np.random.default_rng([_SCORED_KEY, *seeds])
+    chosen = split_kinds(
+        evidence.rows.kind, blocks, SHARE if share == "auto" else float(share), rng
+    )
+    first, second = (evidence.take(np.flatnonzero(part)) for part in (~chosen, chosen))
+    parts: list[CheckedTable | None] = [table, table]
+    if table is not None:
+        own = replace(table, X=None).counted
+        mine = chosen[: len(own.labels)]
+        parts = [own.take(np.flatnonzero(mine == side)) for side in (False, True)]
+
+    def certify(inwards: FindInwards) -> Certification:
+        return Certification(confidence, lambda _: second, inwards=inwards, table=parts[1])
+
+    return first, certify, parts[0]

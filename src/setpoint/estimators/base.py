@@ -3,53 +3,145 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
+from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.blackbox.binding import measured_value
 from setpoint.blackbox.blackbox import BlackBox
-from setpoint.blackbox.measuring import measured_value
-from setpoint.caller import warn_caller
-from setpoint.deciding.decide import Decision
-from setpoint.deciding.opening import FitData, given_rows
-from setpoint.errors import InputError
+from setpoint.deciding.opening import Decision, FitData, given_rows
+from setpoint.errors import InputError, warn_caller
+from setpoint.estimators.batch import require_rows
 from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.estimators.explorable import Explorable
-from setpoint.estimators.fingerprint import fingerprint
-from setpoint.estimators.rows_of_fit import require_rows
+from setpoint.estimators.explanation import Explorable
 from setpoint.evidence import Evidence
-from setpoint.exact.frontier import frontier_exact
+from setpoint.exact.solver import frontier_exact
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.inputs.arrays import column_names, refuse_masked
 from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.content import digests_of, text_digest
-from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.inputs.columns import Dataset, as_datasets
 from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.digest import RowDigest
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.inputs.row_hash import RowDigest, digests_of, text_digest
 from setpoint.parameters import Allowed, check
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.report import Entry, GoalReport, deferral_points, operating_points, report_on
-from setpoint.report.facts import Search
-from setpoint.report.measured import measured_entry
-from setpoint.report.paired import against_deployed, with_deployed
-from setpoint.report.section import Section
+from setpoint.report.entry import measured_entry
+from setpoint.report.facts import Search, Section
+from setpoint.report.page.page import with_worked
+from setpoint.report.report import against_deployed, with_deployed
 from setpoint.report.sections import DeferralSection, OperatingSection
-from setpoint.report.worked import with_worked
+from setpoint.search.achievable import Randomized
 from setpoint.search.frontier import Frontier, Vary, vary_of
 from setpoint.search.limits import TracePoint
-from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
-__all__ = ["GoalClassifier", "atomic_fit"]
+# --- Fingerprints of fitted models ----------------------------------------------------------------
+
+
+_PASSING = frozenset({"n_jobs", "verbose"})
+"""Attributes that no prediction hangs on."""
+
+_INDEXES = frozenset({"KDTree", "BallTree"})
+"""They count how often they were asked; the rows that they index lie beside them."""
+
+_DEEPEST = 60
+
+
+class _Hash(Protocol):
+    def update(self, data: Any, /) -> None: ...
+
+
+def fingerprint(*parts: Any) -> str:
+    """A digest of what some objects hold.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model = LogisticRegression().fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    >>> before = fingerprint(model)
+    >>> fingerprint(model) == before, fingerprint(model.fit([[0.0], [3.0]], [0, 1])) == before
+    (True, False)
+    """
+    digest = blake2b(digest_size=16)
+    _add(digest, parts, (), 0)
+    return digest.hexdigest()
+
+
+def _add(digest: _Hash, x: Any, above: tuple[int, ...], depth: int) -> None:
+    """Add an object; one that holds itself ends there."""
+    mark = type(x).__name__.encode()
+    digest.update(b"\0" + mark)
+    if x is None or isinstance(x, (bool, int, float, complex, str, bytes)):
+        digest.update(repr(x).encode("utf-8", "surrogatepass"))
+        return
+    if id(x) in above or depth > _DEEPEST or type(x).__name__ in _INDEXES:
+        return
+    inside = partial(_add, digest, above=(*above, id(x)), depth=depth + 1)
+    if isinstance(x, np.ndarray) and x.dtype.names is not None:
+        for name in x.dtype.names:  # what lies between the fields is whatever lay in memory
+            inside(x[name])
+    elif isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        digest.update(f"{x.dtype.str}{x.shape}".encode())
+        digest.update(np.ascontiguousarray(x).tobytes())
+    elif isinstance(x, np.ndarray):
+        for one in x.ravel().tolist():
+            inside(one)
+    elif isinstance(x, np.generic):
+        inside(x.item())
+    elif isinstance(x, Mapping):
+        for key in sorted(x, key=str):
+            if key not in _PASSING:
+                inside(str(key))
+                inside(x[key])
+    elif isinstance(x, (set, frozenset)):
+        for one in sorted(x, key=str):
+            inside(one)
+    elif isinstance(x, (list, tuple)):
+        digest.update(f"[{len(x)}".encode())
+        for one in x:
+            inside(one)
+    elif isinstance(x, types.FunctionType):
+        inside((x.__qualname__, x.__code__.co_code, x.__defaults__, x.__kwdefaults__))
+        inside([c for c in x.__code__.co_consts if not isinstance(c, types.CodeType)])
+        inside([cell.cell_contents for cell in x.__closure__ or ()])
+    elif isinstance(x, (type, types.ModuleType, types.BuiltinFunctionType)):
+        digest.update(getattr(x, "__qualname__", x.__name__).encode())
+    elif not isinstance(x, (np.random.Generator, np.random.RandomState)):
+        inside(_state(x))
+
+
+def _state(x: Any) -> Any:
+    """What an object holds, as it would be stored; None where it does not say."""
+    if hasattr(x, "detach") and hasattr(x, "cpu"):  # a tensor
+        return np.asarray(x.detach().cpu())
+    try:
+        state = x.__getstate__()
+        if state is None or isinstance(state, tuple):
+            state = x.__reduce_ex__(2)[1:]
+    except Exception:  # noqa: BLE001  (objects of other libraries, of any kind)
+        return None
+    if isinstance(state, Mapping):
+        return {k: v for k, v in state.items() if k != "_sklearn_version"}
+    return (
+        [v for v in state if not isinstance(v, types.GeneratorType)]
+        if isinstance(state, tuple)
+        else state
+    )
+
+
+# --- The base class of the families' classifiers --------------------------------------------------
+
 
 Array = NDArray[Any]
 

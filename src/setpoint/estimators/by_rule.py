@@ -1,4 +1,4 @@
-"""Prediction by a fitted rule: scores, segments and draws in, labels out."""
+"""Classifiers in a notebook: scikit-learn's diagram, and below it what the fit reached."""
 
 from __future__ import annotations
 
@@ -7,32 +7,48 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.caller import warn_caller
-from setpoint.errors import InputError, InputTypeError
+from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest, warn_caller
 from setpoint.estimators.batch import DecidesBatches
-from setpoint.estimators.explaining import ExplainsDecisions
-from setpoint.estimators.notebook import ShowsReport
-from setpoint.evidence.columns import Column
-from setpoint.evidence.score_columns import beside
-from setpoint.goals.errors import GoalError, listed, nearest
+from setpoint.estimators.explanation import ExplainsDecisions
+from setpoint.evidence.argmax import beside
+from setpoint.evidence.codebook import Column
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, column_of
+from setpoint.inputs.arrays import column_names, column_of, in_frame, number_columns
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.columns import as_columns
-from setpoint.inputs.index import aligned
-from setpoint.inputs.numbers import in_frame, number_columns
+from setpoint.inputs.deployed import aligned
 from setpoint.inputs.row_hash import column_draws, row_draws
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.rules.segments import segment_in_words
 from setpoint.solvers import ModelResponse
 
-__all__ = ["DecidesByRule", "UnknownGroupWarning"]
+
+class ShowsReport(BaseEstimator):
+    """Shows the report of its last fit below its diagram."""
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._shown_report()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        out: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in out:
+            out["text/html"] += self._shown_report()
+        return out
+
+    def _shown_report(self) -> str:
+        """Of a classifier that is not fitted there is none."""
+        report = getattr(self, "goal_report_", None)
+        return "" if report is None else str(report._repr_html_())
+
+
+# --- Prediction by a fitted rule: scores, segments and draws in, labels out -----------------------
+
 
 Array = NDArray[Any]
 

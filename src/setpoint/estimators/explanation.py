@@ -2,19 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from setpoint.array_types import Codes, Floats
+from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, nearest
+from setpoint.estimators.batch import require_rows
+from setpoint.evidence import Evidence
+from setpoint.evidence.codebook import Column
+from setpoint.evidence.rows import counted_rows
+from setpoint.explorer.bins import ScoredRows
+from setpoint.explorer.page import Explorer
+from setpoint.explorer.payload import (
+    by_columns,
+    cautions,
+    check_curve,
+    group_columns,
+    joined,
+    markers_of,
+    names_of,
+    payload_of,
+    share_of,
+    split_rows,
+)
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal
 from setpoint.goals.populations import column_in_words, value_in_words
-from setpoint.report.numbers import percent
-from setpoint.report.printable import cleaned
+from setpoint.inputs.arrays import described
+from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.report.findings import covered
+from setpoint.report.numbers import cleaned, percent
+from setpoint.rules import Band, PerSegment, Threshold
+from setpoint.rules.segments import segment_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ExplainedRow", "Explanation"]
+    from setpoint.estimators.base import GoalClassifier
+    from setpoint.inputs.classes import ClassOrder
+    from setpoint.report import GoalReport
+    from setpoint.rules import Rule
+
 
 _SHOWN = 20
 """Rows that a text or a notebook shows."""
@@ -263,3 +298,378 @@ def _apart(one: float, two: float | None) -> tuple[str, str]:
     while one != two and digits < _LONGEST and f"{one:.{digits}g}" == f"{two:.{digits}g}":
         digits += 1
     return f"{one:.{digits}g}", f"{two:.{digits}g}"
+
+
+# --- ``explain``: why rows are decided as they are ------------------------------------------------
+
+
+Array = NDArray[Any]
+_SUM = 1e-6
+"""So near to one posteriors of a row sum."""
+
+
+class ExplainsDecisions:
+    """``explain`` for whatever has scores and a fitted rule."""
+
+    if TYPE_CHECKING:
+        rule_: Rule
+        goal_report_: GoalReport
+        draw: str
+
+        @property
+        def _classes(self) -> ClassOrder: ...
+        def _rule_scores(self, X: Any, sensitive_features: Any = None) -> NDArray[np.float64]: ...
+        def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None: ...
+        def _draws(self, X: Any) -> NDArray[np.float64]: ...
+        def _named(self, codes: NDArray[np.int64]) -> Array: ...
+        @property
+        def _defers(self) -> bool: ...
+        def _unbound(self) -> tuple[str, ...]: ...
+
+    def explain(self, X: Any, *, sensitive_features: Any = None) -> Explanation:
+        """Explain the decision of each row: its score, its cut-off, and how far it lies.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from setpoint import PlugInClassifier
+        >>> X, y = make_classification(1_000, random_state=0)
+        >>> clf = PlugInClassifier(LogisticRegression(), "f1").fit(X, y)
+        >>> print(clf.explain(X[:1]))
+        Row 0: predicted 0. Its score 0.02958 is below 0.3251, the cut-off, by 0.2955.
+        On the scores that it was chosen on no other rule is better (proved), and nothing is \
+certified on new rows; this is said of all rows together, not of a single one.
+        """
+        check_is_fitted(self)
+        if hasattr(X, "compute") or hasattr(X, "collect"):
+            raise InputTypeError(
+                f"`X`: rows are explained in memory, and this is {described(X)}; pass some of its "
+                "rows as a frame or an array"
+            )
+        rule = self.rule_
+        scores = self._rule_scores(X, sensitive_features)
+        segments = self._segments(X, sensitive_features)
+        u = self._draws(X) if rule.randomized else None
+        n = 1 if scores.ndim == 1 else scores.shape[1] - len(rule.value_columns)
+        posteriors = _are_posteriors(scores, n)
+        decided = rule.decide(scores, segments, u)
+        answers = self._named(np.arange(rule.n_classes)).tolist()
+        many = answers[:n] if n > 2 and n in (rule.n_classes, rule.n_classes - 1) else None
+        beside = [f"column {k + 1}" for k in range(n)] if n > 2 and many is None else many
+        rows = _rows(rule, decided, scores, segments, u, answers, beside)
+        if self._defers:
+            last = rule.n_classes - 1
+            pairs = zip(rows, decided == last, strict=True)
+            rows = tuple(replace(row, defers=bool(at)) for row, at in pairs)
+        if posteriors and rule.value_columns:
+            rows = tuple(replace(row, score_is="probability") for row in rows)
+        notes = self._unbound()
+        return Explanation(rows, notes[0] if notes else covered(self.goal_report_))
+
+
+def _are_posteriors(scores: NDArray[np.float64], n: int) -> bool:
+    """Whether scores are probabilities: of the positive class, or of all classes."""
+    own = scores if scores.ndim == 1 else scores[:, :n]
+    if ((own < 0.0) | (own > 1.0)).any():
+        return False
+    return n == 1 or bool((np.abs(own.sum(axis=1) - 1.0) <= _SUM).all())
+
+
+def _rows(
+    rule: Rule,
+    decided: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    segments: NDArray[np.int64] | None,
+    u: NDArray[np.float64] | None,
+    answers: list[Any],
+    classes: list[Any] | None,
+) -> tuple[ExplainedRow, ...]:
+    """A record of plain values for each row."""
+    where = [segment_in_words(key) for key in rule.segment_keys]
+    here = np.arange(len(scores))
+    chances = rule.distribution(scores, segments)[here, decided].tolist()
+    column, s, n = np.zeros_like(here), scores, 1
+    below = above = np.full(len(scores), np.nan)
+    if scores.ndim == 1:
+        below, above = _cut_offs(rule, decided, scores, segments, u)
+    else:
+        n = scores.shape[1] - len(rule.value_columns)
+        own = n in (rule.n_classes, rule.n_classes - 1)  # one for each class but deferred rows
+        top = scores[:, :n].argmax(axis=1)
+        column = np.where(own & (decided < n), decided, top) if n != 2 else np.ones_like(here)
+        s = scores[here, column]
+    with np.errstate(invalid="ignore", over="ignore"):
+        up = np.isnan(below) | (~np.isnan(above) & ~(s - below < above - s))
+        at = np.where(up, above, below)
+        change = np.where(np.isnan(at), np.nan, at - s)
+    columns = [_plain(x) for x in (at, change, below, above)]
+    out = []
+    for i, (answer, cut, far, low, high) in enumerate(zip(decided.tolist(), *columns, strict=True)):
+        amounts = None
+        if rule.value_columns:
+            amounts = dict(zip(rule.value_columns, scores[i, n:].tolist(), strict=True))
+        out.append(
+            ExplainedRow(
+                row=i,
+                decision=answers[answer],
+                probability=chances[i],
+                score=float(s[i]),
+                cut_off=cut,
+                change=far,
+                stays_from=low,
+                stays_to=high,
+                segment="" if segments is None else where[segments[i]],
+                values=amounts,
+                score_of=None if classes is None else classes[int(column[i])],
+                by_draw=0.0 < chances[i] < 1.0,
+            )
+        )
+    return tuple(out)
+
+
+def _cut_offs(
+    rule: Rule,
+    decided: NDArray[np.int64],
+    s: NDArray[np.float64],
+    segments: NDArray[np.int64] | None,
+    u: NDArray[np.float64] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The nearest cut-offs below and above at which the decision is another, NaN: none."""
+    below, above = np.full((2, len(s)), np.nan)
+    for code in [0] if segments is None else np.unique(segments).tolist():
+        rows = np.arange(len(s)) if segments is None else np.flatnonzero(segments == code)
+        edges = np.unique(_edges(rule, code))
+        edges = edges[np.isfinite(edges)]
+        # step k lies from edges[k - 1] on; the lowest has no start
+        there = np.searchsorted(edges, s[rows], side="right")
+        codes = None if segments is None else segments[rows]
+        draws = None if u is None else u[rows]
+        starts = [np.full(len(rows), start) for start in (-np.inf, *edges)]
+        other = [rule.decide(x, codes, draws) != decided[rows] for x in starts]
+        for k in range(len(edges), 0, -1):  # the nearest edge above comes last
+            above[rows[(there < k) & other[k]]] = edges[k - 1]
+        for k in range(len(edges)):  # the nearest edge below comes last
+            below[rows[(there > k) & other[k]]] = edges[k]
+    return below, above
+
+
+def _edges(rule: Rule, code: int) -> list[float]:
+    """Scores from which on a rule may decide otherwise; none where an edge is soft."""
+    if isinstance(rule, Threshold):
+        return [] if rule.randomized else [rule.threshold]
+    if isinstance(rule, Band):
+        return [rule.low, rule.high]
+    if isinstance(rule, PerSegment):
+        return _edges(rule.rules[code], code)
+    return [x for part in rule.children for x in _edges(part, code)]
+
+
+def _plain(numbers: NDArray[np.float64]) -> list[float | None]:
+    """Numbers as Python has them; None for NaN."""
+    return [None if np.isnan(x) else x for x in numbers.tolist()]
+
+
+# --- The explorer of a fitted classifier: chosen on out-of-fold scores ----------------------------
+
+
+_SHARE = 0.3
+"""Of the rows given, held out where they have to serve for choosing too."""
+
+_SEVERAL = "The rule decides by more than one score a row: there is no one curve."
+_OF_CHECK = ("X", "y", "sample_weight", "sensitive_features", "baseline")
+_OF_FIT = "The rows of fit on which the rule was chosen, with the scores that it was chosen by."
+_GIVEN = "The rows given to explore."
+
+
+def explored(
+    classifier: GoalClassifier,
+    X: Any,
+    y: Any,
+    by: str | Sequence[str] | None,
+    goal: Any,
+    other_goal: Any,
+    given: Mapping[str, Any],
+    check: Any = None,
+) -> Explorer:
+    """See :meth:`setpoint.estimators.base.GoalClassifier.explore`."""
+    apart, share_apart = _exploring_apart(check)
+    first = classifier._goal() if goal is None else as_goal(goal)
+    second = None if other_goal is None else as_goal(other_goal)
+    names, both = names_of(by), joined(first, second)
+    evidence = getattr(classifier, "evidence_", None)
+    require_rows("explore", X, y, given, evidence)
+    if evidence is not None and check is not None:
+        raise InputError(
+            "`check`: the rows of fit are there to choose on, and X and y are those of the check; "
+            "leave it out"
+        )
+    rule, n = classifier.rule_, len(classifier.classes_)
+    check_curve(both, n, rule.value_columns)
+    if rule.score_columns is not None or _is_other(evidence):
+        raise InputError(_SEVERAL)
+    held = None if X is None else _Given(classifier, both, names, X, y, given)
+    warnings = cautions(both) + ([] if held is None else held.warnings(evidence is not None))
+    checked: ScoredRows | None
+    if evidence is not None:
+        for name in names:
+            if name not in both.needs.columns.get(None, {}):
+                raise InputError(
+                    f"`by`: of the rows of fit the columns that the goal names are kept, not "
+                    f"{name!r} ({nearest(name, both.needs.names)}); setpoint.explore takes scores "
+                    "with any columns"
+                )
+        rows = ScoredRows(evidence, group_columns(evidence, both, (), {}), _OF_FIT, _old(evidence))
+        share = np.asarray(evidence.distribution(rule))[:, 1]
+        checked = None if held is None else held.rows(evidence)
+    else:
+        assert held is not None
+        other = None
+        if apart is not None:
+            own = {name: apart.get(name) for name in given}
+            other = _Given(classifier, both, names, apart["X"], apart["y"], own)
+            warnings += other.warnings(True)
+        rows = held.rows(None, other)
+        share = np.asarray(rule.distribution(rows.evidence.scores, held.segments))[:, 1]
+        checked = None if other is None else other.rows(rows.evidence, held)
+        if share_apart:
+            rows, checked, index = split_rows(rows, share_apart)
+            share = share[index]
+    markers = markers_of(rows, classifier._classes.labels, rule, share)
+    goals = [first] if second is None else [first, second]
+    return Explorer(payload_of(goals, rows, markers=markers, check=checked, warnings=warnings))
+
+
+def explorer_on(goal: Goal, evidence: Evidence) -> Explorer:
+    """The page of a goal on the rows of a fit, such as those for which no rule meets it."""
+    check_curve(goal, evidence.n_classes, evidence.sees)
+    if _is_other(evidence):
+        raise InputError(_SEVERAL)
+    rows = ScoredRows(evidence, group_columns(evidence, goal, (), {}), _OF_FIT, _old(evidence))
+    return Explorer(payload_of([goal], rows, markers=markers_of(rows, evidence.classes)))
+
+
+def _exploring_apart(check: Any) -> tuple[Mapping[str, Any] | None, float]:
+    """Rows for the check as given, or the share of the rows to set apart for it."""
+    if check is None:
+        return None, _SHARE
+    if not isinstance(check, Mapping):
+        return None, 0.0 if check == 0 else share_of(check) or 0.0
+    unknown = [name for name in check if name not in _OF_CHECK]
+    missing = [name for name in _OF_CHECK[:2] if check.get(name) is None]
+    if unknown or missing:
+        raise InputError(
+            f"`check` as a dict holds X and y, and may hold {', '.join(_OF_CHECK[2:])}; found "
+            f"{list(check)}"
+        )
+    return check, 0.0
+
+
+class _Given:
+    """Rows given to explore, checked for a fitted classifier."""
+
+    def __init__(
+        self,
+        classifier: GoalClassifier,
+        goal: Goal,
+        by: tuple[str, ...],
+        X: Any,
+        y: Any,
+        given: Mapping[str, Any],
+    ) -> None:
+        self.classifier, self.goal, self.X = classifier, goal, X
+        rows, self.inputs = classifier._seen(goal, X, y, **given, datasets=None)
+        self.scores = classifier._scores(X)
+        of_rows: GivenRows = rows[None]
+        self.by = by
+        self.columns = by_columns(by, of_rows.sensitive_features, of_rows.n_rows, X)
+        self.weight = self.inputs.tables[None].weight
+        codes = classifier._segments(X, given["sensitive_features"])
+        self.segments: Codes | None = None if codes is None else codes[counted_rows(self.weight)]
+
+    def warnings(self, is_check: bool) -> list[str]:
+        """What is to be said where rows took part in the fit."""
+        digest = getattr(self.classifier, "digest_", None)
+        known = 0.0 if digest is None else digest.share_of(self.X, self.weight)
+        if not known:
+            return []
+        what = "The check: " if is_check else ""
+        return [f"{what}{percent(known)} of the rows given were in the fit; they flatter the rule."]
+
+    @property
+    def counted(self) -> Mapping[str, Column]:
+        """The columns of `by`, for the rows that count."""
+        kept = counted_rows(self.weight)
+        if isinstance(kept, slice):
+            return self.columns
+        return {n: c.take(kept) for n, c in self.columns.items()}
+
+    def rows(self, evidence: Evidence | None, other: _Given | None = None) -> ScoredRows:
+        """The rows with scores; as a check, counted as those to choose on are."""
+        inputs, others = self.inputs, None if other is None else other.counted
+        by = () if evidence is not None and other is None else self.by
+        if evidence is None:
+            found = inputs.evidence({None: self.scores})
+            groups = group_columns(found, self.goal, by, self.counted, others)
+            return ScoredRows(found, groups, _GIVEN, inputs.tables[None].counted.deployed)
+        try:
+            found = _by_codebook(inputs, evidence, self.scores)
+        except EmptyPopulationError as error:
+            raise InputError(f"`X`: {error}") from None
+        groups = group_columns(found, self.goal, by, self.counted, others)
+        return ScoredRows(found, groups, _GIVEN)
+
+
+def _by_codebook(inputs: CheckedData, evidence: Evidence, scores: Floats) -> Evidence:
+    return replace(inputs, codebook=evidence.codebook).evidence({None: scores})
+
+
+def _is_other(evidence: Evidence | None) -> bool:
+    """Whether rows have more than one score, or are known by posteriors."""
+    if evidence is None:
+        return False
+    return evidence.n_scores is not None or evidence.credit.by_posteriors
+
+
+def _old(evidence: Evidence) -> Codes | None:
+    """What the deployed model decides, where strata tell it."""
+    book = evidence.codebook
+    known = [s.baseline for s in book.strata[: book.n_plain]]
+    if any(code is None for code in known):
+        return None
+    return np.array(known)[evidence.rows.stratum]
+
+
+# --- The explorer of a fitted classifier, as a method of it ---------------------------------------
+
+
+class Explorable:
+    """``explore`` for whatever has a rule over scores."""
+
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        by: str | Sequence[str] | None = None,
+        goal: Goal | Expression | str | None = None,
+        other_goal: Goal | Expression | str | None = None,
+        check: float | Mapping[str, Any] | None = None,
+    ) -> Explorer:
+        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`."""
+        # Whoever predicts needs no page.
+
+        check_is_fitted(self)
+        given = {
+            "sample_weight": sample_weight,
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+        }
+        page = explored(cast("GoalClassifier", self), X, y, by, goal, other_goal, given, check)
+        if path is not None:
+            page.to_html(path)
+        return page

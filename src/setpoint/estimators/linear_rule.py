@@ -1,29 +1,304 @@
-"""What binary classifiers share that train a model and accept by a cut-off on its score."""
+"""Numbers as a model takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import csr_matrix, issparse
+from scipy.stats import chi2
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Bools, Codes, Floats
 from setpoint.deciding import Certification, Decision, FitData, Found, Tries, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, atomic_fit
-from setpoint.estimators.features import checked_features, without_column
-from setpoint.estimators.row_order import order_in_words
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, one_column
+from setpoint.inputs.arrays import column_names, one_column, refuse_masked, require_numbers
 from setpoint.inputs.classes import ClassOrder, two_classes
+from setpoint.inputs.inputs import CheckedTable
+from setpoint.parameters import is_integer
+from setpoint.report.findings import sentence
 from setpoint.rules import Threshold
 from setpoint.solvers import Confidence, Solver
 
-__all__ = ["TrainedClassifier", "linear_scores", "most_models"]
+
+class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Numbers and booleans as float64, missing ones as NaN.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> AsFloats().fit_transform(pd.DataFrame({"a": [1, None], "b": [None, None]}))
+    array([[ 1.,  0.],
+           [nan,  0.]])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> AsFloats:
+        """Note the columns without a value."""
+        self.empty_ = np.isnan(self._floats(X, reset=True)).all(axis=0)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """The numbers."""
+        check_is_fitted(self)
+        return np.where(self.empty_, 0.0, self._floats(X, reset=False))
+
+    def _floats(self, X: Any, reset: bool) -> NDArray[np.float64]:
+        floats: NDArray[np.float64] = validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        return floats
+
+
+# --- Features as training takes them: standardised ------------------------------------------------
+
+
+_FARTHEST = 10.0
+"""Standard deviations from the mean beyond which a value is cut off."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standardized:
+    """Dense features by mean and deviation, cut off at 10; sparse ones by their largest value."""
+
+    mean: Floats
+    scale: Floats
+
+    @classmethod
+    def fit(cls, X: Any, weight: Floats | None = None) -> Standardized:
+        """Learn from rows; constant features stay as they are.
+
+        Examples
+        --------
+        >>> found = Standardized.fit(np.array([[1.0, 7.0], [3.0, 7.0]]))
+        >>> found.transform(np.array([[5.0, 8.0]]))
+        array([[3., 1.]])
+        """
+        if _is_sparse(X):
+            mean = np.zeros(X.shape[1])
+            scale = np.asarray(abs(X.tocsr()).max(axis=0).todense(), np.float64).ravel()
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                mean = np.average(X, axis=0, weights=weight)
+                # A loop over features: no second matrix of this size.
+                pairs = zip(X.T, mean, strict=True)
+                scale = np.sqrt([np.average((x - m) ** 2, weights=weight) for x, m in pairs])
+            scale[scale <= 1e-12 * np.abs(mean)] = 0.0  # rounding of a constant
+        large = ~np.isfinite(mean + scale)
+        if large.any():
+            raise InputError(
+                f"`X`: the values of column {int(large.argmax())} are too large to be "
+                "standardised; scale them first, or pass `preprocessor=None`"
+            )
+        return cls(mean, np.where(scale > 0, scale, 1.0))
+
+    def transform(self, X: Any) -> Any:
+        """The features, as float64 or CSR; the same numbers in either form."""
+        if _is_sparse(X) and not self.mean.any():
+            out = csr_matrix(X.multiply(1.0 / self.scale))
+            np.clip(out.data, -_FARTHEST, _FARTHEST, out=out.data)
+            return out
+        if _is_sparse(X):
+            X = X.toarray()  # what has a mean is dense without it
+        out = np.subtract(X, self.mean, dtype=np.float64)
+        out /= self.scale
+        return np.clip(out, -_FARTHEST, _FARTHEST, out=out)
+
+
+def _is_sparse(X: Any) -> bool:
+    return bool(issparse(X))
+
+
+def checked_features(estimator: Any, X: Any, reset: bool = False) -> Any:
+    """X as the preprocessor takes it; names and number of columns as scikit-learn keeps them."""
+    if estimator.preprocessor is not None and not isinstance(estimator.preprocessor, str):
+        refuse_masked(X, "`X`")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return X
+    require_numbers(X)
+    try:
+        return validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise InputError(
+            f"{error}: `X` holds text; `preprocessor` takes a transformer that makes numbers of "
+            "it, such as a ColumnTransformer with OneHotEncoder"
+        ) from error
+
+
+def without_column(X: Any, name: str) -> Any:
+    """X without a column, where it has one of that name."""
+    names = column_names(X)
+    if names is None or name not in names:
+        return X
+    return _safe_indexing(X, [n for n in names if n != name], axis=1)
+
+
+def fit_preprocessor(given: Any, rows: CheckedTable, classes: ClassOrder) -> Any:
+    """What turns X into features, fitted on labelled training rows; None changes nothing."""
+    if given is None:
+        return None
+    if isinstance(given, str) and given == "standardize":
+        return Standardized.fit(rows.X, rows.weight)
+    if hasattr(given, "fit") and hasattr(given, "transform"):
+        return clone(given).fit(rows.X, np.array(classes.labels)[rows.true])
+    raise InputError(
+        "`preprocessor` is 'standardize', None or a transformer with fit and transform, got "
+        f"{given!r}"
+    )
+
+
+def transformed(preprocessor: Any, X: Any) -> Any:
+    """Features as a finite float matrix, dense or CSR."""
+    if preprocessor is not None:
+        X = preprocessor.transform(X)
+    if isinstance(preprocessor, Standardized):
+        return X
+    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="the transformed X")
+
+
+# --- Whether the place of a row in the file, or its fold ------------------------------------------
+
+
+_BINS, _PARTS = 20, 10
+"""Bins of the score for the calibration; parts of the file that are compared."""
+_LEAST = 10
+"""Rows of a class, and rows of others, for each part."""
+_ERRORS, _TAIL = 4.0, 3e-5
+"""Beyond chance: in standard errors, and as a probability."""
+_CORRELATION, _SHARE = 0.05, 0.01
+"""What is worth a word in a large table: of neighbours; of the variance, by parts."""
+
+
+def order_in_words(scores: Floats, true: Codes, fold: Codes | None = None) -> str:
+    """What the order tells, with the remedy; "" where it tells nothing beyond chance.
+
+    Examples
+    --------
+    >>> scores, true = np.full(400, 0.5), np.repeat([0, 1], 200)
+    >>> order_in_words(scores, true)[:62]
+    'Rows that follow each other err together (correlation 0.99) an'
+    >>> order_in_words(scores, np.random.default_rng(0).permutation(true))
+    ''
+    """
+    pairs = [(scores if scores.ndim == 1 else scores[:, 1], true == 1)]
+    if scores.ndim == 2 and scores.shape[1] > 2:
+        pairs = [(scores[:, code], true == code) for code in range(scores.shape[1])]
+    found: dict[str, str] = {}
+    for score, hit in pairs:
+        found = _of_class(score, hit, fold, _TAIL / len(pairs)) | found
+    if not found:
+        return ""
+    split, if_sorted = ": judge by later rows, or by other units", "nothing is lost"
+    if fold is not None:
+        split = ", unlike splits by time (`cv=TimeSeriesSplit()`) or by unit (`cv=GroupKFold()`)"
+        if_sorted = "shuffled folds are right"
+    may = "may " if list(found) == ["labels"] else ""
+    if not may:
+        found.pop("labels", None)
+    what = sentence(" and ".join(found.values()))
+    return (
+        f"{what}: if new rows come later in time, or belong to new units, rows drawn at random "
+        f"{may}flatter{split}; if the table is only sorted, as by class, {if_sorted}."
+    )
+
+
+def _of_class(score: Floats, hit: Bools, fold: Codes | None, tail: float) -> dict[str, str]:
+    """What goes beyond chance, in words."""
+    n_rows, rarer = len(hit), int(min(hit.sum(), (~hit).sum()))
+    n_parts = min(_PARTS, rarer // _LEAST)
+    if n_parts < 2:
+        return {}
+    edges = np.unique(np.quantile(score, np.arange(1, _BINS) / _BINS))
+    place = np.searchsorted(edges, score, side="right")
+    expected = (np.bincount(place, hit) / np.maximum(np.bincount(place), 1))[place]
+    rate, tenths = np.full(n_rows, hit.mean()), np.arange(n_rows) * n_parts // n_rows
+    out, correlation = {}, _correlation(hit - expected)
+    if correlation:
+        out["rows"] = f"rows that follow each other err together (correlation {correlation:.2f})"
+    if _differ(hit, expected, tenths, tail):
+        out["parts"] = "parts of the file differ beyond chance"
+    if not out and (_correlation(hit - rate) or _differ(hit, rate, tenths, tail)):
+        out["labels"] = "labels go together in the order of the file"
+    if fold is not None and _differ(hit, expected, fold, tail):
+        out["folds"] = "folds differ beyond chance"
+    return out
+
+
+def _correlation(residual: Floats) -> float:
+    """Of rows that follow each other; 0 where chance explains it."""
+    beside = residual[1:] * residual[:-1]
+    found = beside.sum() / max(residual @ residual, 1e-300)
+    shown = found > _CORRELATION and beside.sum() > _ERRORS * np.sqrt(beside @ beside)
+    return float(found) if shown else 0.0
+
+
+def _differ(hit: Bools, expected: Floats, part: Codes, tail: float) -> bool:
+    """Whether the numbers of hits in parts of the rows differ from those expected."""
+    variance = np.bincount(part, expected * (1.0 - expected))
+    known = variance > 0.0
+    far = float((np.bincount(part, hit - expected)[known] ** 2 / variance[known]).sum())
+    by_chance = int(known.sum()) - 1
+    return far - by_chance > _SHARE * len(hit) and chi2.sf(far, by_chance) < tail
+
+
+# --- Folds drawn at random by a seed, the share that is held out once -----------------------------
+
+
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows to train on, and rows left out."""
+
+
+def folds_of(
+    cv: Any, X: Any, y: Any, seed: int, params: Mapping[str, Any] | None = None
+) -> list[Fold]:
+    """All folds, drawn once.
+
+    Examples
+    --------
+    >>> [(train, test)] = folds_of(0.5, np.zeros((4, 1)), [0, 1, 0, 1], seed=0)
+    >>> len(train), len(test)
+    (2, 2)
+    """
+    if isinstance(cv, bool | str) or (is_integer(cv) and cv < 2):
+        raise InputError(
+            "`cv` is a whole number >= 2, a share between 0 and 1, a splitter or its splits, got "
+            f"{cv!r}"
+        )
+    if isinstance(cv, float):
+        if not 0 < cv < 1:
+            raise InputError(f"cv as a share lies between 0 and 1, got {cv}")
+        cv = StratifiedShuffleSplit(1, test_size=cv, random_state=seed)
+    splitter = check_cv(cv, y=y, classifier=True)
+    if cv is None or is_integer(cv):  # made here: never in the order of the file
+        splitter.shuffle, splitter.random_state = True, seed
+    splits = splitter.split(X, y, **(params or {}))
+    n_rows = int(_num_samples(X))
+    return [(_positions(train, n_rows), _positions(test, n_rows)) for train, test in splits]
+
+
+def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
+    array = np.asarray(index)
+    at = np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
+    odd = at[(at < -n_rows) | (at >= n_rows)]
+    if len(odd):
+        raise InputError(f"`cv`: a split names row {odd[0]}, and X has {n_rows:,} rows")
+    return at
+
+
+# --- What binary classifiers share that train a model and accept by a -----------------------------
+
 
 _MOST_MODELS = 20
 _SCORES = 40_000_000

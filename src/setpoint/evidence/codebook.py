@@ -1,27 +1,343 @@
-"""Codebooks: the classes, strata and columns of some data; and the weight of the rows in each.
-
-A codebook is made once, of the rows that are there first, and is all that a goal is linked to.
-Later rows are encoded into the strata that it knows, whether or not each has some.
-Marginals are what counting its rows before any decision gives: they add up over parts of the
-data, and a linked goal takes any of them.
-"""
+"""Columns of side information: distinct values and a code a row, found once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
-from setpoint.errors import InputError
-from setpoint.evidence.measures import Measure
-from setpoint.evidence.strata import Stratum, segments_of
-from setpoint.goals.errors import GoalError
-from setpoint.goals.populations import Key, Label
+from setpoint.errors import EmptyPopulationError, GoalError, InputError
+from setpoint.goals.populations import (
+    Key,
+    Label,
+    Other,
+    Population,
+    column_in_words,
+    value_in_words,
+)
 
-__all__ = ["DEFERRED", "Codebook", "Deferred", "Marginals", "with_measures"]
+_DENSE = 1_000_000
+"""Up to this many combinations are compressed by counting instead of by sorting."""
+
+
+class Column:
+    """A column with its distinct values and each row's place among them.
+
+    Examples
+    --------
+    >>> column = Column(np.array(["bb", "a", "bb"]))
+    >>> column.levels, column.codes
+    (['bb', 'a'], array([0, 1, 0]))
+    >>> column.take(np.array([1])).values.tolist()
+    ['a']
+    """
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def levels(self) -> list[Any]:
+        """The distinct values; after :meth:`take` some may belong to no row."""
+        return self._factored[0]
+
+    @property
+    def codes(self) -> Codes:
+        """For each row (N,) the place of its value among the levels."""
+        return self._factored[1]
+
+    @cached_property
+    def _factored(self) -> tuple[list[Any], Codes]:
+        return factorize(self.values)
+
+    def take(self, rows: NDArray[Any]) -> Column:
+        """Some of the rows, by index or mask."""
+        out = Column(self.values[rows])
+        if "_factored" in vars(self):
+            vars(out)["_factored"] = (self.levels, self.codes[rows])
+        return out
+
+
+def factorize(values: NDArray[Any]) -> tuple[list[Any], Codes]:
+    """The distinct values of a column, and each row's place among them.
+
+    Examples
+    --------
+    >>> factorize(np.array(["b", "a", "b"], dtype=object))
+    (['b', 'a'], array([0, 1, 0]))
+    """
+    kind = values.dtype.kind
+    if kind == "U" and values.itemsize == 4 and values.dtype.isnative:
+        # One character a row is a number: that of the character, 0 for no character.
+        letters, codes = compress(np.ascontiguousarray(values).view(np.uint32).astype(np.int64))
+        return [chr(c) if c else "" for c in letters.tolist()], codes
+    if kind in "biu":
+        codes = values.astype(np.int64)
+        low = int(codes.min()) if codes.size else 0
+        if codes.size and int(codes.max()) - low < _DENSE:
+            present, codes = compress(codes - low, int(codes.max()) - low + 1)
+            levels = (present + low).astype(values.dtype)
+            return levels.tolist(), codes
+    if kind in "OU":
+        place: dict[Any, int] = {}
+        rows = values.tolist()
+        for v in dict.fromkeys(rows):
+            place[v] = len(place)
+        return list(place), np.fromiter(map(place.__getitem__, rows), np.int64, len(rows))
+    found, inverse = np.unique(values, return_inverse=True)
+    return found.tolist(), inverse.astype(np.int64).ravel()
+
+
+def compress(codes: Codes, size: int | None = None) -> tuple[Codes, Codes]:
+    """The codes that occur, ascending, and each row's place among them."""
+    if size is None:
+        size = int(codes.max(initial=0)) + 1
+    if size == 1:
+        return codes[:1], codes
+    if size > _DENSE:
+        present, inverse = np.unique(codes, return_inverse=True)
+        return present, inverse.astype(np.int64).ravel()
+    seen = np.bincount(codes, minlength=size) > 0
+    if seen.all():
+        return np.arange(size), codes
+    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]
+
+
+# --- Measures: columns of numbers by which rows count ---------------------------------------------
+
+
+class Measure(NamedTuple):
+    """What of a column rows count by.
+
+    Examples
+    --------
+    >>> str(Measure("amount")), str(Measure("amount", -1))
+    ('amount', 'amount below 0')
+    """
+
+    column: str
+    sign: int = 1
+
+    def of(self, values: Floats) -> Floats:
+        """What each row (N,) counts, at least 0."""
+        return np.maximum(self.sign * values, 0.0)
+
+    def __str__(self) -> str:
+        return column_in_words(self.column) + (" below 0" if self.sign < 0 else "")
+
+
+def measures_of(wanted: Sequence[str], columns: Mapping[str, Column]) -> tuple[Measure, ...]:
+    """The measures that some columns are, sorted by column.
+
+    Examples
+    --------
+    >>> measures_of(["x"], {"x": Column(np.array([2.0, -1.0]))})
+    (Measure(column='x', sign=1), Measure(column='x', sign=-1))
+    """
+    out = []
+    for name in sorted(wanted):
+        if name in columns:
+            out.append(Measure(name))
+            if (_numbers(columns[name]) < 0.0).any():
+                out.append(Measure(name, -1))
+    return tuple(out)
+
+
+def measured(
+    measures: Sequence[Measure], wanted: Sequence[str], columns: Mapping[str, Column], n_rows: int
+) -> Floats:
+    """What each row counts by each measure (measures, N); 0 for a column that the rows lack."""
+    out = np.zeros((len(measures), n_rows))
+    for k, measure in enumerate(measures):
+        if measure.column in columns and measure.column in wanted:
+            values = _numbers(columns[measure.column])
+            out[k] = measure.of(values)
+            if (values < 0.0).any() and Measure(measure.column, -1) not in measures:
+                raise InputError(
+                    f"the column {measure.column!r} goes below 0, down to {values.min():.6g}, and "
+                    "it did not in the rows that the rule was found on"
+                )
+    return out
+
+
+def _numbers(column: Column) -> Floats:
+    return np.asarray(column.values, np.float64)
+
+
+# --- Strata and segments: how the goal's columns and the deployed model ---------------------------
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rows that a goal cannot tell apart but by true and predicted class."""
+
+    dataset: str | None = None
+    key: Key = ()
+    baseline: int | None = None
+    measure: Measure | None = None
+
+    def is_in(self, population: Population) -> bool:
+        """Whether the stratum's rows belong to the population."""
+        wanted = None if population.measure is None else Measure(population.measure)
+        if self.dataset != population.dataset or self.measure != wanted:
+            return False
+        return not population.where or dict(self.key).items() >= dict(population.where).items()
+
+    def __str__(self) -> str:
+        parts = [] if self.dataset is None else [self.dataset]
+        parts += [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.key]
+        parts += [] if self.baseline is None else [f"deployed class {self.baseline}"]
+        parts += [] if self.measure is None else [f"by {self.measure}"]
+        return ", ".join(parts) or "all rows"
+
+
+def strata_of(
+    dataset: str | None,
+    splits: Mapping[str, frozenset[Label] | None],
+    columns: Mapping[str, Column],
+    baseline: Codes | None,
+    n_rows: int,
+) -> tuple[tuple[Stratum, ...], Codes]:
+    """The strata of one data set and each row's stratum."""
+    code: Codes = np.zeros(n_rows, np.int64)
+    parts: list[tuple[str | None, list[Any], int]] = []
+    size = 1
+    for name in sorted(splits):
+        if name not in columns:
+            # Binding names the column, with its nearest known names.
+            continue
+        levels, own = columns[name].levels, columns[name].codes
+        split = splits[name]
+        if split is not None:
+            levels, own = _split_off(levels, own, split)
+        code, size = _join(code, size, own, len(levels))
+        parts.append((name, levels, len(levels)))
+    if baseline is not None:
+        n = int(baseline.max()) + 1 if len(baseline) else 1
+        code, size = _join(code, size, baseline, n)
+        parts.append((None, list(range(n)), n))
+    present, code = compress(code, size)
+    strata = [_stratum(dataset, int(c), parts) for c in present]
+    order = sorted(range(len(strata)), key=lambda i: _sortable(strata[i]))
+    rank = np.empty(len(strata), np.int64)
+    rank[order] = np.arange(len(strata))
+    return tuple(strata[i] for i in order), rank[code] if len(strata) > 1 else code
+
+
+def _split_off(levels: list[Any], own: Codes, split: frozenset[Label]) -> tuple[list[Any], Codes]:
+    rest = Other(tuple(sorted(split, key=lambda v: (str(v), str(type(v))))))
+    kept = [v for v in levels if v in split]
+    place = {v: i for i, v in enumerate(kept)}
+    table = np.array([place.get(v, len(kept)) for v in levels], np.int64)
+    return [*kept, rest], table[own]
+
+
+def _join(code: Codes, size: int, own: Codes, n: int) -> tuple[Codes, int]:
+    if size == 1:
+        return own, n
+    if size * n > 2**62:
+        present, code = compress(code, size)
+        size = len(present)
+    return code * n + own, size * n
+
+
+def _stratum(
+    dataset: str | None, code: int, parts: Sequence[tuple[str | None, list[Any], int]]
+) -> Stratum:
+    key: list[tuple[str, Label | Other]] = []
+    baseline: int | None = None
+    for name, levels, n in reversed(parts):
+        code, place = divmod(code, n)
+        if name is None:
+            baseline = place
+        else:
+            key.append((name, levels[place]))
+    return Stratum(dataset, tuple(reversed(key)), baseline)
+
+
+def _sortable(stratum: Stratum) -> tuple[Any, ...]:
+    key = tuple((c, isinstance(v, Other), str(type(v)), str(v)) for c, v in stratum.key)
+    return (stratum.dataset or "", key, -1 if stratum.baseline is None else stratum.baseline)
+
+
+def encode(
+    strata: Sequence[Stratum],
+    dataset: str | None,
+    columns: Mapping[str, Column],
+    baseline: Codes | None,
+    n_rows: int,
+) -> Codes:
+    """The stratum of each row, among known ones.
+
+    Examples
+    --------
+    >>> known, _ = strata_of(None, {"g": None}, {"g": Column(np.array(["b", "a"]))}, None, 2)
+    >>> encode(known, None, {"g": Column(np.array(["b", "b", "b"]))}, None, 3)
+    array([1, 1, 1])
+    """
+    own = [i for i, s in enumerate(strata) if s.dataset == dataset and s.measure is None]
+    if not own:
+        raise EmptyPopulationError(f"no row was of the data set {dataset!r} before")
+    names = [name for name, _ in strata[own[0]].key]
+    parts: list[tuple[list[Any], Codes]] = [(columns[n].levels, columns[n].codes) for n in names]
+    keys: list[tuple[Any, ...]] = [tuple(value for _, value in strata[i].key) for i in own]
+    if baseline is not None:
+        parts.append((list(range(int(baseline.max(initial=0)) + 1)), baseline))
+        keys = [(*key, strata[i].baseline) for key, i in zip(keys, own, strict=True)]
+    code: Codes = np.zeros(n_rows, np.int64)
+    known: list[tuple[Any, ...]] = [()]
+    for k, (levels, codes) in enumerate(parts):
+        distinct = {key[k] for key in keys}
+        rest = next((v for v in distinct if isinstance(v, Other)), None)
+        further = list(dict.fromkeys(key[: k + 1] for key in keys))
+        place = {key: i for i, key in enumerate(further)}
+        # What occurs of the strata so far together with the values of this column.
+        found, at = compress(code * len(levels) + codes, len(known) * len(levels))
+        table = np.zeros(len(found), np.int64)
+        for i, c in enumerate(found.tolist()):
+            before, value = known[c // len(levels)], levels[c % len(levels)]
+            named = value in distinct or (rest is not None and value in rest.than)
+            key = (*before, value if named else rest)
+            if key not in place:
+                row = Stratum(dataset, tuple(zip(names, (*before, value), strict=False)))
+                raise EmptyPopulationError(
+                    f"there are rows of {row if k < len(names) else f'{row}, deployed {value}'}, "
+                    "and there were none before"
+                )
+            table[i] = place[key]
+        code, known = table[at], further
+    order = dict(zip(keys, own, strict=True))
+    return np.array([order[key] for key in known], np.int64)[code]
+
+
+def segments_of(
+    strata: Sequence[Stratum], decide_on: Sequence[str]
+) -> tuple[tuple[Key, ...], Codes]:
+    """The segments that strata project on, and each stratum's segment."""
+    names = sorted(decide_on)
+    keys: list[Key] = []
+    for stratum in strata:
+        have = dict(stratum.key)
+        missing = [n for n in names if n not in have]
+        if missing:
+            where = "X" if stratum.dataset is None else f"the data set {stratum.dataset!r}"
+            raise GoalError(
+                f"`decide_on`: the rule is to look at {missing}, which {where} does not have"
+            )
+        keys.append(tuple((n, have[n]) for n in names))
+    distinct = sorted(set(keys), key=lambda k: [(str(type(v)), str(v)) for _, v in k])
+    place = {k: i for i, k in enumerate(distinct)}
+    return tuple(distinct), np.array([place[k] for k in keys], np.int64)
+
+
+# --- Codebooks: the classes, strata and columns of some data --------------------------------------
 
 
 class Deferred(str):
@@ -157,3 +473,40 @@ class Marginals:
         """
         weights = np.asarray(counts.sum(axis=2))
         return cls(weights, np.where(weights > 0, 1.0, np.inf))
+
+
+# --- What a rule cannot tell apart, strata or what rows count by ----------------------------------
+
+
+def shares_of(codebook: Codebook, marginals: Marginals) -> Floats:
+    """How the rows of each class in a segment fall into its plain strata (plain strata, n).
+
+    Examples
+    --------
+    >>> book = Codebook.of((0, 1))
+    >>> shares_of(book, Marginals.of_counts(np.array([[[3.0, 1.0], [0.0, 2.0], [0.0, 0.0]]])))
+    array([[1., 1.]])
+    """
+    segment, n = codebook.stratum_segment[: codebook.n_plain], codebook.n_classes
+    held = marginals.weights[: codebook.n_plain, :n]
+    totals = np.zeros((len(codebook.segments), n))
+    np.add.at(totals, segment, held)
+    return np.asarray(held / np.maximum(totals[segment], 1e-300))
+
+
+def pooled(codebook: Codebook, shares: Floats, gains: Floats) -> Floats:
+    """What deciding a class gains by segment and class, from gains by stratum and class."""
+    n = codebook.n_classes
+    out = np.zeros((len(codebook.segments), n, n))
+    np.add.at(out, codebook.stratum_segment[: codebook.n_plain], shares[:, :, None] * gains)
+    return out
+
+
+def at_mean_measures(codebook: Codebook, marginals: Marginals, gains: Floats) -> Floats:
+    """Gains (plain strata, n, n) of a row that counts what rows of its kind do on average."""
+    if not codebook.measures:
+        return gains
+    n, m = codebook.n_classes, codebook.n_plain
+    held = marginals.weights[:, :n].reshape(-1, m, n)
+    means = held / np.maximum(held[:1], 1e-300)
+    return np.asarray((means[..., None] * gains.reshape(-1, m, n, n)).sum(axis=0))

@@ -5,7 +5,7 @@ Every answer is a sum over rows, so that parts of the data add up; no search rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,26 +14,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats, Integers
+from setpoint.compiled import kernel
 from setpoint.errors import InputError
-from setpoint.evidence.argmax_kernel import argmax_features
-from setpoint.evidence.blocks import ONE_BLOCK, BlockCodes, Blocks
-from setpoint.evidence.calibration import surplus_of
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.columns import Column
-from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.counted import Counted, Decider
-from setpoint.evidence.credit import LABELS, POSTERIORS, Credit, JointPosteriors
-from setpoint.evidence.curve import Curve, curve_of
-from setpoint.evidence.measures import Measure
-from setpoint.evidence.pooling import at_mean_measures, pooled, shares_of
-from setpoint.evidence.rows import Rows, counted_rows
-from setpoint.evidence.score_columns import ScoreColumns, beside
-from setpoint.evidence.segment_layout import SegmentLayout
-from setpoint.evidence.tensor import decide_by_segment
+from setpoint.evidence.argmax import (
+    ONE_BLOCK,
+    BlockCodes,
+    Blocks,
+    ScoreColumns,
+    argmax_features,
+    beside,
+    decide_by_segment,
+)
+from setpoint.evidence.codebook import (
+    Codebook,
+    Column,
+    Marginals,
+    Measure,
+    at_mean_measures,
+    pooled,
+    shares_of,
+)
+from setpoint.evidence.confusion import Confusion, Counted, Decider, surplus_of
+from setpoint.evidence.curves import Curve, curve_of
+from setpoint.evidence.rows import (
+    LABELS,
+    POSTERIORS,
+    Credit,
+    JointPosteriors,
+    Rows,
+    SegmentLayout,
+    counted_rows,
+)
 from setpoint.goals.populations import Label
-from setpoint.goals.requirements import Requirements
-
-__all__ = ["Evidence"]
+from setpoint.goals.table import Requirements
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +235,7 @@ class Evidence(Counted):
 
         Examples
         --------
-        >>> from setpoint.goals.requirements import Requirements
+        >>> from setpoint.goals.table import Requirements
         >>> needs = Requirements(measures={None: {"x": True}})
         >>> s, y = np.array([0.25]), np.array([1])
         >>> rows = Evidence.from_arrays((0, 1), s, y, needs=needs, columns={"x": np.array([8.0])})
@@ -492,3 +505,117 @@ class Evidence(Counted):
     @cached_property
     def _curves(self) -> dict[int, Curve]:
         return {}
+
+
+# --- Rows in an order of their own, and equal rows as one -----------------------------------------
+
+
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+
+
+def in_order(evidence: Evidence) -> Evidence:
+    """The same rows, ordered by a hash of their content."""
+    keys, weight = _keys(evidence), evidence.rows.weight
+    if weight is None:
+        return evidence.take(np.argsort(keys, kind="stable"))
+    return evidence.take(np.lexsort((weight, keys)))
+
+
+def merged(evidence: Evidence) -> Evidence:
+    """Rows in canonical order with equal ones joined, their weights added up.
+
+    Examples
+    --------
+    >>> from setpoint.evidence import Evidence
+    >>> eta = np.array([[0.9, 0.1], [0.4, 0.6], [0.9, 0.1]])
+    >>> rows = merged(in_order(Evidence.from_arrays((0, 1), eta, np.array([0, 1, 0]))))
+    >>> sorted(rows.rows.weight.tolist())
+    [1.0, 2.0]
+    """
+    rows, scores = evidence.rows, evidence.scores
+    if not rows.n_rows:
+        return evidence
+    true, stratum = rows.true, rows.stratum
+    # Equal rows lie side by side, for their hashes agree.
+    first = np.ones(rows.n_rows, np.bool_)
+    first[1:] = (true[1:] != true[:-1]) | (stratum[1:] != stratum[:-1])
+    same = np.flatnonzero(~first)
+    first[same] = (scores[same] != scores[same - 1]).any(axis=1)
+    if rows.measures is not None:
+        first[same] |= (rows.measures[:, same] != rows.measures[:, same - 1]).any(axis=0)
+    if first.all():
+        return evidence
+    starts = np.flatnonzero(first)
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    merged = rows.take(starts).weighted(np.add.reduceat(weight, starts))
+    return evidence.of_rows(merged, scores[starts])
+
+
+def _keys(evidence: Evidence) -> NDArray[np.uint64]:
+    scores = np.asarray(evidence.scores, np.float64)
+    if evidence.rows.measures is not None:
+        scores = np.column_stack([scores, evidence.rows.measures.T])
+    scores = np.ascontiguousarray(scores) + 0.0  # -0 is 0
+    keys: NDArray[np.uint64] = np.empty(len(scores), np.uint64)
+    _hash(scores.view(np.uint64), np.asarray(evidence.rows.kind), keys)
+    return keys
+
+
+@kernel(plain=True)
+def _hash(
+    bits: NDArray[np.uint64], kind: NDArray[np.integer[Any]], out: NDArray[np.uint64]
+) -> None:
+    """A 64-bit hash of each row (the finaliser of splitmix64 after each number)."""
+    for i in range(len(bits)):
+        h = np.uint64(kind[i]) * _PRIME
+        for j in range(bits.shape[1]):
+            h = (h ^ bits[i, j]) * _MIX
+            h ^= h >> np.uint64(29)
+            h += _PRIME
+        out[i] = h
+
+
+# --- Folds: most of the rows and the rest ---------------------------------------------------------
+
+
+N_FOLDS = 3
+_MANY, _PARTS = 4, 300
+"""How many ordinary weights make a row many, and the most parts that it falls into."""
+
+
+def folds_of(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
+    """Of merged rows most and the rest, with about the same share of each kind of row."""
+    rows = evidence.rows
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    many = weight >= _MANY * np.median(weight)
+    parts = np.where(many, np.minimum(weight / np.median(weight), _PARTS), 1.0).astype(np.int64)
+    row = np.repeat(np.arange(rows.n_rows), parts)
+    fold = parts_of(rows.kind[row], N_FOLDS)
+    for k in range(N_FOLDS):
+        held = np.bincount(row[fold == k], minlength=rows.n_rows) / parts
+        yield _weighted(evidence, 1.0 - held), _weighted(evidence, held)
+
+
+def _weighted(evidence: Evidence, share: Floats) -> Evidence:
+    """The rows with a share of their weight each."""
+    kept, rows = share > 0.0, evidence.rows
+    part = rows.take(kept)
+    if part.weight is not None:
+        part = part.weighted(part.weight * share[kept])
+    return evidence.of_rows(part, evidence.scores[kept])
+
+
+def parts_of(kinds: Integers, n_parts: int) -> Codes:
+    """A part for each row (N,), with about the same share of each kind; the same every time.
+
+    Examples
+    --------
+    >>> parts_of(np.array([0, 0, 1, 1]), 2)
+    array([0, 1, 0, 1])
+    """
+    order = np.random.default_rng(0).permutation(len(kinds))
+    order = order[np.argsort(kinds[order], kind="stable")]
+    out = np.empty(len(kinds), np.int64)
+    out[order] = np.arange(len(kinds)) % n_parts
+    return out

@@ -1,13 +1,15 @@
-"""Exact sweep of an objective and constraints over every cut-off.
+"""Ratios of affine forms over accepted counts, at every cut-off.
 
-The one place that says which cut-off is best. What is swept are ratios of affine forms over
-the accepted counts; see :mod:`setpoint.evidence.ratios`.
+A form over K kinds is ``K + 1`` numbers, the constant last; a ratio is two forms and an
+offset, worth ``offset + A/B`` with 0/0 = 0 and x/0 = inf with the sign of x. An affine
+expression has the constant one as B.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +17,79 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
-from setpoint.evidence.ratios import Ratios, affine, ratio
-from setpoint.tolerances import SATISFIED, TIED
+from setpoint.parameters import SATISFIED, TIED
 
-__all__ = ["BestCutoff", "best_of", "sweep"]
+if TYPE_CHECKING:
+    from setpoint.evidence.evidence import Evidence
+
+
+ROUNDING = 4.0 * np.finfo(np.float64).eps
+"""Of what the terms of a form reach: what prefix sums leave of their own totals."""
+
+
+class Ratios(NamedTuple):
+    """An objective and the bounds on R other ratios over the counts of K kinds, for kernels."""
+
+    forms: Floats
+    zeros: Floats
+    offsets: Floats
+    lower: Floats
+    upper: Floats
+
+
+def zeros_of(forms: Floats, totals: Floats, rounding: float = ROUNDING) -> Floats:
+    """Magnitude (...,) up to which forms (..., K + 1) are zero but for rounding."""
+    zeros: Floats = rounding * (np.abs(forms) @ np.append(totals, 1.0))
+    return zeros
+
+
+@kernel(plain=True)
+def affine(counts: Floats, start: int, size: int, form: Floats, out: Floats) -> None:
+    """Values of a form at cut-offs start to start + size."""
+    n_kinds = counts.shape[0]
+    for i in range(size):
+        out[i] = form[n_kinds]
+    for k in range(n_kinds):
+        slope = form[k]
+        if slope != 0.0:
+            row = counts[k, start : start + size]
+            for i in range(size):
+                out[i] += slope * row[i]
+
+
+@kernel(plain=True, error_model="numpy")
+def ratio(
+    counts: Floats,
+    start: int,
+    size: int,
+    forms: Floats,
+    zero: Floats,
+    offset: float,
+    num: Floats,
+    den: Floats,
+    out: Floats,
+) -> None:
+    """Values of a ratio at cut-offs start to start + size; `num` and `den` are scratch."""
+    affine(counts, start, size, forms[0], num)
+    affine(counts, start, size, forms[1], den)
+    for i in range(size):
+        a, b = num[i], den[i]
+        undefined = abs(b) <= zero[1]
+        beyond = 0.0 if abs(a) <= zero[0] else np.copysign(np.inf, a)
+        out[i] = offset + (beyond if undefined else a / b)
+
+
+@kernel(error_model="numpy", inline="always")
+def ratio_at(forms: Floats, zero: Floats, offset: float, x: float, y: float) -> float:
+    """One ratio over two kinds, at accepted weights x and y."""
+    a = forms[0, 2] + forms[0, 0] * x + forms[0, 1] * y
+    b = forms[1, 2] + forms[1, 0] * x + forms[1, 1] * y
+    if abs(b) > zero[1]:
+        return float(offset + a / b)
+    return float(offset if abs(a) <= zero[0] else offset + np.copysign(np.inf, a))
+
+
+# --- Exact sweep of an objective and constraints over every cut-off -------------------------------
 
 
 _BLOCK = 1024  # cut-offs at a time, a power of two: the buffers stay in the first cache
@@ -48,7 +119,7 @@ def best_of(
 
     Examples
     --------
-    >>> from setpoint.evidence.ratios import zeros_of
+    >>> from setpoint.evidence.sweep import zeros_of
     >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 1.0, 1.0]])
     >>> forms = np.array([[[0, 1, 0], [0, 0, 1.0]], [[0, 1, 0], [1, 1, 0]]])
     >>> ratios = Ratios(forms, zeros_of(forms, counts[:, -1]), np.zeros(2), np.array([0.9]),
@@ -237,3 +308,209 @@ def _least(
             if good[i] and worst[i] < least:
                 least = worst[i]
     return least
+
+
+# --- Rows ranked by how far one answer leads ------------------------------------------------------
+
+
+class RankedCuts:
+    """The cuts along the lead of one answer over the best other one, in one segment."""
+
+    def __init__(self, leads: Floats, gains: Floats) -> None:
+        order = np.argsort(-leads, kind="stable")
+        ranked = leads[order]
+        ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
+        self.leads = ranked[ends]
+        sums = np.cumsum(gains[order], axis=0)[ends]
+        self.sums = np.concatenate([np.zeros((1, gains.shape[1])), sums])
+
+    @property
+    def present(self) -> int:
+        """The cut that is there: a lead above 0."""
+        return int(np.searchsorted(-self.leads, 0.0, side="left"))
+
+    def lead(self, cut: int) -> float:
+        """A lead that as many blocks lie above."""
+        if cut == 0:
+            return float(self.leads[0]) + 1.0
+        if cut == len(self.leads):
+            return float(self.leads[-1]) - 1.0
+        return float(0.5 * (self.leads[cut - 1] + self.leads[cut]))
+
+
+class RankedAnswers:
+    """Totals of answers, which can be shifted, and what the answers add to some sums.
+
+    Examples
+    --------
+    >>> from setpoint.evidence import Evidence
+    >>> rows = Evidence.from_arrays((0, 1), np.array([[0.9, 0.1], [0.4, 0.6]]), np.array([0, 1]))
+    >>> accepted = np.zeros((1, 1, 3, 2))
+    >>> accepted[..., 1] = 1.0
+    >>> ranked = RankedAnswers(rows, effects_of(rows, accepted), [rows.columns])
+    >>> ranked.sums, ranked.cuts(0, 1)[0].sums[:, 0]
+    (array([[1.]]), array([0., 1., 2.]))
+    """
+
+    def __init__(self, evidence: Evidence, effects: Floats, totals: list[Floats]) -> None:
+        self.n = evidence.n_classes
+        self._segments = evidence.by_segment.rows
+        self._effects = effects
+        self._totals = totals
+        self.shifts = np.zeros((len(totals), self.n))
+        self.sums = np.array([self._sum(s) for s in range(len(totals))])
+
+    def cuts(self, segment: int, code: int) -> tuple[RankedCuts, Floats]:
+        """The cuts of one answer, and what the segment's rows add (d,) where none gets it."""
+        effects, totals = self._effects[:, self._segments[segment]], self._totals[segment].copy()
+        own, at = totals[:, code].copy(), np.arange(len(totals))
+        totals[:, code] = -np.inf
+        other = totals.argmax(axis=1)
+        without = effects[other, at]
+        cuts = RankedCuts(own - totals[at, other], effects[code] - without)
+        return cuts, np.asarray(without.sum(axis=0))
+
+    def shift(self, segment: int, code: int, by: float) -> None:
+        """Make the totals of one answer smaller."""
+        self.shifts[segment, code] += by
+        self._totals[segment][:, code] -= by
+        self.sums[segment] = self._sum(segment)
+
+    def _sum(self, segment: int) -> Floats:
+        decided = self._totals[segment].argmax(axis=1)
+        effects = self._effects[:, self._segments[segment]]
+        return np.asarray(effects[decided, np.arange(len(decided))].sum(axis=0))
+
+
+def effects_of(evidence: Evidence, tensors: Floats) -> Floats:
+    """What each answer adds to some sums (n, N, d) on each row."""
+    rows, n, plain = evidence.rows, evidence.n_classes, evidence.codebook.n_plain
+    if evidence.credit.by_posteriors:
+        credit = evidence.posteriors
+    else:
+        credit = np.zeros((evidence.n_rows, n + 1))
+        credit[np.arange(evidence.n_rows), rows.true] = 1.0
+    weights = [np.ones(evidence.n_rows) if rows.weight is None else rows.weight, *rows.by_measure]
+    out = np.zeros((n, evidence.n_rows, len(tensors)))
+    for k, weight in enumerate(weights):
+        for c in range(plain):
+            own = slice(None) if plain == 1 else rows.stratum == c
+            for code in range(n):
+                of = tensors[:, c + k * plain, : credit.shape[1], code]
+                if of.any():
+                    out[code, own] += (credit[own] @ of.T) * weight[own, None]
+    return out
+
+
+# --- Binnings: non-decreasing functions from scores to whole numbers ------------------------------
+
+
+PIECES = 10
+"""Pieces of a binning: an engine finds the piece of a row with three or four comparisons."""
+
+_LARGEST = 1e300
+"""A scale or a width beyond it may overflow: such a piece is one bin."""
+
+_MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """Pieces of the line, each cut into equal bins.
+
+    Examples
+    --------
+    >>> binning = Binning(np.array([0.0, 0.5, 1.0]), np.array([2, 1]))
+    >>> binning.of(np.array([-3.0, 0.1, 0.3, 0.5, 0.9, 1.0, 7.0]))
+    array([0, 0, 1, 3, 3, 3, 3])
+    """
+
+    edges: Floats
+    parts: NDArray[np.int64]
+
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """Number of the first bin of each piece (J,); rounding may put a score one bin higher."""
+        return np.append(0, np.cumsum(self.parts[:-1] + 1))
+
+    @property
+    def scale(self) -> Floats:
+        """Bins of each piece in a unit of score (J,); 0 where the piece is one bin."""
+        width = np.diff(self.edges)
+        with np.errstate(over="ignore"):
+            scale = self.parts / width
+        fine = (width < _LARGEST) & (scale < _LARGEST) & (self.parts > 1)
+        return np.where(fine, scale, 0.0)
+
+    @property
+    def n_bins(self) -> int:
+        """Numbers of bins are below it."""
+        return int((self.parts + 1).sum())
+
+    def of(self, scores: Floats) -> NDArray[np.int64]:
+        """The bin of each score (N,)."""
+        inside = np.clip(scores, self.edges[0], self.edges[-1])
+        piece = np.searchsorted(self.edges[:-1], inside, side="right") - 1
+        offset = (inside - self.edges[piece]) * self.scale[piece]
+        return np.asarray(self.first[piece] + np.floor(offset).astype(np.int64))
+
+    @classmethod
+    def from_sample(cls, scores: Floats, n_bins: int, pieces: int = PIECES) -> Binning:
+        """Pieces of about as many scores of a sample each; without a sample, bins for shares."""
+        if not len(scores):
+            return cls.default(n_bins)
+        # A quarter of the pieces halves the top again and again: few rows are accepted there, and
+        # scores thin out, so that equal bins of one piece would hold very different numbers.
+        top = pieces // 4
+        shares = np.linspace(0.0, 1.0, pieces - top + 1)
+        shares = np.append(shares[:-1], 1.0 - (1.0 - shares[-2]) * 0.5 ** np.arange(1, top + 1))
+        shares = np.append(shares, 1.0)
+        edges = np.unique(np.quantile(scores, shares, method="lower"))
+        return cls._even(edges, n_bins)
+
+    @classmethod
+    def default(cls, n_bins: int) -> Binning:
+        """Bins for scores of any kind: most between 0 and 1, by powers of two beyond."""
+        near = np.append(0.0, 2.0 ** -np.arange(11.0, 1.0, -1.0))
+        beyond = 2.0 ** np.arange(0.0, 1000.0, 200.0)
+        edges = np.unique(np.concatenate([-beyond, near, 1.0 - near, beyond]))
+        return cls._even(edges, n_bins)
+
+    @classmethod
+    def from_ranges(cls, ranges: Sequence[tuple[float, float]], n_bins: int) -> Binning:
+        """Bins inside some ranges (lowest, highest); every end of a range begins a piece."""
+        ends = np.unique(np.array(ranges, np.float64).ravel())
+        steps = max(min(256 // len(ranges), 64), 2)
+        inner = [_steps(low, high, steps) for low, high in ranges]
+        # The last end begins a piece, too: it is parted from the number just below it.
+        beyond = [_score(_key(float(ends[-1])) + 1)]
+        edges = np.unique(np.concatenate([ends, beyond, *inner]))
+        return cls._even(edges[np.isfinite(edges)], max(n_bins, len(edges)))
+
+    @classmethod
+    def _even(cls, edges: Floats, n_bins: int) -> Binning:
+        """As many bins in each piece; no piece is so wide that a difference overflows."""
+        if edges[0] < -_LARGEST or edges[-1] > _LARGEST:
+            edges = np.union1d(edges, [0.0])
+        if len(edges) == 1:
+            edges = np.append(edges, _score(_key(float(edges[0])) + 1))
+        pieces = len(edges) - 1
+        return cls(edges, np.full(pieces, max(n_bins // pieces, 1), np.int64))
+
+
+def _steps(low: float, high: float, n: int) -> Floats:
+    """Numbers between two at equal steps of the order of floats."""
+    # Python's integers: differences of two keys pass 2**63.
+    a, b = _key(low), _key(high)
+    keys = sorted({a + (b - a) * i // n for i in range(1, n)} - {a, b})
+    return np.array([_score(key) for key in keys], np.float64)
+
+
+def _key(score: float) -> int:
+    bits = int(np.float64(score).view(np.int64))
+    return bits if bits >= 0 else -(bits & _MAGNITUDE)
+
+
+def _score(key: int) -> float:
+    magnitude = float(np.int64(abs(key)).view(np.float64))
+    return magnitude if key >= 0 else -magnitude

@@ -16,11 +16,8 @@ from numpy.typing import NDArray
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, SetpointError
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.counted import Counted, Decider
-from setpoint.evidence.curve import Curve
-
-__all__ = ["Bins", "ChangedTableError", "Lines", "Tally"]
+from setpoint.evidence.confusion import Confusion, Counted, Decider
+from setpoint.evidence.curves import Curve
 
 
 class ChangedTableError(SetpointError, RuntimeError):

@@ -28,21 +28,17 @@ from scipy.stats import betabinom
 
 from setpoint.array_types import Floats
 from setpoint.evidence import Counted
-from setpoint.exact.cutoff_set import CutoffSet
+from setpoint.exact.cutoffs import CutoffSet
 from setpoint.guarantees.promise import RuleTests
-from setpoint.guarantees.requirements import Every, Part, Requirement
-from setpoint.inference.fraction import rounded
-from setpoint.inference.profiles import CountedRates
-from setpoint.inference.tails import successes_needed
-from setpoint.inference.trials import added_by, trials_of
-
-__all__ = ["Side", "certified_windows", "nests", "sides_of"]
+from setpoint.guarantees.requirements import AllHold, Part, Requirement
+from setpoint.inference.profiles import CountedRates, rounded
+from setpoint.inference.tails import added_by, successes_needed, trials_of
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class MonotoneConstraint:
     """A statement that loosens as one threshold moves one way."""
 
     segment: int
@@ -53,7 +49,7 @@ class Side:
     constraint: int
 
 
-def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[Side] | None:
+def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[MonotoneConstraint] | None:
     """The statements of a promise, where each loosens as one threshold moves one way."""
     known = ways_of(cuts.evidence, tests)
     return None if known is None else [_side(cuts, way) for way in known]
@@ -98,7 +94,7 @@ def _statements(part: Part) -> Iterator[Requirement | None]:
     """What all has to hold; None: one of several would do."""
     if isinstance(part, Requirement):
         yield part
-    elif isinstance(part, Every):
+    elif isinstance(part, AllHold):
         for inner in part.parts:
             yield from _statements(inner)
     else:
@@ -122,13 +118,13 @@ def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) 
     return _Way(int(segments[0]), rises, added > 0, found.trials, found.share, number)
 
 
-def _side(cuts: CutoffSet, way: _Way) -> Side:
+def _side(cuts: CutoffSet, way: _Way) -> MonotoneConstraint:
     curve = cuts.segments[way.segment].curve
     good = np.array([way.good[c, t] for c, t in curve.kinds], float)
     # Rejected successes become accepted ones as the threshold falls, or the other way round.
     successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
     whole = np.rint(successes).astype(np.int64)
-    return Side(way.segment, way.rises, whole, way.trials, way.share, way.constraint)
+    return MonotoneConstraint(way.segment, way.rises, whole, way.trials, way.share, way.constraint)
 
 
 def _added(counted: CountedRates, x: Requirement) -> Floats | None:
@@ -140,7 +136,7 @@ def _added(counted: CountedRates, x: Requirement) -> Floats | None:
 
 
 def certified_windows(
-    cuts: CutoffSet, tests: RuleTests, sides: list[Side], next_rows: int | None = None
+    cuts: CutoffSet, tests: RuleTests, sides: list[MonotoneConstraint], next_rows: int | None = None
 ) -> list[tuple[int, int]] | None:
     """For each segment the first and the last certified cut-off; None where there is none."""
     windows = {(side.segment, side.rises) for side in sides}

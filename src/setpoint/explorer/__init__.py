@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.explorer.interactive import Explorer
+    from setpoint.explorer.page import Explorer
 
 __all__ = ["Explorer"]
 
-_HOME = {"Explorer": "interactive"}
+_HOME = {"Explorer": "page"}
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__, _HOME)

@@ -1,20 +1,168 @@
-"""Bins of a curve: which cut-offs a page holds, and what is counted between them."""
+"""Arrays as text for a page: the raw numbers, little-endian, compressed, in base64."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import math
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
-from setpoint.evidence.curve import Curve
-from setpoint.explorer.arrays import packed
-from setpoint.explorer.scored import ScoredRows
-from setpoint.program.accepted_rates import Kind
+from setpoint.evidence import Evidence
+from setpoint.evidence.curves import Curve
+from setpoint.goals.populations import value_in_words
+from setpoint.program.rates import Kind
 
-__all__ = ["Bins", "chosen_cuts", "short_thresholds"]
+_KINDS: dict[str, np.dtype[Any]] = {
+    "f64": np.dtype("<f8"),
+    "u8": np.dtype("u1"),
+    "u16": np.dtype("<u2"),
+    "i32": np.dtype("<i4"),
+}
+_LEVEL = 6
+
+
+def packed(values: NDArray[Any]) -> dict[str, Any]:
+    """An array in the narrowest kind of number that holds all of it exactly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> text = packed(np.array([0.0, 3.0, 250.0]))
+    >>> text["t"], text["n"], unpacked(text).tolist()
+    ('u8', 3, [0, 3, 250])
+    """
+    flat = np.ravel(values)
+    kind = _kind(flat)
+    data = zlib.compress(flat.astype(_KINDS[kind]).tobytes(), _LEVEL)
+    return {"z": base64.b64encode(data).decode("ascii"), "t": kind, "n": len(flat)}
+
+
+def unpacked(text: dict[str, Any]) -> NDArray[Any]:
+    """The array that :func:`packed` wrote."""
+    data = zlib.decompress(base64.b64decode(text["z"]))
+    found: NDArray[Any] = np.frombuffer(data, _KINDS[text["t"]])
+    return found
+
+
+def _kind(flat: NDArray[Any]) -> str:
+    if flat.dtype.kind not in "iub":
+        whole = np.isfinite(flat).all() and (flat == np.rint(flat)).all()
+        if not whole or (np.signbit(flat) & (flat == 0.0)).any():
+            return "f64"
+    low, high = (float(flat.min()), float(flat.max())) if len(flat) else (0.0, 0.0)
+    if low >= 0.0 and high < 2**16:
+        return "u8" if high < 2**8 else "u16"
+    return "i32" if low >= -(2**31) and high < 2**31 else "f64"
+
+
+def plain(value: Any) -> Any:
+    """What JSON can hold: numbers that it lacks become the words for them.
+
+    Examples
+    --------
+    >>> plain({"a": [1.0, float("inf")], "b": None})
+    {'a': [1.0, 'Infinity'], 'b': None}
+    """
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+# --- Rows with scores, and the columns by which a page shows groups of them -----------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GroupColumn:
+    """A column whose groups a page shows side by side."""
+
+    name: str
+    values: tuple[str, ...]
+    codes: Codes
+    named: bool
+
+    def take(self, index: NDArray[Any]) -> GroupColumn:
+        """Some of the rows."""
+        return replace(self, codes=self.codes[index])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """The rows that a page is about."""
+
+    evidence: Evidence
+    groups: tuple[GroupColumn, ...] = ()
+    where: str = ""
+    deployed: Codes | None = None
+
+    def take(self, index: NDArray[Any]) -> ScoredRows:
+        """Some of the rows, by index or mask."""
+        deployed = None if self.deployed is None else self.deployed[index]
+        groups = tuple(g.take(index) for g in self.groups)
+        return replace(self, evidence=self.evidence.take(index), groups=groups, deployed=deployed)
+
+    @cached_property
+    def pooled(self) -> Evidence:
+        """The same rows for one threshold for all."""
+        rows = self.evidence.rows
+        book = replace(rows.codebook, decide_on=())
+        return Evidence(replace(rows, codebook=book), self.evidence.scores)
+
+    @cached_property
+    def curve(self) -> Curve:
+        """All cut-offs of one threshold for all."""
+        return self.pooled.curve(0)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Stratum and true class of the rows that there are, copies by measures too."""
+        return self.curve.kinds
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The weight of each row (N,)."""
+        rows = self.evidence.rows
+        return np.ones(rows.n_rows) if rows.weight is None else rows.weight
+
+    def accepted(self, share: Floats) -> Floats:
+        """The weight of each kind (K,) that a decision accepts."""
+        rows = self.evidence.rows
+        tables = (self.weight, *rows.by_measure)
+        n, plain = rows.codebook.n_classes + 1, rows.codebook.n_plain
+        sums = [np.bincount(rows.kind, w * share, plain * n).reshape(plain, n) for w in tables]
+        whole = np.concatenate(sums)
+        return np.array([whole[c, t] for c, t in self.kinds])
+
+
+def columns_of_strata(evidence: Evidence, names: Sequence[str]) -> tuple[GroupColumn, ...]:
+    """The columns that strata tell apart, where the values of rows themselves are not kept."""
+    book, stratum = evidence.codebook, evidence.rows.stratum
+    out = []
+    for name in names:
+        keys = [dict(s.key).get(name) for s in book.strata[: book.n_plain]]
+        values = list(dict.fromkeys(keys))
+        place = np.array([values.index(k) for k in keys])
+        words = tuple("other" if v is None else str(value_in_words(v)) for v in values)
+        out.append(GroupColumn(name, words, place[stratum], True))
+    return tuple(out)
+
+
+# --- Bins of a curve: which cut-offs a page holds -------------------------------------------------
+
 
 _STEEP = 1.5
 """Bins hold more scores the lower these are: where few are accepted each one counts."""
@@ -70,7 +218,7 @@ def short_thresholds(curve: Curve, cuts: Codes) -> Floats:
     return out
 
 
-class Bins:
+class ShownBins:
     """A curve at some of its cut-offs."""
 
     def __init__(self, curve: Curve, cuts: Codes, kinds: tuple[Kind, ...]) -> None:

@@ -1,14 +1,83 @@
-"""The page: one file with its data and its script, which asks for nothing from outside."""
+"""The modules of the page as one script."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
 
-from setpoint.explorer.bundle import bundled
-from setpoint.report.page.rendering import rendered
+from setpoint.errors import InputError, InputTypeError, SetpointError
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import Label, literal
+from setpoint.inputs.files import atomic_write
+from setpoint.report.page.svg import rendered
+from setpoint.rules import Threshold
 
-__all__ = ["ROOM", "in_script", "page_of"]
+_IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"([^"]+)";?[ \t]*\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(async )?(function|class|const|let)\b)", re.MULTILINE)
+_LIST = re.compile(r"^export\s*\{[^}]*\};?[ \t]*\n", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*?[\s\S]*?\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
+_INDENT = re.compile(r"^[ \t]+|\n(?=\n)", re.MULTILINE)
+_NAME = re.compile(r"^(?:async )?(?:function\*?|class|const|let)\s+(\w+)", re.MULTILINE)
+
+ENTRY = "view/main.js"
+
+
+@cache
+def bundled(entry: str = ENTRY) -> str:
+    """A module and all that it imports, each once, those below first."""
+    order: list[str] = []
+    _visit(entry, order, ())
+    owner: dict[str, str] = {}
+    parts = []
+    for name in order:
+        text = _LIST.sub("", _EXPORT.sub("", _IMPORT.sub("", _read(name))))
+        if re.search(r"^(import|export)\b", text, re.MULTILINE):
+            raise InputError(f"{name}: only named imports and exports of declarations are bundled")
+        for top in _NAME.findall(text):
+            if top in owner:
+                raise InputError(f"{name} and {owner[top]} both have {top} at their top")
+            owner[top] = name
+        parts.append(f"// {name}\n{_INDENT.sub('', _COMMENT.sub('', text)).strip()}")
+    return "\n".join(parts)
+
+
+def _visit(name: str, order: list[str], above: tuple[str, ...]) -> None:
+    if name in above:
+        raise InputError(f"{name} imports itself by way of {above[-1]}")
+    if name in order:
+        return
+    for path in _IMPORT.findall(_read(name)):
+        _visit(_beside(name, path), order, (*above, name))
+    order.append(name)
+
+
+def _beside(name: str, path: str) -> str:
+    """The module that a relative path names, seen from another one."""
+    parts = name.split("/")[:-1]
+    for step in path.split("/"):
+        if step == "..":
+            parts.pop()
+        elif step != ".":
+            parts.append(step)
+    return "/".join(parts)
+
+
+def _read(name: str) -> str:
+    return files("setpoint.explorer").joinpath("js", *name.split("/")).read_text("utf-8")
+
+
+# --- The page: one file with its data and its script ----------------------------------------------
+
 
 ROOM = "setpoint.explorer"
 """Where the templates lie."""
@@ -34,3 +103,222 @@ def in_script(payload: dict[str, Any]) -> str:
     """
     text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+# --- What a page hands back: the rule as JSON, SQL and Python, and a command ----------------------
+
+
+class Placeholder(Enum):
+    """What a page puts between the pieces of a command, as one word of the shell.
+
+    Examples
+    --------
+    >>> Place.RULE.value
+    'rule'
+    """
+
+    GOAL = "goal"
+    """The goal, with the bounds of the page."""
+    THRESHOLD = "threshold"
+    """The threshold, as a finite number; of rules with one."""
+    RULE = "rule"
+    """The rule as JSON."""
+
+
+Command: TypeAlias = Sequence[str | Placeholder]
+
+
+def command_template(command: Command) -> list[str | list[str]]:
+    """A command as the page reads it: a list stands for a place, so that no text does.
+
+    Examples
+    --------
+    >>> command_template(["setpoint take my{goal}.skops --line=", Place.THRESHOLD])
+    ['setpoint take my{goal}.skops --line=', ['threshold']]
+    """
+    return [[piece.value] if isinstance(piece, Placeholder) else piece for piece in command]
+
+
+def take_templates(
+    classes: Sequence[Label],
+    goals: Sequence[Goal] = (),
+    *,
+    weighted: bool = False,
+) -> dict[str, Any]:
+    """Templates for one threshold.
+
+    Examples
+    --------
+    >>> found = take_templates(("no", "yes"))
+    >>> found["json"]
+    ['{"format": 2, "rule": {"type": "threshold", "threshold": ', 0, ', "width": 0.0}}']
+    >>> found["shell"][1:]
+    [['goal']]
+    """
+    named = any(goal.needs.columns.get(None) for goal in goals)
+    more = ["--weight", "WEIGHT"] if weighted else []
+    if any(goal.needs.baseline for goal in goals):
+        more += ["--baseline", "DEPLOYED"]
+    return {
+        **_of(classes),
+        "python": _python(classes),
+        "shell": _solve(classes, [*more, "--decide-on", "none"] if named else more),
+    }
+
+
+def _python(classes: Sequence[Label]) -> list[str | list[str]]:
+    """Lines that decide by the rule as it is shown."""
+    no, yes = map(literal, classes)
+    lines = (
+        f"# scores: one for each row, higher for {yes}\n"
+        f"decided = rule.decide(scores)  # 1 is {yes}, 0 is {no}"
+    )
+    before = "from setpoint.rules import Rule\n\nrule = Rule.from_json("
+    return [before, [Placeholder.RULE.value], f")\n{lines}"]
+
+
+def _solve(classes: Sequence[Label], more: Sequence[str]) -> list[str | list[str]]:
+    """The command for scores in a table; what it is called there is not known."""
+    words = ["setpoint", "solve", "SCORES.csv", "--score", "SCORE", "--target", "LABEL"]
+    words += ["--positive", str(classes[1]), *more, "--goal"]
+    says = "# Chooses anew by the goal, on the rows of a table; put its names for the capitals.\n"
+    return command_template([f"{says}{shlex.join(words)} ", Placeholder.GOAL])
+
+
+def _of(classes: Sequence[Label]) -> dict[str, Any]:
+    mark = 0.827100003917
+    rule = Threshold(mark)
+    try:
+        sql = rule.to_sql("score", classes=classes)
+    except SetpointError as error:  # such as a column of mixed values
+        sql = f"-- not in SQL: {error}"
+    return {"json": _pieces(rule.to_json(), mark), "sql": _pieces(sql, mark)}
+
+
+def _pieces(text: str, mark: float) -> list[str | int]:
+    before, found, after = text.partition(repr(mark))
+    return [before, 0, after] if found else [before]
+
+
+# --- The page of a goal's operating points, as a value --------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explorer:
+    """A page on which the bounds of a goal are dragged.
+
+    :func:`setpoint.explore` and ``clf.explore`` make it.
+
+    Parameters
+    ----------
+    payload : dict
+        What the page computes from, as plain data: the tally of counts along the curve, the
+        formulas of the goal, and limits.
+
+    Examples
+    --------
+    >>> from setpoint import explore
+    >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4, 0.2], [1, 0, 1, 0])
+    >>> page
+    Explorer('maximize recall subject to precision >= 0.6', 4 rows)
+    >>> page.payload["rows"]["distinct"]
+    4
+    """
+
+    payload: dict[str, Any]
+
+    def __repr__(self) -> str:
+        rows = self.payload["rows"]["n"]
+        return f"Explorer({self.payload['programs'][0]['goal']!r}, {rows:,} rows)"
+
+    @property
+    def html(self) -> str:
+        """The page as text: one file, which asks for nothing from outside.
+
+        Raises
+        ------
+        ImportError
+            If jinja2 is not installed.
+        """
+        return page_of(self.payload)
+
+    def for_shell(self, command: Command) -> Explorer:
+        """The same page, on which "take this" shows another command.
+
+        Parameters
+        ----------
+        command : sequence of str and Place
+            Pieces of text, and between them what the page puts there.
+
+        Examples
+        --------
+        >>> from setpoint import explore
+        >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4], [1, 0, 1])
+        >>> from setpoint.explorer.page import Place
+        >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", Place.THRESHOLD])
+        >>> own.payload["take"]["shell"]
+        ['setpoint take m.skops new.csv --line=', ['threshold']]
+        """
+        take = self.payload["take"] | {"shell": command_template(command)}
+        return Explorer(self.payload | {"take": take})
+
+    def summary(self) -> dict[str, Any]:
+        """What the page holds, as plain values: rows, thresholds, whether bounds are met."""
+        rows, check = self.payload["rows"], self.payload.get("check")
+        out = {
+            "goal": self.payload["programs"][0]["goal"],
+            "rows": rows["n"],
+            "check_rows": None if check is None else check["n"],
+        }
+        start = self.payload["programs"][0]["start"]
+        return out | {
+            "distinct": rows["distinct"],
+            "bins": rows["bins"],
+            "feasible": start["feasible"],
+        }
+
+    def __str__(self) -> str:
+        """What the page holds, in sentences."""
+        rows, check = self.payload["rows"], self.payload.get("check")
+        lines = [f"{rows['n']:,} rows. {rows['where']}"]
+        lines.append(f"{rows['distinct']:,} distinct scores, each with its threshold.")
+        if rows["open"]:
+            lines[-1] = (
+                f"{rows['distinct']:,} distinct scores, of which neighbours share one of "
+                f"{rows['bins']:,} bins; the page says what a threshold inside one could gain."
+            )
+        if not self.payload["programs"][0]["start"]["feasible"]:
+            lines.append("No threshold meets the bounds: the page begins at the nearest.")
+        if rows["warning"]:
+            lines.append(rows["warning"])
+        if check is None:
+            lines.append("No rows are held out for a check.")
+        else:
+            lines.append(f"A chosen point is checked on {check['n']:,} rows held out.")
+        return "\n".join(lines)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; an old file stays until the new one is whole.
+
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ImportError
+            As :attr:`html`.
+        OSError
+            If the file cannot be written.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputTypeError(f"`path` names a file, found {type(path).__name__}")
+        atomic_write(Path(path), self.html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the page in a frame of its own."""
+        return (
+            '<iframe sandbox="allow-scripts" title="setpoint explorer" '
+            'style="width:100%;height:900px;border:0" '
+            f'srcdoc="{escape(self.html, quote=True)}"></iframe>'
+        )

@@ -1,7 +1,6 @@
 """The language of goals: metrics, expressions and goals, without data."""
 
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.errors import (
+from setpoint.errors import (
     EmptyPopulationError,
     GoalError,
     GoalSyntaxError,
@@ -11,6 +10,7 @@ from setpoint.goals.errors import (
 )
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, SupportsGoal, as_goal, maximize, minimize
+from setpoint.goals.populations import Constraint
 
 __all__ = [
     "Constraint",

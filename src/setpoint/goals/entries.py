@@ -1,20 +1,370 @@
-"""Entries of the table of metrics: one metric as data, and its parameters."""
+"""Events: what a rate counts, as a conjunction of words.
+
+A rate is the mean, over a population chosen without looking at the prediction, of an
+event ``L[baseline class, true class, predicted class]``. The words below are the
+vocabulary of events; ``!`` negates a word. For a stratum with known baseline class an
+event is an outer product of a mask over true and one over predicted classes, kept or
+cleared on the diagonal; so counting it never needs the n x n x n tensor.
+"""
 
 from __future__ import annotations
 
+import ast
+import math
+import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
-from setpoint.goals.errors import GoalError
-from setpoint.goals.events import Event
-from setpoint.goals.linear import LinearForm
-from setpoint.goals.populations import DEFER, Label, literal, plain_label
+import numpy as np
+
+from setpoint.array_types import Floats
+from setpoint.errors import GoalError, InputError, InputTypeError
+from setpoint.goals.populations import DEFER, Label, is_name, literal, plain_label
 
 if TYPE_CHECKING:
     from setpoint.goals.expressions import Expression
 
-__all__ = ["INF", "TABLE", "Better", "Entry", "Param", "parameters_of"]
+
+Costs: TypeAlias = tuple[tuple[int, int, float], ...]
+"""Entries (true class, predicted class, cost)."""
+
+Diagonal: TypeAlias = Literal["any", "on", "off"]
+
+_WORDS = (
+    "actual",
+    "predicted",
+    "correct",
+    "changed",
+    "was_correct",
+    "deferred",
+    "labelled",
+    "found",
+)
+_NEEDS_TRUTH = {"actual", "correct", "was_correct", "labelled"}
+_NEEDS_BASELINE = {"changed", "was_correct"}
+_OF_PREDICTION = {"predicted", "found", "correct", "changed", "deferred"}
+_OF_DEFERRED = ("deferred", "found")
+"""Words that say what a row is that is not decided."""
+
+
+@cache
+def _parts(words: str) -> tuple[tuple[str, bool], ...]:
+    """Each word of an event, and whether it is wanted."""
+    parts = tuple((w.lstrip("!"), not w.startswith("!")) for w in words.split())
+    unknown = [w for w, _ in parts if w not in _WORDS]
+    if unknown:
+        raise InputError(f"unknown words {unknown} in the event {words!r}: {_WORDS}")
+    return parts
+
+
+def _factors(
+    words: str,
+    needs_truth: bool,
+    n: int,
+    label: int | None,
+    baseline: int | None,
+    deployed: bool,
+    defers: bool,
+) -> tuple[Floats, Floats, Diagonal]:
+    true, pred = np.ones(n + 1), np.ones(n)
+    diagonal: Diagonal = "any"
+    index_t, index_p = np.arange(n + 1), np.arange(n)
+    own = any(word in words for word in _OF_DEFERRED)
+    if defers and not deployed and not own and _sees_prediction(words):
+        pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
+    for word, wanted in _parts(words):
+        if word == "actual":
+            true *= (index_t == label) == wanted
+        elif word == "labelled":
+            continue  # as of every event that needs the truth
+        elif word == "deferred":
+            # The deployed model decides every row.
+            pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
+        elif word in ("predicted", "found") and deployed:
+            pred *= float((baseline == label) == wanted)
+        elif word in ("predicted", "found"):
+            pred *= (index_p == label) == wanted
+        elif word == "was_correct" or (word == "correct" and deployed):
+            true *= (index_t == baseline) == wanted
+        elif word == "changed" and deployed:
+            pred *= float(not wanted)
+        elif word == "changed":
+            pred *= (index_p != baseline) == wanted
+        else:
+            diagonal = "on" if wanted else "off"
+    if needs_truth:
+        true[n] = 0.0
+    true.flags.writeable = pred.flags.writeable = False
+    return true, pred, diagonal
+
+
+def _sees_prediction(words: str) -> bool:
+    return any(w in _OF_PREDICTION for w, _ in _parts(words))
+
+
+_FEW = 64
+"""Masks of so many classes are small, and asked for again and again."""
+_kept_factors = lru_cache(maxsize=4096)(_factors)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A conjunction of words about (true, predicted, baseline) class.
+
+    Examples
+    --------
+    >>> Event("actual predicted").matrix(n=2, label=1, baseline=None, deployed=False)
+    array([[0., 0.],
+           [0., 1.],
+           [0., 0.]])
+    """
+
+    words: str = ""
+    costs: Costs | None = None
+
+    @cached_property
+    def names_class(self) -> bool:
+        """Whether it refers to one class."""
+        return any(w in ("actual", "predicted", "found") for w, _ in _parts(self.words))
+
+    @cached_property
+    def needs_truth(self) -> bool:
+        """Whether the event cannot be counted on unlabelled rows."""
+        return self.costs is not None or any(w in _NEEDS_TRUTH for w, _ in _parts(self.words))
+
+    @cached_property
+    def needs_baseline(self) -> bool:
+        """Whether the event refers to the deployed model."""
+        return any(w in _NEEDS_BASELINE for w, _ in _parts(self.words))
+
+    @cached_property
+    def ignores_prediction(self) -> bool:
+        """Whether every decision gives the same count."""
+        return self.costs is None and not _sees_prediction(self.words)
+
+    def factors(
+        self,
+        n: int,
+        label: int | None,
+        baseline: int | None,
+        deployed: bool,
+        defers: bool = False,
+    ) -> tuple[Floats, Floats, Diagonal]:
+        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
+        found = _kept_factors if n <= _FEW else _factors
+        return found(self.words, self.needs_truth, n, label, baseline, deployed, defers)
+
+    def matrix(
+        self,
+        n: int,
+        label: int | None,
+        baseline: int | None,
+        deployed: bool,
+        defers: bool = False,
+    ) -> Floats:
+        """The event as weights (n + 1, n) over true and predicted class."""
+        if self.costs is not None:
+            out = np.zeros((n + 1, n))
+            for t, p, c in self.costs:
+                if not deployed:
+                    out[t, p] = c
+                elif p == baseline:
+                    out[t, :] = c
+            return out
+        true, pred, diagonal = self.factors(n, label, baseline, deployed, defers)
+        out = np.outer(true, pred)
+        if diagonal != "any":
+            eye = np.eye(n + 1, n)
+            out *= eye if diagonal == "on" else 1.0 - eye
+        return out
+
+
+# --- Linear forms in columns of numbers: what one row is worth ------------------------------------
+
+
+MAX_CHARACTERS = 4000
+"""Of a form as text, as of a goal."""
+
+Refuse: TypeAlias = Callable[[ast.expr, str], NoReturn]
+
+_ALLOWED = "what stands here is a sum of columns times numbers, as in 0.75 * amount - 5"
+_OWN = "make it a column of its own"
+
+
+@dataclass(frozen=True)
+class LinearForm:
+    """A sum of columns times numbers, and a number: what one row is worth.
+
+    Examples
+    --------
+    >>> form = LinearForm.of("amount - 2 * fee - 5")
+    >>> form.terms, form.constant, form.columns
+    ((('amount', 1.0), ('fee', -2.0)), -5.0, ('amount', 'fee'))
+    >>> print(LinearForm.of('"credit line" * 3 / 4'))
+    0.75 * "credit line"
+    """
+
+    terms: tuple[tuple[str, float], ...] = ()
+    constant: float = 0.0
+
+    @classmethod
+    def of(cls, value: object, what: str = "the linear expression") -> LinearForm:
+        """The form that a number, another form or a text stands for."""
+        if isinstance(value, LinearForm):
+            return value
+        if isinstance(value, str):
+            return _from_text(str.__str__(value), what)
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+            raise InputTypeError(
+                f"{what} must be a number or a linear expression in columns, as in "
+                f"'amount - 5', got {value!r} ({type(value).__name__})"
+            )
+        return cls.build({}, _finite(value, what), what)
+
+    @classmethod
+    def build(
+        cls, terms: Mapping[str, float], constant: float, what: str = "the linear expression"
+    ) -> LinearForm:
+        """A form in its one way of being written: sorted, without zeros."""
+        kept = tuple((c, _finite(x, what)) for c, x in sorted(terms.items()) if x != 0)
+        return cls(kept, _finite(constant, what))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it refers to, sorted."""
+        return tuple(c for c, _ in self.terms)
+
+    def __str__(self) -> str:
+        out = ""
+        for column, x in self.terms:
+            name = column if is_name(column) else literal(column)
+            # A text that stands alone as an argument is read as an expression.
+            alone = len(self.terms) == 1 and not self.constant and name != column
+            factor = "" if abs(x) == 1 and not (alone and x > 0) else f"{literal(abs(x))} * "
+            out += (" - " if x < 0 else " + ") + factor + name
+        if self.constant or not out:
+            out += f"{' - ' if self.constant < 0 else ' + '}{literal(abs(self.constant))}"
+        return "-" + out[3:] if out.startswith(" - ") else out[3:]
+
+
+def read_form(node: ast.expr, refuse: Refuse) -> LinearForm:
+    """The form that Python's tree of an expression stands for; `refuse` raises."""
+    try:
+        return _read(node, refuse)
+    except OverflowError:
+        refuse(node, "a number here is too large")
+
+
+def _from_text(text: str, what: str) -> LinearForm:
+    def refuse(_: ast.expr, message: str) -> NoReturn:
+        raise GoalError(f"{what} {shown!r}: {message}")
+
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    if len(text) > MAX_CHARACTERS:
+        raise GoalError(f"{what} has at most {MAX_CHARACTERS} characters, got {len(text)}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval").body
+        return read_form(tree, refuse)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, GoalError):
+            raise
+        raise GoalError(
+            f"{what} {shown!r} cannot be read: a column whose name is not a word stands in "
+            "quotes, as in '1 * \"credit line\" - 5'"
+        ) from None
+
+
+def _read(node: ast.expr, refuse: Refuse) -> LinearForm:
+    terms: dict[str, float] = {}
+    constant = 0.0
+    # A sum of a thousand terms is a thousand levels deep on its left: walk it.
+    while True:
+        last, sign = node, 1.0
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            last, sign = node.right, 1.0 if isinstance(node.op, ast.Add) else -1.0
+        part = _part(last, refuse)
+        for column, x in part.terms:
+            terms[column] = terms.get(column, 0.0) + sign * x
+        constant += sign * part.constant
+        if last is node:
+            break
+        assert isinstance(node, ast.BinOp)
+        node = node.left
+    return _scaled(LinearForm(tuple(terms.items()), constant), 1.0, node, refuse)
+
+
+def _part(node: ast.expr, refuse: Refuse) -> LinearForm:
+    if isinstance(node, ast.Constant):
+        return _constant(node, refuse)
+    if isinstance(node, ast.Name):
+        return LinearForm(((node.id, 1.0),))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        inner = _read(node.operand, refuse)
+        return _scaled(inner, -1.0 if isinstance(node.op, ast.USub) else 1.0, node, refuse)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        return _read(node, refuse)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+        left, right = _part(node.left, refuse), _part(node.right, refuse)
+        if isinstance(node.op, ast.Mult):
+            if left.terms and right.terms:
+                refuse(node, f"a product of columns is not linear: {_OWN}")
+            form, factor = (left, right.constant) if left.terms else (right, left.constant)
+            return _scaled(form, factor, node, refuse)
+        if right.terms:
+            refuse(node, f"a number over a column is not linear: {_OWN}")
+        if right.constant == 0:
+            refuse(node, "division by the number 0")
+        return _divided(left, right.constant, node, refuse)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        refuse(node, f"a power is not linear: {_OWN}")
+    return refuse(node, f"this ({type(node).__name__.lower()}) has no meaning here: {_ALLOWED}")
+
+
+def _constant(node: ast.Constant, refuse: Refuse) -> LinearForm:
+    value: Any = node.value
+    if isinstance(value, str):
+        if not value:
+            refuse(node, "the name of a column cannot be empty")
+        return LinearForm(((value, 1.0),))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return _scaled(LinearForm((), float(value)), 1.0, node, refuse)
+    return refuse(node, f"{value!r} has no meaning here: {_ALLOWED}")
+
+
+def _scaled(form: LinearForm, factor: float, node: ast.expr, refuse: Refuse) -> LinearForm:
+    return _mapped(form, lambda x: x * factor, node, refuse)
+
+
+def _divided(form: LinearForm, by: float, node: ast.expr, refuse: Refuse) -> LinearForm:
+    return _mapped(form, lambda x: x / by, node, refuse)
+
+
+def _mapped(
+    form: LinearForm, change: Callable[[float], float], node: ast.expr, refuse: Refuse
+) -> LinearForm:
+    try:
+        return LinearForm.build({c: change(x) for c, x in form.terms}, change(form.constant))
+    except GoalError:
+        return refuse(node, "a number here is too large")
+
+
+def _finite(value: Any, what: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise GoalError(f"{what} must hold finite numbers, got {number}")
+    return number + 0.0  # -0.0 becomes 0.0
+
+
+# --- Entries of the table of metrics: one metric as data, and its parameters ----------------------
+
 
 Better: TypeAlias = Literal["higher", "lower"] | None
 Param: TypeAlias = Label | LinearForm | tuple[Any, ...]
@@ -22,7 +372,7 @@ INF = float("inf")
 
 
 @dataclass(frozen=True)
-class Entry:
+class MetricEntry:
     """One metric as data."""
 
     name: str
@@ -58,12 +408,12 @@ class Entry:
         return f"{self.name}({', '.join(self.params)})"
 
 
-TABLE: dict[str, Entry] = {}
+TABLE: dict[str, MetricEntry] = {}
 """All metrics by name; :mod:`setpoint.goals.table` fills it."""
 
 
 def parameters_of(
-    entry: Entry, args: tuple[Any, ...], named: Mapping[str, Any]
+    entry: MetricEntry, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[str, Param], ...]:
     """A metric's parameters, by position or by name, checked."""
     if entry.any_of:
@@ -86,7 +436,7 @@ def parameters_of(
 
 
 def _some_of(
-    entry: Entry, args: tuple[Any, ...], named: Mapping[str, Any]
+    entry: MetricEntry, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[tuple[str, Param], ...]:
     """What rows are worth by how they are decided: linear forms by name."""
     known = ", ".join(f"`{p}`" for p in entry.params)

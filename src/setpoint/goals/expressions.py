@@ -16,40 +16,22 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from setpoint.errors import InputTypeError
-from setpoint.goals.chosen import HasRows
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.entries import TABLE, Param, parameters_of
-from setpoint.goals.errors import GoalError
-from setpoint.goals.linear import LinearForm
+from setpoint.errors import GoalError, InputTypeError
+from setpoint.goals.entries import TABLE, LinearForm, Param, parameters_of
 from setpoint.goals.populations import (
     DEFER,
     EVERYWHERE,
+    Constraint,
+    HasReducers,
+    HasRows,
     Label,
     Population,
     literal,
     parameter_text,
     plain_label,
     population_text,
+    reducer_columns,
 )
-from setpoint.goals.reducers import HasReducers, reducer_columns
-
-__all__ = [
-    "Apply",
-    "Baseline",
-    "BlackBoxMetric",
-    "Const",
-    "Expression",
-    "Metric",
-    "Product",
-    "Quotient",
-    "Reduce",
-    "Sum",
-    "log",
-    "maximum",
-    "minimum",
-    "sqrt",
-]
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
 """How tightly a text binds."""

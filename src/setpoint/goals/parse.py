@@ -1,4 +1,4 @@
-"""Reading a goal from text, through Python's own ``ast`` with a whitelist; never ``eval``."""
+"""The text of a goal as people write it, in the spelling that Python's ``ast`` reads."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import ast
 import re
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
-from setpoint.goals.arguments import ReadsArguments, kind_of_node
-from setpoint.goals.capacity import AT_MOST, at_most
-from setpoint.goals.constraints import Constraint, Relation
-from setpoint.goals.errors import GoalError, GoalSyntaxError, nearest
+from setpoint.errors import GoalError, GoalSyntaxError, nearest
 from setpoint.goals.expressions import (
     FUNCTIONS,
     MAX_CHARACTERS,
@@ -22,12 +20,240 @@ from setpoint.goals.expressions import (
     operand,
     signed_sum,
 )
-from setpoint.goals.reducers import REDUCERS
-from setpoint.goals.source import CONFIDENCE, Source, fail
-from setpoint.goals.synonyms import ANSWERS, ELSEWHERE, metric_named, why_unknown, why_unread
-from setpoint.goals.table import MetricFunction
+from setpoint.goals.populations import REDUCERS, Constraint, Relation
+from setpoint.goals.table import (
+    AT_MOST,
+    VOCABULARY,
+    MetricFunction,
+    ReadsArguments,
+    at_most,
+    kind_of_node,
+)
 
-__all__ = ["parse_goal"]
+# --- Words that other libraries, papers and people use: names of metrics here ---------------------
+
+
+# fmt: off
+
+SYNONYMS: dict[str, str] = {
+    **dict.fromkeys(("sensitivity", "hit_rate", "tpr", "true_positive_rate", "recall_score"), "recall"),
+    **dict.fromkeys(("tnr", "true_negative_rate", "specificity_score", "selectivity"), "specificity"),
+    **dict.fromkeys(("ppv", "positive_predictive_value", "precision_score"), "precision"),
+    "npv": "negative_predictive_value",
+    **dict.fromkeys(("fpr", "fall_out", "fallout"), "false_positive_rate"),
+    **dict.fromkeys(("fnr", "miss_rate"), "false_negative_rate"),
+    **dict.fromkeys(("dice", "f1_score", "f_measure", "f_score", "f1score"), "f1"),
+    **dict.fromkeys(("f_beta", "fbeta_score"), "fbeta"),
+    **dict.fromkeys(("iou", "jaccard_score"), "jaccard"),
+    **dict.fromkeys(("geometric_mean", "geometric_mean_score", "gmean"), "g_mean"),
+    **dict.fromkeys(("matthews_corrcoef", "matthews_correlation_coefficient"), "mcc"),
+    "accuracy_score": "accuracy", "balanced_accuracy_score": "balanced_accuracy", "zero_one_loss": "error_rate",
+    **dict.fromkeys(("abstention_rate", "referral_rate"), "deferral_rate"),
+    "selection_rate": "predicted_rate", "prevalence": "prior", "base_rate": "prior",
+}
+"""Name elsewhere, in small letters, and the name in the table of metrics."""
+
+ELSEWHERE: dict[str, str] = {
+    "positive_rate": "predicted_rate",
+    "f2": "fbeta(2)", "max_recall": "recall.max()", "lift": "precision / prior",
+    **dict.fromkeys(("selective_accuracy", "accuracy_of_decided"), "accuracy.decided"),
+    **dict.fromkeys(("selective_risk", "selective_error"), "error_rate.decided"),
+    **dict.fromkeys(("fdr", "false_discovery_rate"), "1 - precision"),
+    **dict.fromkeys(("demographic_parity", "demographic_parity_difference", "statistical_parity"), "predicted_rate.difference(column)"),
+    "demographic_parity_ratio": "predicted_rate.ratio(column)",
+    **dict.fromkeys(("equal_opportunity", "equal_opportunity_difference"), "recall.difference(column)"),
+    **dict.fromkeys(("equalized_odds", "equalized_odds_difference"), "maximum(recall.difference(column), false_positive_rate.difference(column))"),
+    **dict.fromkeys(("youden", "youden_j", "youden_index", "informedness"), "recall + specificity - 1"),
+    **dict.fromkeys(("kappa", "cohen_kappa", "cohen_kappa_score"),
+                    "1 - error_rate / (prior + predicted_rate - 2 * prior * predicted_rate)"),
+}
+"""Name elsewhere, and what is written here; not read as such, since it may mean something else."""
+
+BY_RANK = "a score of the ranking; bound one rate and optimise another, as in 'maximize precision subject to recall >= 0.8'"
+AT_K = "the best k of N rows are chosen by their share: 'maximize recall subject to predicted_rate <= k/N', with numbers for k and N"
+COUNTS = "rates here are shares of rows, not counts: for at most 500 of 10,000 rows predicted positive write 'predicted_rate <= 500/10000'"
+CAPACITY = "so many cases out of so many rows are a constraint, as in 'maximize recall subject to at_most(200, per=10_000)'; of a batch, decide_batch(X, at_most=200) takes the best ones"
+MONEY = (
+    "money enters as what each decision is worth, numbers or columns, as in 'maximize profit(tp=amount - 5, fp=-5)', "
+    "or as the cost of each pair of true and predicted class, as in 'minimize cost({(1, 0): 60, (0, 1): 5})'; what no "
+    "formula here says is a function of your own, blackbox(\"module:name\")"
+)
+DEFERRING = (
+    "rows that are left to a person are deferred, as in 'minimize deferral_rate subject to accuracy.decided >= 0.98'; "
+    "what one costs is defer= in profit and the pair (true, \"defer\") in cost"
+)
+COVERAGE = "the share of rows decided is '1 - deferral_rate', and that of rows accepted is 'predicted_rate'"
+WEIGHING = "rows count by a column of numbers where a metric is weighted by it, as in 'maximize recall.weighted(amount)'"
+SURE = "what a bound is kept with on new rows, as in 'maximize recall subject to precision >= 0.9 with confidence 0.99'"
+OF_SCORES = "a measure of probabilities, and a goal is about decisions, as in 'maximize f1'"
+
+AT_A_BOUND = "what is kept is a constraint, as in 'maximize recall subject to precision >= 0.9'"
+
+PHRASES: dict[str, str] = {
+    r"\b(at|in|within)\s+(the\s+)?(top|best|first|highest)\b": AT_K,
+    r"\w\s+(at(?!\s+(least|most)\b)|@)\s*[a-z]": AT_A_BOUND,
+}
+"""Words in a row, as a pattern, and the sentence that answers them."""
+
+ANSWERS: dict[str, str] = {
+    **dict.fromkeys(("auc", "roc_auc", "roc_auc_score", "auroc", "auprc", "pr_auc", "average_precision", "prbep", "gini", "ndcg"), BY_RANK),
+    **dict.fromkeys(("precision_at_k", "recall_at_k", "lift_at_k", "hits_at_k", "top_k", "topk"), AT_K),
+    **dict.fromkeys(("calls", "alerts", "alarms", "contacts", "count", "counts", "flagged", "positives", "predicted_positives"), COUNTS),
+    **{word: f"here: {name}, a share of rows and not a count: for 100 of 10,000 rows write 100/10000"
+       for word, name in {"true_positives": "tp", "false_positives": "fp", "false_negatives": "fn", "true_negatives": "tn"}.items()},
+    **dict.fromkeys(("profits", "revenue", "income", "gain", "gains", "earnings", "savings", "money", "roi", "utility", "costs", "net_benefit"), MONEY),
+    **dict.fromkeys(("capacity", "budget", "quota", "workload"), CAPACITY),
+    **dict.fromkeys(("abstain", "abstention", "reject", "rejection", "rejection_rate", "reject_rate", "reject_option", "refer", "escalate", "defer", "deferral", "deferred", "undecided"), DEFERRING),
+    **dict.fromkeys(("coverage", "decided", "decided_rate", "decision_rate"), COVERAGE),
+    **dict.fromkeys(("weighted", "weight", "amount", "amounts"), WEIGHING),
+    **dict.fromkeys(("log_loss", "logloss", "cross_entropy", "brier", "brier_score", "brier_score_loss"), OF_SCORES),
+    **dict.fromkeys(("confidence", "certainty"), SURE),
+}
+"""Word, and the sentence that answers it."""
+
+# fmt: on
+
+
+def metric_named(word: str) -> Expression | MetricFunction | None:
+    """The metric of a name, of ours or of others, in any case; None where there is none.
+
+    Examples
+    --------
+    >>> metric_named("TPR"), metric_named("recall"), metric_named("auc")
+    (recall, recall, None)
+    """
+    name = word.lower()
+    return VOCABULARY.get(name if name in VOCABULARY else SYNONYMS.get(name, name))
+
+
+def why_unread(text: str) -> str:
+    """What to write in place of words in a row; "" where it is not known.
+
+    Examples
+    --------
+    >>> why_unread("maximize balanced accuracy")
+    'here: balanced_accuracy, one word'
+    >>> why_unread("recall at precision 0.9")
+    "what is kept is a constraint, as in 'maximize recall subject to precision >= 0.9'"
+    """
+    for pattern, answer in PHRASES.items():
+        if re.search(pattern, text, re.IGNORECASE):
+            return answer
+    for pair in re.finditer(r"(?=\b([a-z]\w*)\s+([a-z]\w*))", text, re.IGNORECASE):
+        if metric_named(word := "_".join(pair.groups()).lower()) is not None:
+            return f"here: {SYNONYMS.get(word, word)}, one word"
+    return ""
+
+
+def why_unknown(word: str) -> str:
+    """What to write in place of a word that is not a metric.
+
+    Examples
+    --------
+    >>> why_unknown("Lift"), why_unknown("recal")
+    ('here: precision / prior', "did you mean 'recall' or 'min_recall'?")
+    """
+    name = word.lower()
+    if name in ELSEWHERE:
+        return f"here: {ELSEWHERE[name]}"
+    if name in ANSWERS:
+        return ANSWERS[name]
+    ours, others = nearest(name, VOCABULARY), nearest(name, SYNONYMS)
+    return others if others.startswith("did") and not ours.startswith("did") else ours
+
+
+# --- The text of a goal as people write it --------------------------------------------------------
+
+
+CONFIDENCE = "as in 'precision >= 0.9 with confidence 0.99'"
+"""How the confidence of a constraint is written."""
+
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:\s*%|(?:e[-+]?\d+)?)"
+_PIECES = re.compile(
+    r"""(?P<triple>\"{3}|'{3})|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+    rf"""|(?P<sure>\bwith\s+(?:confidence\s+{_NUMBER}|{_NUMBER}\s*confidence\b))"""
+    rf"""|(?P<unsure>\bwith\s+confidence\b|\bconfidence\s+{_NUMBER}|\bat\s+confidence\b"""
+    rf"""|\bat\s+{_NUMBER}\s*confidence\b|\bwith\s+{_NUMBER}(?=\s*(?:$|\)|and\b|,\s*\D)))"""
+    r"""|(?P<subject>\b(?:subject\s+to|such\s+that)\b|\bs\.\s?t\.)|(?P<with>\b(?:with|where)\b)"""
+    r"""|(?P<and>\band\b)|(?P<percent>(?<![\w.])(?:\d+(?:\.\d*)?|\.\d+)\s*%)"""
+    r"""|(?P<least>\b(?:(?:is|of)\s+)?at\s+least\b)|(?P<most>\b(?:(?:is|of)\s+)?at\s+most\b)"""
+    r"""|(?P<rank>\bat\s+(?:top\s+)?(?:k|\d+)\b(?!\s*%|\.\d))|(?P<level>\bat\s+\d*\.?\d+\s*%?)"""
+    r"""|(?P<word>\w+)|(?P<ge>≥|=>)|(?P<le>≤|=<)|(?P<space>\s+)|(?P<other>.)""",
+    re.DOTALL | re.IGNORECASE,
+)
+_WORDS = re.compile(r"with|confidence|\s", re.IGNORECASE)
+_SPELLED = {"space": " ", "ge": ">=", "least": ">=", "le": "<=", "most": "<=", "and": "and"}
+_OPEN, _CLOSED = ("(", "[", "{"), (")", "]", "}")
+
+
+class SourceText:
+    """The text in Python's spelling, with the place in the original of each character."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.parts: list[list[str]] = [[]]
+        self.places: list[list[int]] = [[]]
+        self.sure: list[list[int]] = [[]]
+        depth = 0  # in brackets a bare word may be the name of a column or of a label
+        for match in _PIECES.finditer(text, start):
+            piece = match.group()
+            kind = match.lastgroup or ""
+            depth = max(0, depth + (piece in _OPEN) - (piece in _CLOSED))
+            if kind == "subject" or (kind == "with" and not depth):
+                self.parts.append([])
+                self.places.append([])
+                self.sure.append([])
+                continue
+            if kind == "triple" or piece in ("#", "\0", ";", "\\"):
+                fail(text, f"the character {piece!r} has no meaning here", match.start())
+            if kind == "rank":
+                fail(text, f"{piece!r}: {AT_K}", match.start())
+            if kind == "level":
+                bound = "'maximize recall subject to precision >= 0.9'"
+                fail(
+                    text,
+                    f"{piece.strip()!r}: a level that is kept is a bound, as in {bound}",
+                    match.start(),
+                )
+            if kind == "unsure":
+                what = "a confidence is a number above 0 and below 1 after a constraint"
+                fail(text, f"{piece.strip()!r}: {what}, {CONFIDENCE}", match.start())
+            if kind == "sure":
+                self.sure[-1].append(match.start())
+                number = _WORDS.sub("", piece)
+                spelled = f" not in {_share(number) if '%' in number else f'{number} '}"
+            elif kind == "percent":
+                spelled = _share(piece)
+            elif kind == "and" and depth:
+                spelled = piece
+            else:
+                spelled = _SPELLED.get(kind, piece)
+            self.parts[-1] += spelled
+            self.places[-1] += [
+                match.start() + (i if spelled == piece else 0) for i in range(len(spelled))
+            ]
+
+    def part(self, index: int) -> tuple[str, list[int]]:
+        """The text of a part, and the place of each of its characters."""
+        code, places = "".join(self.parts[index]), self.places[index]
+        skip = len(code) - len(code.lstrip())
+        return code.strip(), places[skip:]
+
+
+def _share(percent: str) -> str:
+    """A number per cent as a share, exactly as that is written: 0.29 for 29%."""
+    return f"{float(Decimal(percent.rstrip('%').strip()) / 100)!r} "
+
+
+def fail(text: str, message: str, place: int) -> NoReturn:
+    """Raise a GoalSyntaxError that shows where."""
+    start, end = max(0, place - 30), min(len(text), place + 30)
+    shown = ("..." if start else "") + text[start:end] + ("..." if end < len(text) else "")
+    raise GoalSyntaxError(f"{message}, at character {place + 1}: {shown!r}")
+
+
+# --- Reading a goal from text, through Python's own ``ast`` with a whitelist ----------------------
+
 
 _SENSES: dict[str, Literal["maximize", "minimize"]] = {
     "maximize": "maximize", "maximise": "maximize", "minimize": "minimize", "minimise": "minimize",
@@ -65,7 +291,7 @@ def _parse(text: str) -> Parsed:
     sense = _SENSES.get(word.lower())
     if sense is None:
         fail(text, _without_sense(text, word), head.start(1))
-    source = Source(text, offset)
+    source = SourceText(text, offset)
     if len(source.parts) > 2:
         fail(text, "'subject to' appears twice; join constraints with 'and'", 0)
     if not source.part(0)[0]:
@@ -93,7 +319,7 @@ def _without_sense(text: str, word: str) -> str:
     if isinstance(metric, MetricFunction) and text.strip() == word:
         return f"{metric} needs its parameters: {metric.signature}"
     if metric is not None:
-        if _COMPARES.search(text) and len(Source(text, 0).parts) == 1:
+        if _COMPARES.search(text) and len(SourceText(text, 0).parts) == 1:
             wanted = "precision" if str(metric) == "recall" else "recall"
             bound = text.strip() if len(text) < 60 else "..."
             return (
@@ -112,7 +338,7 @@ def _without_sense(text: str, word: str) -> str:
 class _Reader(ReadsArguments):
     """One part of the text, from Python's tree to expressions."""
 
-    def __init__(self, source: Source, index: int) -> None:
+    def __init__(self, source: SourceText, index: int) -> None:
         self.source = source
         self.code, self.places = source.part(index)
         self.sure = source.sure[index]

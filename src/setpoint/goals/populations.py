@@ -9,32 +9,18 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Mapping
+import numbers
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from setpoint.errors import InputTypeError
-from setpoint.goals.errors import GoalError
+from setpoint.errors import GoalError, InputTypeError
 
-__all__ = [
-    "DEFER",
-    "EVERYWHERE",
-    "Key",
-    "Label",
-    "Other",
-    "Population",
-    "chosen_rows",
-    "column_in_words",
-    "is_name",
-    "literal",
-    "measure_name",
-    "parameter_text",
-    "plain_label",
-    "population_text",
-    "value_in_words",
-]
+if TYPE_CHECKING:
+    from setpoint.goals.expressions import Expression, Metric
+
 
 Label: TypeAlias = str | int | float | bool
 """A value of a column, or a class label, as a plain Python scalar."""
@@ -278,3 +264,234 @@ def is_name(column: str) -> bool:
     """Whether the column can stand before "=" (Python would change other identifiers)."""
     plain = column.isascii() and column.isidentifier()
     return plain and not keyword.iskeyword(column) and column != "__debug__"
+
+
+# --- Which rows an expression is measured on, and how much each counts ----------------------------
+
+
+class HasRows:
+    """The methods that choose and weigh the rows of each metric of an expression."""
+
+    __slots__ = ()
+
+    def _of_metrics(self, change: Callable[[Metric], Expression]) -> Expression:
+        raise NotImplementedError
+
+    def on(self, /, *population: str | Mapping[str, Label], **where: Label) -> Expression:
+        """The same expression on part of the rows.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import recall
+        >>> print(recall.on("audit", country="IN"))
+        recall.on("audit", country="IN")
+        """
+        dataset, values = chosen_rows(population, where)
+        return self._of_metrics(lambda m: m.narrowed(dataset, values))
+
+    def weighted(self, column: str) -> Expression:
+        """The same expression, each row counted by its number in a column.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import recall
+        >>> print(recall.weighted("amount"))
+        recall.weighted("amount")
+        """
+        name = measure_name(column)
+        return self._of_metrics(lambda m: m.weighted_by(name))
+
+    @property
+    def decided(self) -> Expression:
+        """The same expression over the rows that are decided, where some are deferred.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import accuracy
+        >>> print(accuracy.decided >= 0.98)
+        accuracy.decided >= 0.98
+        """
+        return self._of_metrics(lambda m: m.without_deferred())
+
+
+# --- A constraint: what bounds an expression, as an immutable value -------------------------------
+
+
+Relation: TypeAlias = Literal[">=", "<="]
+
+
+@dataclass(frozen=True, repr=False)
+class Constraint:
+    """``lhs >= rhs`` or ``lhs <= rhs``, kept as written (a number stands on the right).
+
+    Comparing expressions gives one.
+
+    Parameters
+    ----------
+    lhs : Expression
+    relation : {">=", "<="}
+    rhs : Expression
+    confidence : float or None
+        How sure it is to be kept on new rows, above 0 and below 1; None: no confidence of its own.
+
+    Raises
+    ------
+    GoalError
+        If both sides are numbers, or `confidence` is outside its range.
+    TypeError
+        If `confidence` is not a number.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import precision
+    >>> bound = (precision >= 0.9).with_confidence(0.99)
+    >>> print(bound)
+    precision >= 0.9 with confidence 0.99
+    >>> bound.confidence
+    0.99
+    """
+
+    lhs: Expression
+    relation: Relation
+    rhs: Expression
+    confidence: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None:
+            object.__setattr__(self, "confidence", _confidence(self.confidence))
+        if self.lhs.is_number and self.rhs.is_number:
+            raise GoalError("a constraint between two numbers says nothing about a classifier")
+        if self.lhs.is_number:
+            flipped = "<=" if self.relation == ">=" else ">="
+            lhs, rhs = self.rhs, self.lhs
+            object.__setattr__(self, "lhs", lhs)
+            object.__setattr__(self, "rhs", rhs)
+            object.__setattr__(self, "relation", flipped)
+
+    def __bool__(self) -> bool:
+        raise InputTypeError(
+            "a constraint is neither true nor false before it is measured; write "
+            "'0.3 <= x <= 0.5' as two constraints, and join constraints with commas: "
+            "subject_to(a >= 0.3, a <= 0.5)"
+        )
+
+    def with_confidence(self, confidence: float) -> Constraint:
+        """The same constraint, to be kept on new rows with a confidence of its own.
+
+        Parameters
+        ----------
+        confidence : float
+            Above 0 and below 1.
+
+        Raises
+        ------
+        GoalError
+            If it is outside that range.
+        TypeError
+            If it is not a number.
+        """
+        return replace(self, confidence=_confidence(confidence))
+
+    def __str__(self) -> str:
+        text = f"{self.lhs} {self.relation} {self.rhs}"
+        if self.confidence is not None:
+            text += f" with confidence {literal(self.confidence)}"
+        return text
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _confidence(value: object) -> float:
+    wanted = "`confidence` is a number above 0 and below 1, such as 0.99"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputTypeError(f"{wanted}, got {value!r} ({type(value).__name__})")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    # NaN is in no range.
+    if not 0.0 < number < 1.0:
+        raise GoalError(f"{wanted}, got {value!r:.40}")
+    return number
+
+
+# --- Reducers: one number from the groups of some columns -----------------------------------------
+
+
+REDUCERS: dict[str, str] = {
+    "mean": "arithmetic mean",
+    "sum": "sum",
+    "min": "smallest",
+    "max": "largest",
+    "difference": "largest minus smallest",
+    "ratio": "smallest over largest",
+    "geometric_mean": "geometric mean",
+    "harmonic_mean": "harmonic mean",
+    "quadratic_mean": "quadratic mean",
+    "deviation": "largest distance from the pooled value",
+}
+"""Kind of reducer and what it says in words."""
+
+
+def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
+    """The columns of a reducer as plain text; refuses what is not a name."""
+    names: list[str] = []
+    for c in columns:
+        if not isinstance(c, str) or not c:
+            raise InputTypeError(f".{kind} takes names of columns, got {c!r}")
+        if c in names:
+            raise GoalError(f".{kind} names the column {c!r} twice")
+        names.append(str.__str__(c))
+    if kind == "deviation" and not names:
+        raise GoalError(".deviation compares groups with all rows: it needs a column")
+    return tuple(names)
+
+
+class HasReducers:
+    """The reducers as methods; with columns over their groups, without over the classes."""
+
+    __slots__ = ()
+
+    def _reduce(self, kind: str, columns: tuple[str, ...]) -> Expression:
+        raise NotImplementedError
+
+    def mean(self, *columns: str) -> Expression:
+        """Arithmetic mean over the groups of `columns`; without columns, over the classes."""
+        return self._reduce("mean", columns)
+
+    def sum(self, *columns: str) -> Expression:
+        """Sum over the groups of `columns`, or over the classes."""
+        return self._reduce("sum", columns)
+
+    def min(self, *columns: str) -> Expression:
+        """Smallest value over the groups of `columns`, or over the classes."""
+        return self._reduce("min", columns)
+
+    def max(self, *columns: str) -> Expression:
+        """Largest value over the groups of `columns`, or over the classes."""
+        return self._reduce("max", columns)
+
+    def difference(self, *columns: str) -> Expression:
+        """Largest minus smallest value over the groups of `columns`, or over the classes."""
+        return self._reduce("difference", columns)
+
+    def ratio(self, *columns: str) -> Expression:
+        """Smallest over largest value over the groups; 0 where all are 0."""
+        return self._reduce("ratio", columns)
+
+    def geometric_mean(self, *columns: str) -> Expression:
+        """Geometric mean over the groups of `columns`, or over the classes."""
+        return self._reduce("geometric_mean", columns)
+
+    def harmonic_mean(self, *columns: str) -> Expression:
+        """Harmonic mean over the groups of `columns`, or over the classes; 0 with any 0."""
+        return self._reduce("harmonic_mean", columns)
+
+    def quadratic_mean(self, *columns: str) -> Expression:
+        """Root of the mean square over the groups of `columns`, or over the classes."""
+        return self._reduce("quadratic_mean", columns)
+
+    def deviation(self, *columns: str) -> Expression:
+        """Largest distance of a group's value from the value on all rows."""
+        return self._reduce("deviation", columns)

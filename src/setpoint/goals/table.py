@@ -7,16 +7,43 @@ multiclass and per-group use, the text form) follows from that line.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import ast
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from setpoint.goals.entries import INF, TABLE, Better, Entry, parameters_of
-from setpoint.goals.events import Event
-from setpoint.goals.expressions import Expression, Metric, log, signed_sum, sqrt
-from setpoint.goals.populations import Label
+from setpoint.errors import GoalError, InputTypeError
+from setpoint.goals.entries import (
+    INF,
+    TABLE,
+    Better,
+    Event,
+    LinearForm,
+    MetricEntry,
+    parameters_of,
+    read_form,
+)
+from setpoint.goals.expressions import (
+    Apply,
+    Baseline,
+    Const,
+    Expression,
+    Metric,
+    Product,
+    Quotient,
+    Reduce,
+    Sum,
+    log,
+    signed_sum,
+    sqrt,
+    walk,
+)
+from setpoint.goals.populations import Constraint, Label, Other, plain_label
 
-__all__ = ["TABLE", "VOCABULARY", "Entry", "MetricFunction"]
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
 
 
 VOCABULARY: dict[str, Metric | MetricFunction] = {}
@@ -42,7 +69,7 @@ class MetricFunction:
         return metric if label is None else metric(label=label)
 
 
-def _add(entry: Entry) -> None:
+def _add(entry: MetricEntry) -> None:
     TABLE[entry.name] = entry
     plain = not entry.params or entry.optional
     VOCABULARY[entry.name] = Metric(entry.name) if plain else MetricFunction(entry.name)
@@ -50,7 +77,7 @@ def _add(entry: Entry) -> None:
 
 def _rate(name: str, event: str, given: str, better: Better, words: str) -> Metric:
     of_class = bool({"actual", "predicted"} & set(f"{event} {given}".replace("!", "").split()))
-    _add(Entry(name, words, of_class, better, event=Event(event), given=Event(given)))
+    _add(MetricEntry(name, words, of_class, better, event=Event(event), given=Event(given)))
     return Metric(name)
 
 
@@ -70,7 +97,7 @@ def _formula(
     def build(**named: Any) -> Expression:
         return formula if isinstance(formula, Expression) else formula(**named)
 
-    entry = Entry(
+    entry = MetricEntry(
         name, words, of_class, better, low, high, None, None, build, params, optional,
         misses_deferred=misses_deferred,
     )  # fmt: skip
@@ -79,12 +106,12 @@ def _formula(
 
 
 def _costs_of_pairs(name: str, better: Better, words: str, param: str = "costs") -> None:
-    _add(Entry(name, words, False, better, -INF, INF, params=(param,)))
+    _add(MetricEntry(name, words, False, better, -INF, INF, params=(param,)))
 
 
 def _worth_of_decisions(name: str, better: Better, words: str) -> None:
     params = ("tp", "fp", "fn", "tn", "defer")
-    _add(Entry(name, words, True, better, -INF, INF, params=params, any_of=True))
+    _add(MetricEntry(name, words, True, better, -INF, INF, params=params, any_of=True))
 
 
 def _fbeta(beta: float) -> Expression:
@@ -158,3 +185,378 @@ _costs_of_pairs("cost", "lower", "mean cost of a prediction; pairs (true, predic
 _costs_of_pairs("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
 _worth_of_decisions("profit", "higher", "mean value of a row; decisions that are not named are worth 0")
 _formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))
+
+
+# --- A capacity as a constraint: so many rows out of so many --------------------------------------
+
+
+AT_MOST = "after 'subject to', as in 'maximize recall subject to at_most(200, per=10_000)'"
+"""Where it stands."""
+
+
+def at_most(n: float, per: float | None = None, label: Label | None = None) -> Constraint:
+    """A capacity: at most `n` rows of `per` are predicted to be of the class.
+
+    Parameters
+    ----------
+    n : float
+        Above 0 and at most `per`.
+    per : float
+        Of how many rows.
+    label : label, optional
+        The class; by default the positive one of two.
+
+    Returns
+    -------
+    Constraint
+        ``predicted_rate <= n / per``.
+
+    Raises
+    ------
+    GoalError
+        If `per` is missing, or a number is outside its range.
+    InputTypeError
+        If `n` or `per` is not a number.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import at_most
+    >>> print(at_most(200, per=10_000))
+    predicted_rate <= 0.02
+    >>> print(at_most(5, per=100, label="fraud"))
+    predicted_rate(label="fraud") <= 0.05
+    """
+    if per is None:
+        raise GoalError(f"at_most needs `per`, of how many rows: at_most({n!r}, per=10_000)")
+    most, of = _count(n, "n"), _count(per, "per")
+    if most > of:
+        raise GoalError(f"`n` of at_most must be at most `per`, got {n!r} and {per!r}")
+    rate = predicted_rate if label is None else predicted_rate(label=label)
+    return rate <= most / of
+
+
+def _count(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputTypeError(
+            f"`{name}` of at_most must be a number of rows, got {value!r} ({type(value).__name__})"
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not 0.0 < number < math.inf:
+        raise GoalError(f"`{name}` of at_most must be above 0 and finite, got {value!r:.40}")
+    return number
+
+
+# --- Ranges that hold on any data -----------------------------------------------------------------
+
+
+Range = tuple[float, float]
+
+_ANY: Range = (-math.inf, math.inf)
+
+
+def range_of(e: Expression) -> Range:
+    """The smallest and largest value that an expression can have, whatever the data.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import precision, recall
+    >>> range_of(1 - precision), range_of(recall.difference("sex"))
+    ((0.0, 1.0), (0.0, 1.0))
+    """
+    if isinstance(e, Const):
+        return e.value, e.value
+    if isinstance(e, Metric):
+        return _metric(e)
+    if isinstance(e, Baseline):
+        return range_of(e.inner)
+    if isinstance(e, Reduce):
+        return _reduced(e.kind, range_of(e.inner))
+    if isinstance(e, Sum):
+        parts = [(s, range_of(t)) for s, t in e.terms]
+        low = sum(r[0] if s > 0 else -r[1] for s, r in parts)
+        return low, sum(r[1] if s > 0 else -r[0] for s, r in parts)
+    if isinstance(e, Product):
+        return _corners(range_of(e.left), range_of(e.right))
+    if isinstance(e, Quotient):
+        below = range_of(e.right)
+        if below[0] <= 0 <= below[1]:
+            return (0.0, math.inf) if range_of(e.left)[0] >= 0 and below[0] >= 0 else _ANY
+        return _corners(range_of(e.left), (1 / below[1], 1 / below[0]))
+    if isinstance(e, Apply):
+        return _applied(e.function, [range_of(a) for a in e.args])
+    return _ANY
+
+
+def in_shares(e: Expression, bound: float) -> str:
+    """How a bound on shares is written that is given per cent, or as a number of rows.
+
+    Examples
+    --------
+    >>> from setpoint.metrics import fp, precision, tp
+    >>> in_shares(precision, 90.0), in_shares(tp + fp, 200.0)
+    ('; for 90 per cent write 0.9 or 90%', '; for 200 of N rows write 200/N, with a number for N')
+    """
+    metrics = [x for x in walk(e) if isinstance(x, Metric)]
+    low, high = range_of(e)
+    if bound < 2 or low < 0 or not math.isfinite(high) or any(dict(m.params) for m in metrics):
+        return ""
+    ways = []
+    if bound <= 100:
+        ways.append(f"for {bound:.12g} per cent write {bound / 100:.12g} or {bound:.12g}%")
+    given = [TABLE[m.name].given for m in metrics]
+    if bound.is_integer() and all(x is not None and not x.words for x in given):
+        ways.append(f"for {bound:.12g} of N rows write {bound:.12g}/N, with a number for N")
+    return "; " + ", ".join(ways) if ways else ""
+
+
+def _metric(e: Metric) -> Range:
+    entry = TABLE[e.name]
+    given: dict[str, Any] = dict(e.params)
+    pairs = given.get("costs", given.get("values"))
+    worths = [x for _, x in pairs] if isinstance(pairs, tuple) else list(given.values())
+    if e.value_columns or not (pairs or entry.any_of):
+        return entry.low, entry.high
+    values: list[float] = [x.constant if isinstance(x, LinearForm) else x for x in worths]
+    return min(0.0, *values), max(0.0, *values)
+
+
+def _reduced(kind: str, inner: Range) -> Range:
+    low, high = inner
+    if kind in ("difference", "deviation"):
+        return 0.0, high - low
+    if kind == "ratio":
+        return (0.0, 1.0) if low >= 0 else _ANY
+    if kind == "sum":
+        return (0.0, math.inf) if low >= 0 else _ANY
+    if kind == "quadratic_mean":
+        return 0.0, max(abs(low), abs(high))
+    return inner
+
+
+def _corners(x: Range, y: Range) -> Range:
+    ends = [0.0 if a == 0 or b == 0 else a * b for a in x for b in y]
+    return min(ends), max(ends)
+
+
+def _applied(function: str, args: list[Range]) -> Range:
+    low, high = args[0]
+    if function == "abs":
+        ends = (abs(low), abs(high))
+        return (0.0 if low <= 0 <= high else min(ends)), max(ends)
+    if function == "sqrt":
+        return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
+    if function == "log":
+        return _log(low), _log(high)
+    choose = max if function == "maximum" else min
+    return choose(a for a, _ in args), choose(b for _, b in args)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+# --- Reading the arguments of a metric or a method: labels, columns, tables -----------------------
+
+
+T = TypeVar("T")
+
+
+class ReadsArguments:
+    """The part of a reader that turns the arguments of a call into plain values."""
+
+    def fail(self, node: ast.expr | ast.keyword, message: str) -> NoReturn:
+        """Refuse the text, with the place of a node."""
+        raise NotImplementedError
+
+    def build(self, node: ast.expr, make: Callable[[], T]) -> T:
+        """Run a constructor; its complaint becomes ours, with the place."""
+        raise NotImplementedError
+
+    def arguments(self, node: ast.Call, of: str = "") -> tuple[list[Any], dict[str, Any]]:
+        """What stands in the parentheses of a call: by position, and by name."""
+        entry = TABLE.get(of)
+        by_name = entry.params if entry is not None and entry.any_of else ()
+        by_pair = entry is not None and bool({"costs", "values"} & set(entry.params))
+        values = [self.argument(a, by_pair) for a in node.args]
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in named:
+                self.fail(keyword, "an argument is repeated or starred")
+            if keyword.arg in by_name:
+                named[keyword.arg] = self.worth(keyword.value)
+            else:
+                named[keyword.arg] = self.argument(keyword.value, by_pair)
+        return values, named
+
+    def argument(self, node: ast.expr, worths: bool = False) -> Any:
+        """A label, or a dict of labels (or pairs of them) to labels, or to linear forms."""
+        if not isinstance(node, ast.Dict):
+            return self.label(node)
+        out: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.fail(node, "a dict cannot hold **")
+            pair = key.elts if isinstance(key, ast.Tuple) and len(key.elts) == 2 else None
+            name = tuple(map(self.label, pair)) if pair else self.label(key)
+            if name in out:
+                self.fail(key, f"the key {name!r} is repeated")
+            out[name] = self.worth(value) if worths else self.label(value)
+        return out
+
+    def worth(self, node: ast.expr) -> LinearForm:
+        """What a row is worth: linear in columns; a text that stands alone is read again."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+            return self.build(node, lambda: LinearForm.of(text))
+        return read_form(node, self.fail)
+
+    def label(self, node: ast.expr) -> Any:
+        """A label or a number; a bare name stands for its text."""
+        if isinstance(node, ast.Name):
+            return node.id
+        sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        inner = node.operand if isinstance(node, ast.UnaryOp) and sign else node
+        value = inner.value if isinstance(inner, ast.Constant) else None
+        if isinstance(value, (str, bool)) and not sign:
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
+        if isinstance(inner, ast.Constant) and inner.value is None:
+            self.fail(
+                node,
+                "None marks a missing value: fill such rows in, for example with 'unknown', and "
+                "name that",
+            )
+        return self.fail(
+            node, f"{kind_of_node(node)} cannot stand here: a label, a number or a dict of them can"
+        )
+
+
+def kind_of_node(node: ast.expr) -> str:
+    """A node of Python's tree as messages call it."""
+    return f"this ({type(node).__name__.lower()})"
+
+
+# --- What a goal refers to: columns ---------------------------------------------------------------
+
+
+Split = frozenset[Label] | None
+"""The values of a column that are distinguished; None for all of them."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What has to be known about the rows before a goal can be counted."""
+
+    columns: Mapping[str | None, Mapping[str, Split]] = field(default_factory=dict)
+    baseline: frozenset[str | None] = frozenset()
+    labels: frozenset[str | None] = frozenset()
+    measures: Mapping[str | None, Mapping[str, bool]] = field(default_factory=dict)
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the data sets, without X."""
+        return tuple(sorted(d for d in self.columns if d is not None))
+
+    def split_of(self, column: str) -> Split:
+        """The values of a column that are distinguished somewhere: all, where none is named."""
+        splits = [columns[column] for columns in self.columns.values() if column in columns]
+        if not splits:
+            return None
+        out: frozenset[Label] = frozenset()
+        for split in splits:
+            if split is None:
+                return None
+            out |= split
+        return out
+
+    @property
+    def measure_names(self) -> tuple[str, ...]:
+        """All columns of numbers that rows count by, of all data sets, sorted."""
+        return tuple(sorted({c for columns in self.measures.values() for c in columns}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns of all data sets, sorted."""
+        return tuple(sorted({c for columns in self.columns.values() for c in columns}))
+
+
+def requirements_of(sides: Iterable[Expression]) -> Requirements:
+    """Read off the leaves of some expressions what has to be known about the rows."""
+    columns: dict[str | None, dict[str, Split]] = {}
+    baseline: set[str | None] = set()
+    labels: set[str | None] = set()
+    measures: dict[str | None, dict[str, bool]] = {}
+
+    def visit(e: Expression, dataset: str | None, grouped: frozenset[str], deployed: bool) -> None:
+        if isinstance(e, Metric):
+            entry = TABLE[e.name]
+            dataset = e.population.dataset if dataset is None else dataset
+            splits = columns.setdefault(dataset, {})
+            for column, value in e.population.where:
+                known = splits.get(column, frozenset())
+                if known is not None and not isinstance(value, Other):
+                    splits[column] = known | {value}
+            for column in grouped:
+                splits[column] = None
+            signed = {} if e.population.measure is None else {e.population.measure: True}
+            for column in e.value_columns:
+                signed.setdefault(column, False)
+            if signed:
+                known_measures = measures.setdefault(dataset, {})
+                for column, weighs in signed.items():
+                    known_measures[column] = weighs or known_measures.get(column, False)
+            if entry.formula is not None:
+                visit(entry.formula(**dict(e.params)), dataset, grouped, deployed)
+                return
+            if deployed or (entry.event is not None and entry.event.needs_baseline):
+                baseline.add(dataset)
+            events = [x for x in (entry.event, entry.given) if x is not None]
+            if entry.event is None or any(x.needs_truth for x in events):
+                labels.add(dataset)
+            return
+        if isinstance(e, Reduce):
+            grouped = grouped | frozenset(e.columns)
+        for child in e.children:
+            visit(child, dataset, grouped, deployed or isinstance(e, Baseline))
+
+    for e in sides:
+        visit(e, None, frozenset(), False)
+    return Requirements(columns, frozenset(baseline), frozenset(labels), measures)
+
+
+def require_rows_alone(goal: Goal, why: str) -> None:
+    """Refuse a goal over more than true and predicted class; `why` ends the message."""
+    needs = goal.needs
+    strange = [*map(repr, needs.names), *map(repr, needs.datasets), *_stakes(goal)]
+    if needs.baseline:
+        strange.append("the deployed model")
+    if strange:
+        raise GoalError(f"the goal refers to {', '.join(strange)}, and {why}")
+
+
+def require_plain(goal: Goal, why: str) -> None:
+    """Refuse a goal over values of rows, or over rows that are deferred; `why` ends the message.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> require_plain(Goal.parse("maximize recall.weighted(amount)"), "a stream is not")
+    Traceback (most recent call last):
+    ...
+    setpoint.errors.GoalError: the goal refers to numbers of rows ('amount'), and a stream \
+is not
+    """
+    strange = _stakes(goal)
+    if strange:
+        raise GoalError(f"the goal refers to {' and '.join(strange)}, and {why}")
+
+
+def _stakes(goal: Goal) -> list[str]:
+    """Values of rows and deferred rows, where a goal refers to them."""
+    names = goal.needs.measure_names
+    out = [f"numbers of rows ({', '.join(map(repr, names))})"] if names else []
+    return [*out, "rows that are deferred"] if goal.defers else out

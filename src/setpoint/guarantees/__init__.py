@@ -4,7 +4,7 @@ P-values of constraints, tests along a path of rules, and the guarantee that fol
 confusions and rules, and nothing of how a rule was found.
 """
 
-from setpoint.guarantees.guarantee import Guarantee, Shown
-from setpoint.guarantees.requirements import Every, Requirement, Some, requirements_of
+from setpoint.guarantees.promise import Guarantee, Shown
+from setpoint.guarantees.requirements import AllHold, Requirement, Some, requirements_of
 
 __all__ = ["Every", "Guarantee", "Requirement", "Shown", "Some", "requirements_of"]

@@ -1,43 +1,222 @@
-"""How many rows it takes to show the constraints of a goal.
+"""The chance that rows yet to be drawn show a statement, if the truth is as assumed.
 
-All statements that a goal is made of have to be shown by the same rows. The chance that one
-or another is not shown is at most the sum of their chances, and the rows are those with which
-the sum leaves the chance that is asked for.
-
-References
-----------
-R. L. Berger (1982), Multiparameter hypothesis testing and acceptance sampling.
+Of an exact binomial statement it is exact, also over the number of trials among the rows,
+which is drawn with them; of thousands of trials to some digits. Of any other statement it is
+a normal approximation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, gammaln, ndtri, xlogy
 
-from setpoint.array_types import Bools
+from setpoint.array_types import Bools, Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
-from setpoint.goals.constraints import Constraint
 from setpoint.goals.goal import as_goal
-from setpoint.guarantees.power import (
-    Binomial,
-    Smooth,
-    fewest_trials,
-    least_rows,
-    trials_needed,
-)
-from setpoint.guarantees.requirements import Every, Part, Requirement, requirements_of
+from setpoint.goals.populations import Constraint
+from setpoint.guarantees.requirements import AllHold, Part, Requirement, requirements_of
+from setpoint.inference.delta import influence_of
 from setpoint.inference.profiles import CountedRates
-from setpoint.inference.trials import added_by, trials_of
-from setpoint.program.fold import Folder
-from setpoint.program.link import link
+from setpoint.inference.tails import added_by, at_least, quantile, successes_needed, trials_of
+from setpoint.program.algebra import Folder
+from setpoint.program.linking import link
 from setpoint.program.program import LinkedGoal, Program, ProgramConstraint
 
-__all__ = ["Fewest", "Pilot", "Plan", "fewest_rows", "fewest_rows_of", "rows_of"]
+ALLOWANCE = 1.3
+"""Rows for each that the normal approximation asks for: it takes errors and skewness of small
+counts too lightly. Measured by ``benchmarks/guarantees_plan.py``."""
+
+_NOTHING = 1e-7
+"""What lies no more than this on the right side of a bound is at it."""
+
+_MANY = 5e3
+"""Trials; beyond, one success more or less makes no difference, and some numbers of trials say
+it of all."""
+
+_NOT_RARE = 50.0
+"""Successes, or failures, among many trials at the share that has to be exceeded."""
+
+_POINTS = np.linspace(-5.0, 5.0, 61)
+_WEIGHTS = np.exp(-0.5 * _POINTS**2) / np.exp(-0.5 * _POINTS**2).sum()
+"""Of the numbers of trials among many rows, in standard deviations."""
+
+_STEPS = 6
+"""Of Newton's method, whose steps shrink a hundredfold."""
+
+_WIDE = 8.0
+"""Standard deviations beyond which no count is looked at."""
+
+_PERIODS, _MOST_AHEAD = 4, 50_000
+"""How far ahead the lowest chance is looked for: the chance falls wherever one more success is
+asked for, by less and less."""
+
+_MOST_ROWS = 10**15
+"""More rows than this are none."""
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True)
+class Binomial:
+    """The exact one-sided test that a share of successes is above another one."""
+
+    p: float
+    q: float
+    share: float
+    delta: float
+
+    @property
+    def reaches(self) -> bool:
+        """Whether the assumed share exceeds the other one."""
+        return self.share > 0.0 and self.p > self.q + _NOTHING
+
+    def at(self, n: int) -> float:
+        """The least chance with `n` rows or more.
+
+        Examples
+        --------
+        >>> round(Binomial(0.95, 0.9, 1.0, 0.05).at(203), 4)
+        0.8135
+        """
+        mean = n * self.share
+        if mean > _MANY and mean * min(self.q, 1.0 - self.q) > _NOT_RARE:
+            return self._of_many(n)
+        spread = _WIDE * (math.sqrt(mean * (1.0 - self.share)) + 1.0 - self.share)
+        low, high = max(0, math.floor(mean - spread)), min(n, math.ceil(mean + spread))
+        m = np.arange(low, high + 1)
+        weight = np.ones(1) if low == high else _binomial(m, n, self.share)
+        return float(weight @ self._least(low, high))
+
+    def _least(self, low: int, high: int) -> Floats:
+        """The least chance with m trials or more, for m from `low` to `high`."""
+        rarer = max(min(self.q, 1.0 - self.q), 1e-9)
+        ahead = min(math.ceil(_PERIODS / rarer) + 10, _MOST_AHEAD)
+        m = np.arange(low, high + ahead + 1)
+        passed = at_least(successes_needed(m, self.q, self.delta), m, self.p)
+        return np.asarray(np.minimum.accumulate(passed[::-1])[::-1][: high - low + 1])
+
+    def _of_many(self, n: int) -> float:
+        """The same at some numbers of trials, with a test that asks for a success too many."""
+        spread = math.sqrt(n * self.share * (1.0 - self.share))
+        m = n * self.share + spread * _POINTS
+        asked = self.q * m + quantile(self.delta) * np.sqrt(m * self.q * (1.0 - self.q))
+        for _ in range(_STEPS):
+            reached = betainc(asked, m - asked + 1.0, self.q)
+            asked += (quantile(self.delta) + ndtri(reached)) * np.sqrt(m * self.q * (1.0 - self.q))
+        return float(_WEIGHTS @ betainc(asked + 1.0, m - asked, self.p))
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """The test of a statement by its standard error, with one worst row in each population."""
+
+    requirement: Requirement
+    counted: CountedRates
+    delta: float
+
+    @cached_property
+    def reaches(self) -> bool:
+        """Whether the pilot meets the bound, with something to spare."""
+        return float(self.requirement.slack(self.counted.v)) > _NOTHING
+
+    @cached_property
+    def _rows(self) -> float:
+        return float(self.counted.confusion.rows.sum())
+
+    @cached_property
+    def _worst(self) -> Floats:
+        """A row (profiles,) in each population that speaks most against the statement."""
+        x = self.requirement.function
+        profiles = self.counted.profiles(x.features)
+        even = 0.1 / len(profiles.counts) * profiles.units
+        _, effect = influence_of(x, profiles, profiles.counts + even, self.counted.v)
+        effect = self.requirement.sign * effect
+        out = np.zeros(len(effect))
+        for given in np.unique(profiles.given != 0, axis=0):
+            seen = np.flatnonzero(given)
+            worst = seen[np.argmin(effect[seen])]
+            out[worst] = profiles.units[worst]
+        return out
+
+    def at(self, n: int) -> float:
+        """The chance with `n` rows; fewer count than there are, by :data:`ALLOWANCE`."""
+        x, sign = self.requirement.function, self.requirement.sign
+        profiles = self.counted.profiles(x.features)
+        times = n / ALLOWANCE / self._rows
+        counts = times * profiles.counts + self._worst
+        value, effect = influence_of(x, profiles, counts, self.counted.v)
+        drawn = times * float(profiles.squares @ effect**2)
+        tested = drawn + float((self._worst * profiles.units) @ effect**2)
+        slack = sign * (value - self.requirement.level)
+        over = slack - quantile(self.delta) * math.sqrt(tested)
+        if drawn <= 0.0:
+            return float(over >= 0.0)
+        return _NORMAL.cdf(over / math.sqrt(drawn))
+
+
+def fewest_trials(q: float, delta: float) -> int:
+    """The fewest trials that could ever show a share of successes above `q`: all are successes.
+
+    Examples
+    --------
+    >>> fewest_trials(0.9, 0.05), fewest_trials(0.99, 0.05)
+    (29, 299)
+    """
+    if not 0.0 <= q < 1.0:
+        raise InputError(f"a share that can be exceeded is at least 0 and below 1, got {q}")
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"the level of a test lies between 0 and 1, got {delta}")
+    if q == 0.0:
+        return 1
+    m = max(math.floor(math.log(delta) / math.log(q)) - 1, 1)
+    while at_least(m, m, q) > delta:
+        m += 1
+    return m
+
+
+def trials_needed(p: float, q: float, delta: float, power: float) -> int | None:
+    """The number of trials from which on the exact test succeeds with a chance of `power`.
+
+    Examples
+    --------
+    >>> trials_needed(0.95, 0.9, 0.05, 0.8), trials_needed(0.9, 0.9, 0.05, 0.8)
+    (203, None)
+    """
+    test = Binomial(p, q, 1.0, delta)
+    return least_rows(test.at, power) if test.reaches else None
+
+
+def least_rows(chance: Callable[[int], float], power: float) -> int | None:
+    """The smallest number with which a chance that never falls is at least `power`."""
+    low, high = 0, 8
+    while chance(high) < power:
+        low, high = high, 2 * high
+        if high > _MOST_ROWS:
+            return None
+    while high - low > max(1, high // 10_000 if high > 1_000_000 else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) >= power else (middle, high)
+    return high
+
+
+def _binomial(m: NDArray[np.int64], n: int, share: float) -> Floats:
+    """The chance of each number of trials among `n` rows."""
+    log = gammaln(n + 1.0) - gammaln(m + 1.0) - gammaln(n - m + 1.0)
+    chance = np.exp(log + xlogy(m, share) + xlogy(n - m, 1.0 - share))
+    return np.asarray(chance / chance.sum())
+
+
+# --- How many rows it takes to show the constraints of a goal -------------------------------------
+
 
 _TINY = 1e-12
 
@@ -77,10 +256,10 @@ def fewest_rows_of(part: Part, counted: CountedRates, delta: float) -> Fewest | 
     """The same of all statements that a constraint is made of; None where none is known."""
     if isinstance(part, Requirement):
         return fewest_rows(part, counted, delta)
-    level = delta if isinstance(part, Every) else delta / max(len(part.parts), 1)
+    level = delta if isinstance(part, AllHold) else delta / max(len(part.parts), 1)
     found = [fewest_rows_of(inner, counted, level) for inner in part.parts]
     known = [one for one in found if one is not None]
-    if isinstance(part, Every):
+    if isinstance(part, AllHold):
         return max(known, key=lambda one: one.rows, default=None)
     return min(known, key=lambda one: one.rows) if known and len(known) == len(found) else None
 
@@ -108,12 +287,12 @@ class Pilot:
         """What has to be shown of each constraint."""
         return tuple(requirements_of(c) for c in self.program.constraints)
 
-    def plan(self, i: int, delta: float, level: float | None = None) -> Plan:
+    def plan(self, i: int, delta: float, level: float | None = None) -> RowsPlan:
         """What it takes to show one constraint."""
         constraint = self.program.constraints[i]
         if level is not None:
             constraint = replace(constraint, level=level)
-        return Plan(constraint, self.counted, delta)
+        return RowsPlan(constraint, self.counted, delta)
 
 
 _Chances: TypeAlias = "Binomial | Smooth | _All | _Any"
@@ -147,7 +326,7 @@ class _Any:
         return max((part.at(n) for part in self.parts if part.reaches), default=0.0)
 
 
-class Plan:
+class RowsPlan:
     """The rows that one constraint takes."""
 
     def __init__(self, constraint: ProgramConstraint, counted: CountedRates, delta: float) -> None:
@@ -187,7 +366,7 @@ class Plan:
         return rows_of([self], power)
 
 
-def rows_of(plans: Sequence[Plan], power: float) -> int | None:
+def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     """Rows that show all of some constraints with that chance; None where no number does."""
     if not all(plan.reaches for plan in plans):
         return None
@@ -196,7 +375,7 @@ def rows_of(plans: Sequence[Plan], power: float) -> int | None:
 
 def _chances(part: Part, counted: CountedRates, delta: float) -> _Chances:
     if not isinstance(part, Requirement):
-        if isinstance(part, Every):
+        if isinstance(part, AllHold):
             return _All(tuple(_chances(inner, counted, delta) for inner in part.parts))
         level = delta / max(len(part.parts), 1)
         return _Any(tuple(_chances(inner, counted, level) for inner in part.parts))

@@ -1,37 +1,351 @@
-"""Promises: which constraints of a goal are to hold on new rows, and the test of a rule."""
+"""What is promised of a rule on new rows, and on which grounds: plain values for reports."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, ndtri
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError
+from setpoint.errors import GoalError, InputError
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Marginals
-from setpoint.goals.errors import GoalError
 from setpoint.goals.expressions import Reduce, walk
 from setpoint.goals.goal import Goal
-from setpoint.goals.requirements import requirements_of as requirements_in
-from setpoint.guarantees.guarantee import Groups, Shown
-from setpoint.guarantees.limits import limit_of_constraint
-from setpoint.guarantees.margins import margins_of, slack_and_error
-from setpoint.guarantees.measured import Ranges, require_bounded_sums
-from setpoint.guarantees.p_values import p_value
-from setpoint.guarantees.requirements import leaves, requirements_of
-from setpoint.guarantees.sequences import level_of_try
+from setpoint.goals.table import requirements_of as requirements_in
+from setpoint.guarantees.p_values import limit_of_constraint, p_value
+from setpoint.guarantees.proved import Ranges, require_bounded_sums
+from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
 from setpoint.inference.profiles import CountedRates
-from setpoint.program.fold import Folder
+from setpoint.inference.tails import added_by, share_needed
+from setpoint.parameters import SATISFIED
+from setpoint.program.algebra import Folder
+from setpoint.program.backends import backend
+from setpoint.program.functions import Affine, Node, RateFunction
 from setpoint.program.program import LinkedGoal, Program
-from setpoint.tolerances import SATISFIED
+from setpoint.rules import Rule
 
-__all__ = ["Promise", "RuleTests", "require_counts"]
+Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]], ...]
+"""Columns, and the groups by their values that are known."""
+
+State: TypeAlias = Literal["certified", "approximate", "not certified"]
+
+EXACT = ("binomial", "betting", "boxes", "trivial")
+"""Kinds of p-values that are proved whatever the rows are like."""
+
+MOST_TIMES = 1000
+"""Where more than so many times the rows are needed, the scores hardly reach the bound."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the test of one constraint found."""
+
+    text: str
+    confidence: float
+    p_value: float
+    kind: str
+    passed: bool
+    value: float | None = None
+    limit: float | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the p-value is proved, and not only measured to be right."""
+        return self.kind in EXACT
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised of a rule on new rows.
+
+    Of all draws of the rows tested, at most a share of one minus the confidence gives a rule
+    that is called certified and breaks a constraint on the population. It is not the chance
+    that a certified rule holds: where nearly all draws are refused, that can be smaller.
+
+    Parameters
+    ----------
+    state : {"certified", "approximate", "not certified"}
+    confidence : float
+        The smallest of those of the constraints.
+    method : str
+        How rules were tried: "every cut-off", "path of rules", "one rule", "list of rules",
+        "rules in no order", or "cross-validation".
+    constraints : tuple of Shown
+        Those that are promised, for this rule.
+    rows : int
+        Rows tested.
+    tried, passed : int
+        Rules of the path, and how many of them passed.
+    attempt : int
+        How often rules were tried on these rows, this time included.
+    next_rows : int or None
+        The promise is for so many rows to come, that each constraint refers to, and not for the
+        population.
+    without : float or None
+        The objective, on the rows tested, of the rule that meets the constraints where it was
+        found and promises nothing.
+    reached : float or None
+        The objective of this rule on the rows tested.
+    assumptions : str
+        In words.
+    rows_needed : int or None
+        Where nothing is certified: with about so many rows that certify the safest rule would
+        pass, if new ones are like these; None: it is not known.
+    path : tuple of (margin, objective)
+        The rules of a path in the order of the tests, as they look on the rows that the path was
+        learnt on: how many standard errors of the rows tested each lies within its bounds, and
+        the objective. The first `passed` of them passed.
+    groups : tuple of (columns, values)
+        The groups that the constraints promised are over; of others nothing is promised.
+    binding : str
+        A digest of model and rule: of another model or rule nothing is promised.
+
+    Examples
+    --------
+    >>> from setpoint import certify
+    >>> from setpoint.rules import Threshold
+    >>> goal = "maximize recall subject to precision >= 0.8"
+    >>> found = certify(Threshold(0.5), goal, [0.9] * 100 + [0.1] * 100, [1] * 95 + [0] * 105)
+    >>> found.guarantee.state, found.guarantee.rows, round(found.guarantee.constraints[0].limit, 2)
+    ('certified', 200, 0.9)
+    """
+
+    state: State
+    confidence: float
+    method: str
+    constraints: tuple[Shown, ...]
+    rows: int
+    tried: int = 1
+    passed: int = 1
+    attempt: int = 1
+    next_rows: int | None = None
+    without: float | None = None
+    reached: float | None = None
+    assumptions: str = ""
+    rows_needed: int | None = None
+    path: tuple[tuple[float, float], ...] = ()
+    binding: str = ""
+    groups: Groups = field(default=(), metadata={"optional": True})
+
+    @property
+    def helped_by_rows(self) -> bool:
+        """Whether a number of rows is known that would certify, and somebody may have it."""
+        return self.rows_needed is not None and self.rows_needed <= MOST_TIMES * self.rows
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every p-value is proved, and not only measured to be right."""
+        return all(c.is_exact for c in self.constraints)
+
+
+# --- Ladders: rules from safe to bold, to be tested one after the other ---------------------------
+
+
+MARGINS: Floats = np.concatenate(
+    [
+        np.geomspace(60.0, 6.0, 14),
+        np.arange(5.75, -3.0, -0.25),
+        -np.geomspace(3.0, 60.0, 16),
+    ]
+)
+"""From safe to bold, in standard errors of the rows that are tested."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathRule:
+    """A rule of a ladder."""
+
+    rule: Rule
+    margin: float
+    score: float
+    confusion: Confusion
+    model: Any = None
+
+
+def rungs_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
+    """Which rules make the ladder, from safe to bold.
+
+    Examples
+    --------
+    >>> rungs_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
+    array([0, 1, 2])
+    """
+    usable = (margins > -np.inf) & ~np.isnan(values)
+    order = np.lexsort((-values, -margins))
+    order = order[usable[order]]
+    if not len(order):
+        return order
+    ranked, best = -margins[order], np.maximum.accumulate(values[order])
+    # The first of all rules that are as good.
+    first = np.searchsorted(best, best, side="left")
+    count = np.searchsorted(ranked, -MARGINS, side="right")
+    count = np.unique(np.concatenate([[np.searchsorted(ranked, ranked[0], side="right")], count]))
+    at = first[count[count > 0] - 1]
+    return np.asarray(order[np.unique(at)])
+
+
+# --- Margins: how many standard errors a rule lies on the good side of what -----------------------
+
 
 INF = float("inf")
+_BLOCK = 8192
+"""Rules at a time."""
+
+_SMALLEST = 1e-300
+"""A smaller p-value is this one: 37 standard errors are as good as more."""
+
+
+def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
+    """The margins (m,) of some rules."""
+    if isinstance(part, Requirement):
+        return np.concatenate(
+            [
+                _margins(part, counted, counts[:, i : i + _BLOCK], times)
+                for i in range(0, counts.shape[1], _BLOCK)
+            ]
+        )
+    every = isinstance(part, AllHold)
+    out = np.full(counts.shape[1], INF if every else -INF)
+    for inner in part.parts:
+        own = margins_of(inner, counted, counts, times)
+        out = np.minimum(out, own) if every else np.maximum(out, own)
+    return out
+
+
+def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
+    exact = _of_binomial(x, counted, counts, times)
+    if exact is not None:
+        return exact
+    slack, error = slack_and_error(x, counted, counts, times)
+    with np.errstate(all="ignore"):
+        out = np.where(error > 0, slack / error, np.sign(slack) * INF)
+    return np.where(np.isnan(out), -INF, out)
+
+
+def _of_binomial(
+    x: Requirement, counted: CountedRates, counts: Floats, times: Floats
+) -> Floats | None:
+    """Normal quantiles (m,) of the exact p-values to be expected; None for other tests."""
+    weights, weight = counted.fraction_of_entries(x.function), counted.weight_of_rows(x.function)
+    if weights is None or weight is None:
+        return None
+    above, below = (part.ravel() for part in weights)
+    added = added_by(above, below, x.level, x.sign)
+    share = share_needed(added)
+    if share is None:
+        return None
+    rows = counts / (times * weight)[:, None]
+    k, f = rows[added > 0].sum(axis=0), rows[added < 0].sum(axis=0)
+    tail = np.where(k > 0.0, betainc(np.maximum(k, 1e-300), f + 1.0, share), 1.0)
+    return np.asarray(-ndtri(np.maximum(tail, _SMALLEST)))
+
+
+def slack_and_error(
+    x: Requirement, counted: CountedRates, counts: Floats, times: Floats
+) -> tuple[Floats, Floats]:
+    """How far a statement is met by some rules (m,), and the standard errors (m,) of that."""
+    index = sorted(x.function.features)
+    event, given = counted.event(index), counted.given(index)
+    # Of a mean of a column the sums lie in other tables than the rows it is a mean over.
+    seen = np.flatnonzero(given.any(axis=0) | event.any(axis=0))
+    event, given, counts, times = event[:, seen], given[:, seen], counts[seen], times[seen]
+    unit = counted.row_weights[seen]
+    with np.errstate(all="ignore"):
+        _, influence = _influence(x.function, counted, index, event, given, counts)
+        worst = counts.copy()
+        for rows in np.unique(given != 0, axis=0):
+            inside = np.where(rows[:, None], x.sign * influence, INF)
+            at = np.argmin(inside, axis=0)
+            worst[at, np.arange(counts.shape[1])] += unit[at]
+        value, influence = _influence(x.function, counted, index, event, given, worst)
+        error = np.sqrt(((unit * times)[:, None] * worst * influence**2).sum(axis=0))
+    return x.sign * (value - x.level), error
+
+
+def _influence(
+    x: RateFunction,
+    counted: CountedRates,
+    index: list[int],
+    event: Floats,
+    given: Floats,
+    N: Floats,
+) -> tuple[Floats, Floats]:
+    """Values (m,) of a function, and the influence (entries, m) of a unit of weight."""
+    norms = given @ N
+    own = (event @ N) / norms
+    v = np.zeros((N.shape[1], len(counted.features)))
+    v[:, index] = own.T
+    slope = slopes(x, v)[:, index].T / norms
+    return np.asarray(x.value(v)), event.T @ slope - given.T @ (slope * own)
+
+
+def slopes(x: RateFunction, v: Floats) -> Floats:
+    """Gradients (m, d) of a function at several points (m, d)."""
+    if isinstance(x, Affine) or not isinstance(x, Node):
+        return np.broadcast_to(x.gradient(v[0]), v.shape)
+    xs = [c.value(v) for c in x.children]
+    out = np.zeros(v.shape)
+    for partial, child in zip(x.partials(backend(v), xs), x.children, strict=True):
+        if child.features:
+            out += np.asarray(partial)[..., None] * slopes(child, v)
+    return out
+
+
+# --- Which of several tests count -----------------------------------------------------------------
+
+
+def fixed_sequence(passed: Iterable[bool]) -> int:
+    """How many rules of a path are certified: those before the first that fails its test.
+
+    Examples
+    --------
+    >>> fixed_sequence([True, True, False, True])
+    2
+    """
+    n = 0
+    for one in passed:
+        if not one:
+            return n
+        n += 1
+    return n
+
+
+def holm(ratios: Floats) -> NDArray[np.bool_]:
+    """Which rules are certified where they come in no order.
+
+    Examples
+    --------
+    >>> holm(np.array([0.02, 0.2, 0.01]) / 0.05)
+    array([ True, False,  True])
+    """
+    order = np.argsort(ratios, kind="stable")
+    left = np.arange(len(ratios), 0, -1)
+    n = fixed_sequence((ratios[order] * left <= 1.0).tolist())
+    out = np.zeros(len(ratios), bool)
+    out[order[:n]] = True
+    return out
+
+
+def level_of_try(level: float, attempt: int) -> float:
+    """The level at which the k-th try on the same rows is tested.
+
+    Examples
+    --------
+    >>> [round(level_of_try(0.05, k), 4) for k in (1, 2, 3)]
+    [0.05, 0.0076, 0.0034]
+    """
+    return level if attempt == 1 else level * 6.0 / (math.pi * attempt) ** 2
+
+
+# --- Promises: which constraints of a goal are to hold on new rows --------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +431,7 @@ def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None
     >>> require_counts(goal, 0.95)
     Traceback (most recent call last):
     ...
-    setpoint.goals.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
+    setpoint.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
 counts rows by 'amount', and how large a value may ever get is not known from those seen. \
 Give its range, if it has one (`ranges={'amount': (low, high)}` of Confidence), or promise the \
 other constraints alone, by writing `with confidence` behind each of them and giving no \

@@ -1,39 +1,324 @@
-"""What has to be shown of a rule: a constraint as statements on single functions of rates.
+"""The fractions of counts that a function of rates is made of, and what one row can do to each.
 
-A floor under the smallest of several holds where it holds for each of them, a cap on a
-difference where it holds for every ordered pair. All of these have to be shown, each at the
-full level: a rule that breaks the constraint breaks one of them, and is certified only if the
-test of that one goes wrong (intersection-union test). A floor under the *largest* of several
-holds where one of them meets it; then each is tested at an equal share of the level. The same
-goes for a smallest, a largest or a gap that is only a part of what is bounded.
-
-References
-----------
-R. L. Berger (1982), Multiparameter hypothesis testing and acceptance sampling.
+A function sees the rows through a few rates, each ``<above, N> / <below, N>`` for counts N of
+rows that the function cannot tell apart (profiles). Precision and F1 are one rate, though they
+are written with two or three; the G-mean is one for each class. For a p-value each rate gets
+one row more: the one that moves the function furthest to the bad side.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import permutations
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from setpoint.guarantees.kinks import arms_of_first_kink
+from setpoint.array_types import Floats
+from setpoint.inference.profiles import CountedRates, RowProfiles, above_and_below, rounded, summed
+from setpoint.program import algebra
 from setpoint.program.functions import (
+    INF,
     Absolute,
+    Affine,
+    Log,
     Max,
     MaxMinusMin,
     Min,
     MinOverMax,
+    Node,
+    PowerMean,
+    ProductNode,
+    QuotientNode,
     RateFunction,
+    Ratio,
+    Sqrt,
     WeightedSum,
 )
 from setpoint.program.program import ProgramConstraint
 
-__all__ = ["Every", "Part", "Requirement", "Some", "requirements_of"]
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Rates of profiles of rows, and a function of them."""
+
+    function: RateFunction
+    above: Floats
+    below: Floats
+    counts: Floats
+    features: tuple[frozenset[int], ...]
+
+    def __len__(self) -> int:
+        return len(self.above)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the function is its only rate, and nothing is done to it."""
+        x = self.function
+        return isinstance(x, Affine) and x.terms == {0: 1.0} and x.const == 0.0
+
+    @cached_property
+    def values(self) -> Floats:
+        """The rates (rates,) at the counts; not a number where no row is below the line."""
+        below = self.below @ self.counts
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.where(below > 0, self.above @ self.counts / below, np.nan))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether a rate has nothing below the line."""
+        return not bool(np.isfinite(self.values).all())
+
+    @cached_property
+    def ranges(self) -> list[tuple[float, float]]:
+        """The smallest and largest value of each rate, whatever the counts."""
+        return [_range(a, b) for a, b in zip(self.above, self.below, strict=True)]
+
+    def used(self, j: int) -> np.ndarray:
+        """Which profiles (profiles,) a rate looks at."""
+        return np.asarray((np.abs(self.above[j]) > _TINY) | (self.below[j] > _TINY))
+
+    def sides(self, sign: float) -> Floats:
+        """For each rate (rates,) 1 where ``sign * function`` rises with it, else -1."""
+        out = np.sign(sign * self.function.gradient(self.values))
+        for j in np.flatnonzero(out == 0.0):
+            # Other rates decide at the counts: what the whole range of this one would do.
+            ends = np.repeat(self.values[None], 2, axis=0)
+            ends[:, j] = self.ranges[j]
+            low, high = sign * np.asarray(self.function.value(ends))
+            out[j] = 1.0 if low <= high else -1.0
+        return np.asarray(out)
+
+    def worst(self, j: int, side: float) -> int:
+        """The profile whose row moves a rate furthest down (side 1) or up (side -1)."""
+        r = float(self.values[j])
+        return int(np.argmin(side * (self.above[j] - r * self.below[j])))
+
+    def worst_at(self, level: float, sign: float) -> int:
+        """The profile whose row speaks most against ``sign * (rate - level) >= 0``."""
+        return int(np.argmin(sign * (self.above[0] - level * self.below[0])))
+
+
+def rates_in(x: RateFunction, counted: CountedRates) -> Rates:
+    """The rates that a function is made of, each as few as can be.
+
+    Examples
+    --------
+    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.inference.profiles import bind_counted
+    >>> from setpoint.metrics import f1, g_mean
+    >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
+    >>> (x, y), counted = bind_counted([f1, g_mean], found)
+    >>> len(rates_in(x, counted)), len(rates_in(y, counted))
+    (1, 2)
+    >>> rates_in(y, counted).values.round(3)
+    array([0.947, 0.81 ])
+    """
+    profiles = counted.profiles(x.features)
+    finder = _RateCollector(profiles)
+    function = finder.function(x)
+    above, below = np.stack(finder.above), np.stack(finder.below)
+    used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
+    both = np.concatenate([rounded(a)[None, used] for a in (*above, *below)])
+    _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    place, n = place.ravel(), len(first)
+    return Rates(
+        function,
+        above[:, used][:, first],
+        below[:, used][:, first],
+        summed(place, profiles.counts[used], n),
+        tuple(finder.features),
+    )
+
+
+class _RateCollector:
+    """Rewrites a function of features as one of rates, which it collects."""
+
+    def __init__(self, profiles: RowProfiles) -> None:
+        self.profiles = profiles
+        self.above: list[Floats] = []
+        self.below: list[Floats] = []
+        self.features: list[frozenset[int]] = []
+
+    def function(self, x: RateFunction) -> RateFunction:
+        if not x.features:
+            return x
+        parts = above_and_below(x, self.profiles)
+        if parts is not None:
+            return self._rate(*parts, x.features)
+        if isinstance(x, Affine):
+            return self._populations(x)
+        return with_children(x, [self.function(c) for c in x.children])
+
+    def _populations(self, x: Affine) -> Affine:
+        """A sum of shares of different rows: a rate for each sort of rows."""
+        alike: dict[bytes, list[int]] = {}
+        for j in sorted(x.terms):
+            given = self.profiles.given[self.profiles.index.index(j)]
+            alike.setdefault(given.tobytes(), []).append(j)
+        out = Affine({}, x.const)
+        for members in alike.values():
+            # One share stays as it is: elsewhere it may have another coefficient.
+            k = x.terms[members[0]] if len(members) == 1 else 1.0
+            parts = above_and_below(
+                Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles
+            )
+            assert parts is not None
+            out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
+        return out
+
+    def _rate(self, above: Floats, below: Floats, features: frozenset[int]) -> Affine:
+        known = zip(self.above, self.below, strict=True)
+        same = [
+            np.allclose(a, above, 1e-12, 1e-12) and np.allclose(b, below, 1e-12, 1e-12)
+            for a, b in known
+        ]
+        j = same.index(True) if True in same else len(same)
+        if j == len(same):
+            self.above.append(above)
+            self.below.append(below)
+            self.features.append(features)
+        return Affine({j: 1.0}, 0.0, {j: _range(above, below)})
+
+
+def with_children(x: RateFunction, children: list[RateFunction]) -> RateFunction:
+    """The same function of other functions."""
+    out = copy(x)
+    out.children = tuple(children)
+    vars(out).pop("features", None)
+    return out
+
+
+def _range(above: Floats, below: Floats) -> tuple[float, float]:
+    ends = [
+        float(a / b) if b > _TINY else INF if a > 0 else -INF
+        for a, b in zip(above, below, strict=True)
+        if b > _TINY or abs(a) > _TINY
+    ]
+    return min(ends), max(ends)
+
+
+# --- A smallest, a largest or a gap inside a function ---------------------------------------------
+
+
+MOST = 1_000
+"""Statements that all have to hold. Beyond, what they come from is tested as a whole: the
+smallest of several drawn values is smaller than each, so that errs on the safe side."""
+
+
+class Arms(NamedTuple):
+    """Functions of which one is the value; for which of them a bound has to hold."""
+
+    functions: tuple[RateFunction, ...]
+    every: bool
+
+
+class _Kink(NamedTuple):
+    path: tuple[int, ...]
+    arms: Arms
+    known: bool
+
+
+def arms_of_first_kink(x: RateFunction, sign: float) -> Arms | None:
+    """A function with the arms of a kink in the place of it; None if there is none to open.
+
+    Examples
+    --------
+    >>> from setpoint.program.functions import Affine
+    >>> a, b, c = (Affine({j: 1.0}, 0.0, {j: (0.0, 1.0)}) for j in range(3))
+    >>> found = arms_of_first_kink(WeightedSum((1.0, -1.0), (Max((a, b)), c)), 1.0)
+    >>> found.every, [f.terms for f in found.functions]
+    (False, [{0: 1.0, 2: -1.0}, {1: 1.0, 2: -1.0}])
+    """
+    kinks = list(_kinks(x, sign))
+    several = [k for k in kinks if k.arms.every]
+    if math.prod(len(k.arms.functions) for k in several) > MOST:
+        several = [k for k in several if not k.known]
+    # Of all and one, all come first: then each is allowed its own one.
+    first = next(iter(several), None) or next((k for k in kinks if not k.arms.every), None)
+    if first is None:
+        return None
+    return Arms(
+        tuple(_replaced(x, first.path, arm) for arm in first.arms.functions), first.arms.every
+    )
+
+
+def arms_of(x: RateFunction, side: float) -> Arms | None:
+    """What a kink is made of, and whether a bound has to hold for each; None if it is none."""
+    if not isinstance(x, (Max, Min, Absolute, MaxMinusMin, MinOverMax)):
+        return None
+    arms: list[RateFunction] = list(x.children)
+    if isinstance(x, Absolute):
+        arms.append(algebra.scaled(-1.0, arms[0]))
+    elif isinstance(x, MaxMinusMin):
+        pairs = permutations(x.children, 2)
+        arms = [algebra.add([(1.0, a), (-1.0, b)]) for a, b in pairs] or [algebra.constant(0.0)]
+    elif isinstance(x, MinOverMax):
+        pairs = permutations(x.children, 2)
+        arms = [algebra.divide(a, b) for a, b in pairs] or [algebra.divide(arms[0], arms[0])]
+    largest = not isinstance(x, (Min, MinOverMax))
+    return Arms(tuple(arms), not (side > 0 if largest else side < 0))
+
+
+def directions(x: Node) -> list[float]:
+    """For each child 1 where the function never falls with it, -1 where it never rises; else 0."""
+    if isinstance(x, WeightedSum):
+        return [math.copysign(1.0, k) for k in x.coefs]
+    if isinstance(x, (Min, Max, Log, Sqrt)):
+        return [1.0] * len(x.children)
+    signs = [1.0 if c.low >= 0 else -1.0 if c.high <= 0 else 0.0 for c in x.children]
+    if isinstance(x, PowerMean):
+        return signs if x.order == 2 else [1.0] * len(signs)
+    if isinstance(x, ProductNode):
+        return signs[::-1]
+    if isinstance(x, Ratio):
+        return [1.0, -signs[0]]
+    if isinstance(x, QuotientNode):
+        # Across zero a quotient turns round.
+        return [signs[1], -signs[0] if signs[1] else 0.0]
+    if isinstance(x, Absolute):
+        return signs
+    return [0.0] * len(signs)
+
+
+def _kinks(x: RateFunction, side: float, path: tuple[int, ...] = ()) -> Iterator[_Kink]:
+    """The outermost kinks of a function."""
+    if not x.has_kinks or not isinstance(x, Node):
+        return
+    arms = arms_of(x, side)
+    if arms is not None:
+        yield _Kink(path, arms, side != 0.0)
+        return
+    for i, (child, direction) in enumerate(zip(x.children, directions(x), strict=True)):
+        yield from _kinks(child, side * direction, (*path, i))
+
+
+def _replaced(x: RateFunction, path: Sequence[int], new: RateFunction) -> RateFunction:
+    if not path:
+        return new
+    children = list(x.children)
+    children[path[0]] = _replaced(children[path[0]], path[1:], new)
+    if isinstance(x, WeightedSum):
+        return algebra.add(list(zip(x.coefs, children, strict=True)))
+    if isinstance(x, ProductNode):
+        return algebra.multiply(*children)
+    if isinstance(x, QuotientNode):
+        return algebra.divide(*children)
+    assert isinstance(x, Node)
+    out = with_children(x, children)
+    assert isinstance(out, Node)
+    out.low, out.high = out.interval(*((c.low, c.high) for c in children))
+    return out
+
+
+# --- What has to be shown of a rule ---------------------------------------------------------------
+
 
 _NONE = np.zeros(0)
 
@@ -57,7 +342,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, eq=False)
-class Every:
+class AllHold:
     """Holds where each of its parts holds; always, if it has none."""
 
     parts: tuple[Part, ...]
@@ -70,7 +355,7 @@ class Some:
     parts: tuple[Part, ...]
 
 
-Part: TypeAlias = Requirement | Every | Some
+Part: TypeAlias = Requirement | AllHold | Some
 
 
 def requirements_of(constraint: ProgramConstraint) -> Part:
@@ -80,8 +365,8 @@ def requirements_of(constraint: ProgramConstraint) -> Part:
     --------
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
-    >>> from setpoint.program.fold import Folder
-    >>> from setpoint.program.link import link
+    >>> from setpoint.program.algebra import Folder
+    >>> from setpoint.program.linking import link
     >>> from setpoint.program.program import Program
     >>> found = Confusion.of_counts(("no", "yes"), [[90, 5], [2, 8], [0, 0]])
     >>> linked = link(Goal.parse("maximize accuracy s.t. recall.difference() <= 0.1"),
@@ -114,7 +399,7 @@ def needs_one_of_several(part: Part) -> bool:
 def _split(x: RateFunction, level: float, sign: float) -> Part:
     if not x.features:
         met = sign * (float(x.value(_NONE)) - level) >= 0.0
-        return Every(()) if met else Some(())
+        return AllHold(()) if met else Some(())
     if isinstance(x, (Min, Max)):
         all_of_them = isinstance(x, Min) == (sign > 0)
         return _of([_split(c, level, sign) for c in x.children], every=all_of_them)
@@ -147,4 +432,4 @@ def _split(x: RateFunction, level: float, sign: float) -> Part:
 
 def _of(parts: Sequence[Part], *, every: bool) -> Part:
     """Parts that all have to hold, or one of which has to."""
-    return parts[0] if len(parts) == 1 else (Every if every else Some)(tuple(parts))
+    return parts[0] if len(parts) == 1 else (AllHold if every else Some)(tuple(parts))

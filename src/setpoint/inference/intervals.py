@@ -1,45 +1,35 @@
-"""Confidence intervals for every expression of the language.
+"""Limits over several groups or classes at once.
 
-Which interval an expression gets follows from what it is made of:
-
-``"clopper-pearson"``
-    Rates and everything that is a monotone function of one proportion (precision,
-    negative predictive value, Jaccard, F1, one minus them): Clopper and Pearson's limits,
-    exact where all rows have one weight, else on effective rows.
-``"delta"``
-    Smooth functions of several rates, and rates in which rows count by a column of numbers:
-    by influence, corrected for skewness and bias.
-``"groups"``
-    The smallest or the largest of several, and deviations: simultaneous limits.
-``"pairs"``
-    Differences and ratios of groups or classes: simultaneous limits over all pairs.
-``"bonferroni"``
-    Anything else made of these: each part at its share of the level.
-``"exact"``
-    No row could change it.
-
-A metric without a formula has no interval from here; but one may be passed with its value,
-of the kind ``"bootstrap"``: quantiles over rows drawn anew.
-
-Each of the two limits is made to lie on the wrong side of the true value in no more than
-half of what the level leaves, so at level .90 each is a one-sided limit at 95 %.
-
-Logarithms, roots, absolute values and multiples pass the limits of their argument on.
+The largest gap among groups is biased: even where all groups are alike, some pair of
+small groups differs by chance, and a bootstrap of the gap is centred on that chance. So
+every pair gets its limits, and the gap lies above every lower one, at tails small enough
+for all of them to hold together (Bonferroni). The upper limit needs no such care: the
+true gap belongs to one pair, and it is enough that this pair's upper limit holds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
+from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
-from setpoint.inference.by_moments import by_moments
-from setpoint.inference.delta import by_influence, of_two_profiles, unsmoothed
+from setpoint.inference.delta import (
+    by_influence,
+    by_moments,
+    influence_by_table,
+    influence_of,
+    of_two_profiles,
+    unsmoothed,
+)
 from setpoint.inference.profiles import CountedRates, bind_counted
-from setpoint.inference.simultaneous import largest, ratio_of_groups, smallest, spread
+from setpoint.inference.tails import difference_above, ratio_above, ratio_below
+from setpoint.parameters import SATISFIED
 from setpoint.program.functions import (
     INF,
     Absolute,
@@ -56,7 +46,112 @@ from setpoint.program.functions import (
     WeightedSum,
 )
 
-__all__ = ["Interval", "interval", "interval_of", "is_group_gap"]
+Limits: TypeAlias = Callable[[RateFunction, float, float], tuple[float, float]]
+"""Limits of a bound expression at the tails (low, high)."""
+
+
+def largest(
+    children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
+) -> tuple[float, float]:
+    """Limits of the largest value."""
+    ends = [limits(x, low / max(sides, 1), high) for x in children]
+    return max(e[0] for e in ends), max(e[1] for e in ends)
+
+
+def smallest(
+    children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
+) -> tuple[float, float]:
+    """Limits of the smallest value; parameters as in :func:`largest`."""
+    ends = [limits(x, low, high / max(sides, 1)) for x in children]
+    return min(e[0] for e in ends), min(e[1] for e in ends)
+
+
+def spread(
+    children: Sequence[RateFunction],
+    counted: CountedRates,
+    limits: Limits,
+    low: float,
+    high: float,
+    *,
+    smooth: bool,
+) -> tuple[float, float]:
+    """Limits of the largest value minus the smallest, over the ordered pairs."""
+    if len(children) == 1:
+        return 0.0, 0.0
+    x = np.array([counted.value(c) for c in children])
+    corr = correlations(children, counted) if smooth else _opposed(len(x))
+    pairs = len(x) * (len(x) - 1)
+    above = difference_above(x, *_ends(children, limits, low / pairs), corr)
+    below = -difference_above(x, *_ends(children, limits, high), corr).T
+    others = ~np.eye(len(x), dtype=bool)
+    return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
+
+
+def ratio_of_groups(
+    children: Sequence[RateFunction],
+    counted: CountedRates,
+    limits: Limits,
+    low: float,
+    high: float,
+    *,
+    smooth: bool,
+) -> tuple[float, float]:
+    """Limits of the smallest value over the largest; parameters as in :func:`spread`."""
+    if len(children) == 1:
+        return (1.0, 1.0) if counted.value(children[0]) > 0 else (0.0, 1.0)
+    x = np.array([counted.value(c) for c in children])
+    corr = correlations(children, counted) if smooth else _opposed(len(x))
+    pairs = len(x) * (len(x) - 1)
+    above = ratio_above(x, *_ends(children, limits, low), corr)
+    below = ratio_below(x, *_ends(children, limits, high / pairs), corr)
+    others = ~np.eye(len(x), dtype=bool)
+    return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
+
+
+def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
+    """Correlations (m, m) of the children's estimates, from their influences."""
+    m = len(children)
+    if any(counted.is_measured(c) for c in children):
+        return _correlated(_measured_covariance(children, counted))
+    features = frozenset().union(*(c.features for c in children))
+    profiles = counted.profiles(features)
+    if profiles.counts.sum() <= 0 or not features:
+        return np.eye(m)
+    extra = profiles.units / len(profiles.counts)
+    counts, squares = profiles.counts + extra, profiles.squares + extra * profiles.units
+    each = np.stack([influence_of(c, profiles, counts, counted.v)[1] for c in children])
+    return _correlated((each * squares) @ each.T)
+
+
+def _measured_covariance(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
+    """Covariances (m, m) of the children's estimates, where rows count by columns of numbers."""
+    moments = counted.moments(frozenset().union(*(c.features for c in children)))
+    extra = 1.0 / moments.sums.shape[1]
+    sums = moments.sums + extra * moments.unit
+    products = moments.products + extra * moments.unit_products
+    each = np.stack([influence_by_table(c, moments, sums, counted.v)[1] for c in children])
+    return np.asarray(np.einsum("iam,jbm,abm->ij", each, each, products))
+
+
+def _correlated(cov: Floats) -> Floats:
+    sd = np.sqrt(np.diagonal(cov))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        corr = np.where((sd[:, None] > 0) & (sd > 0), cov / sd / sd[:, None], 0.0)
+    # Of disjoint rows the correlation is 0, and rounding should not show.
+    return np.where(np.abs(corr) < 1e-9, 0.0, np.clip(corr, -1.0, 1.0))
+
+
+def _opposed(m: int) -> Floats:
+    return np.full((m, m), -1.0)
+
+
+def _ends(children: Sequence[RateFunction], limits: Limits, tail: float) -> tuple[Floats, Floats]:
+    ends = np.array([limits(c, tail, tail) for c in children])
+    return ends[:, 0], ends[:, 1]
+
+
+# --- Confidence intervals for every expression of the language ------------------------------------
+
 
 _KINKED = (Max, Min, MaxMinusMin, MinOverMax, Absolute)
 
@@ -131,7 +226,7 @@ def interval_of(x: RateFunction, counted: CountedRates, level: float) -> Interva
         return Interval(value, value, "exact")
     if counted.is_large:
         return Interval(*unsmoothed(x, counted, tail, tail), "delta")
-    low, high = _Finder(counted).limits(x, tail, tail)
+    low, high = _LimitFinder(counted).limits(x, tail, tail)
     return Interval(min(low, value), max(high, value), _kind(x, counted))
 
 
@@ -166,7 +261,7 @@ def _kind(x: RateFunction, counted: CountedRates) -> str:
     return "delta" if _is_smooth(x) else "bonferroni"
 
 
-class _Finder:
+class _LimitFinder:
     """Finds limits of bound expressions on one confusion, from their parts upwards."""
 
     def __init__(self, counted: CountedRates) -> None:
@@ -233,3 +328,41 @@ class _Finder:
         tail = min(low, high) / max(len(_varying(x)), 1)
         first, last = x.interval(*(self.limits(c, tail, tail) for c in x.children))
         return (-INF if math.isnan(first) else first), (INF if math.isnan(last) else last)
+
+
+# --- What an interval says of a bound: shown, shown to fail ---------------------------------------
+
+
+Verdict: TypeAlias = Literal["shown", "too close to call", "shown to fail"]
+"""What some rows say of a bound on the population that they were drawn from."""
+
+SHOWN: Verdict = "shown"
+OPEN: Verdict = "too close to call"
+FAILS: Verdict = "shown to fail"
+
+
+def verdict_of(low: float, high: float, bound: float, relation: str) -> Verdict:
+    """What the limits of a value say of a bound on it.
+
+    Examples
+    --------
+    >>> verdict_of(0.82, 0.87, 0.8, ">="), verdict_of(0.79, 0.87, 0.8, ">=")
+    ('shown', 'too close to call')
+    >>> verdict_of(0.82, 0.87, 0.8, "<=")
+    'shown to fail'
+
+    >>> verdict_of(0.8, 0.8, 0.8, ">="), verdict_of(0.8, 0.8, 0.8, "<=")
+    ('shown', 'shown')
+    >>> verdict_of(0.7, 0.8, 0.8, ">=")
+    'too close to call'
+    """
+    if relation not in (">=", "<="):
+        raise InputError(f"the relation is '>=' or '<=', got {relation!r}")
+    if math.isnan(low) or math.isnan(high) or math.isnan(bound):
+        return OPEN
+    if relation == "<=":
+        low, high, bound = -high, -low, -bound
+    # A violation up to the tolerance is rounding.
+    if low >= bound - SATISFIED:
+        return SHOWN
+    return FAILS if high < bound - SATISFIED else OPEN

@@ -1,15 +1,13 @@
-"""Profiles of rows: what an expression can tell apart in a confusion.
+"""Fractions of counts: what a ratio of linear functions makes of each profile.
 
-An expression sees a row only through the events and populations of its rates. Rows that
-it cannot tell apart have one profile, whatever their stratum, true and predicted class.
-Every ratio of linear functions of the counts gives each profile two weights, one in the
-numerator and one in the denominator. Where there are only two different pairs of
-weights, the ratio is a monotone function of one proportion: recall, precision, Jaccard,
-F1, 1 - precision, wins over losses.
+Each profile of rows has two weights, one above and one below the line. Where there are only
+two different pairs of weights, the ratio is a monotone function of one proportion:
+recall, precision, Jaccard, F1, 1 - precision, wins over losses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,18 +18,323 @@ from numpy.typing import NDArray
 from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
-from setpoint.inference import measured
-from setpoint.inference.fraction import Fraction, effective, rounded, summed, typical_weights
-from setpoint.inference.moments import RowMoments, moments_of
-from setpoint.program.fold import Folder
+from setpoint.program.algebra import Folder
 from setpoint.program.functions import INF, Affine, RateFunction, Ratio
-from setpoint.program.link import Linker
-from setpoint.program.rate_table import RateTable
+from setpoint.program.linking import Linker
+from setpoint.program.rates import Rate, RateTable
 
-__all__ = ["CountedRates", "RowProfiles", "above_and_below", "bind_counted"]
+
+@dataclass(frozen=True, eq=False)
+class Fraction:
+    """``(above @ counts) / (below @ counts)``; profiles with neither weight are left out."""
+
+    above: Floats
+    below: Floats
+    counts: Floats
+    squares: Floats
+    around: Floats
+    at_zero: float
+
+    @cached_property
+    def units(self) -> Floats:
+        """Weight of a typical row of each profile (profiles,)."""
+        return typical_weights(self.counts, self.squares, self.around)
+
+    @property
+    def numerator(self) -> float:
+        """Weight above the line."""
+        return float(self.above @ self.counts) + 0.0
+
+    @property
+    def denominator(self) -> float:
+        """Weight below the line."""
+        return float(self.below @ self.counts) + 0.0
+
+    @property
+    def effective_rows(self) -> float:
+        """``(sum w)^2 / sum w^2`` of the rows that count."""
+        return effective(float(self.counts.sum()), float(self.squares.sum()))
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """The smallest and largest value that any counts give."""
+        ends = [
+            float(a / b) if b > 0 else INF if a > 0 else -INF
+            for a, b in zip(self.above, self.below, strict=True)
+        ]
+        return min(ends, default=self.at_zero), max(ends, default=self.at_zero)
+
+    @cached_property
+    def merged(self) -> Fraction:
+        """The same fraction with profiles of equal weights in one."""
+        pairs = np.stack([rounded(self.above), rounded(self.below)], axis=1)
+        _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        place = place.ravel()
+        return Fraction(
+            self.above[first],
+            self.below[first],
+            summed(place, self.counts, len(first)),
+            summed(place, self.squares, len(first)),
+            np.stack([summed(place, x, len(first)) for x in self.around]),
+            self.at_zero,
+        )
+
+
+def effective(total: float, squares: float) -> float:
+    """Effective rows of some weight (Kish 1965); equal weights count as rows."""
+    return total * total / squares if squares > 0 else 0.0
+
+
+def typical_weights(counts: Floats, squares: Floats, around: Floats) -> Floats:
+    """Weight of a typical row of each profile (profiles,), wherever weights come from."""
+    total = float(counts.sum())
+    pooled = float(squares.sum()) / total if total > 0 else 1.0
+    seen = around[0] > 0
+    units = np.where(seen, around[1] / np.where(seen, around[0], 1.0), pooled)
+    level = float(counts @ units)
+    return units * (float(squares.sum()) / level) if level > 0 else units
+
+
+def value_at(share: float, above: Floats, below: Floats, at_zero: float) -> float:
+    """The value of a fraction of two profiles at the share of rows that have the first.
+
+    Examples
+    --------
+    >>> round(value_at(0.6, np.array([2.0, 0.0]), np.array([2.0, 1.0]), 0.0), 4)
+    0.75
+    """
+    up = above[0] * share + above[1] * (1 - share)
+    down = below[0] * share + below[1] * (1 - share)
+    if down > 0:
+        return float(up / down)
+    return math.copysign(INF, up) if up else at_zero
+
+
+def rounded(x: Floats) -> Floats:
+    """The array in ten digits of its largest entry, so that equal weights compare equal."""
+    largest = float(np.abs(x).max(initial=0.0))
+    return np.round(x / largest, 10) if largest > 0 else x
+
+
+def summed(place: NDArray[np.int64], x: Floats, size: int) -> Floats:
+    """Sums (size,) of the entries of x that have the same place."""
+    return np.bincount(place, x, size).astype(float)
+
+
+# --- Moments of rows: what rows add to several tables of counts -----------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RowMoments:
+    """Sums by table and profile, and the weights of some features.
+
+    Examples
+    --------
+    >>> from setpoint.evidence import Confusion
+    >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
+    >>> of_yes = np.array([[[0, 0], [1, 1], [0, 0]]]).reshape(1, -1)
+    >>> caught = np.array([[[0, 0], [0, 1], [0, 0]]]).reshape(1, -1)
+    >>> moments_of([0], caught, of_yes, found).sums
+    array([[19., 81.]])
+    """
+
+    index: list[int]
+    event: Floats
+    given: Floats
+    sums: Floats
+    products: Floats
+    unit: Floats
+    unit_products: Floats
+
+    @cached_property
+    def rows(self) -> Floats:
+        """Effective rows (profiles,)."""
+        squares = self.products[0, 0]
+        seen = squares > 0
+        return np.where(seen, self.sums[0] ** 2 / np.where(seen, squares, 1.0), 0.0)
+
+    def shape_of(self, effect: Floats) -> tuple[Floats, Floats]:
+        """Sums (profiles,) over rows of the cube of their effect, and of its square's variance."""
+        n = np.maximum(self.rows, 1e-300)
+        mean = (effect * self.sums).sum(axis=0) / n
+        square = np.einsum("am,bm,abm->m", effect, effect, self.products) / n
+        variance = np.maximum(square - mean**2, 0.0)
+        amount = (effect[1:] * self.sums[1:]).sum(axis=0) / n
+        sign, size = np.sign(amount), np.maximum(np.abs(amount), 1e-300)
+        spread = np.minimum(np.sqrt(variance) / size, _MOST_SPREAD)
+        skewed = sign * variance**1.5
+        cubes = mean**3 + 3.0 * mean * variance + skewed * (spread**3 + 3.0 * spread)
+        of_squares = 4.0 * mean**2 * variance + 8.0 * mean * skewed * spread
+        of_squares += variance**2 * (2.0 + 6.0 * spread**2)
+        return n * cubes * (self.rows > 0), n * np.maximum(of_squares, 0.0) * (self.rows > 0)
+
+    @cached_property
+    def populations(self) -> Bools:
+        """Different sets of rows that shares are taken of (populations, profiles)."""
+        return np.unique((self.given != 0).any(axis=1), axis=0)
+
+
+_MOST_SPREAD = 2.0
+"""Standard deviations over the mean: beyond, the skewness of a few rows says nothing."""
+
+
+def moments_of(
+    index: Sequence[int], event: Floats, given: Floats, confusion: Confusion
+) -> RowMoments:
+    """The profiles that some features tell apart."""
+    products = products_of(confusion)
+    tables, shape = len(products), products.shape[2:]
+    event, given = (x.reshape(len(index), tables, -1) for x in (event, given))
+    sums = confusion.counts.reshape(tables, -1)
+    rows = confusion.rows[: shape[0]].astype(float)
+    unit, unit_products = _typical(confusion.counts.reshape(tables, *shape), products, rows)
+    seen = np.flatnonzero(((event != 0) | (given != 0)).any(axis=(0, 1)))
+    both = np.concatenate([event, given])[:, :, seen].reshape(-1, len(seen))
+    # Line by line: an amount of 1e10 beside a price of 5 does not make that nothing.
+    lines = np.stack([rounded(line) for line in both])
+    _, first, place = np.unique(lines, axis=1, return_index=True, return_inverse=True)
+    place, m = place.ravel(), len(first)
+
+    def summed(x: Floats) -> Floats:
+        flat = x.reshape(-1, x.shape[-1])[:, seen]
+        out = np.stack([np.bincount(place, row, m) for row in flat])
+        return np.asarray(out.reshape(*x.shape[:-1], m), np.float64)
+
+    many = np.bincount(place, minlength=m)
+    # Of profiles with rows in some strata alone, the typical row is of those.
+    weight = np.repeat(rows[:, :, None], shape[2], axis=2).ravel()[seen]
+    total = np.bincount(place, weight, m)
+    share = np.where(total[place] > 0, weight / np.maximum(total[place], 1.0), 1.0 / many[place])
+    scaled = np.zeros(np.prod(shape, dtype=int))
+    scaled[seen] = share
+    return RowMoments(
+        list(index),
+        event[:, :, seen[first]],
+        given[:, :, seen[first]],
+        summed(sums),
+        summed(products.reshape(tables, tables, -1)),
+        summed(unit * scaled),
+        summed(unit_products * scaled),
+    )
+
+
+def products_of(confusion: Confusion) -> Floats:
+    """The products of a confusion; where it has none, as if columns rose and fell together."""
+    if confusion.products is not None:
+        return confusion.products
+    plain = sum(s.measure is None for s in confusion.strata)
+    root = np.sqrt(confusion.squares).reshape(-1, plain, *confusion.squares.shape[1:])
+    return root[:, None] * root[None]
+
+
+def _typical(counts: Floats, products: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """What a row adds on average, and the mean products, by table and entry."""
+    sums, squares, n = counts.sum(axis=-1), products.sum(axis=-1), rows
+    for axis in ((), (-2,), (-2, -1)):
+        wider = n.sum(axis=axis, keepdims=True)
+        some = wider > 0
+        means = [
+            x.sum(axis=axis, keepdims=True) / np.where(some, wider, 1.0) for x in (sums, squares)
+        ]
+        if axis == ():
+            known, (unit, both) = some, means
+        else:
+            unit, both = (np.where(known, x, y) for x, y in zip((unit, both), means, strict=True))
+            known = known | some
+    out = [np.repeat(x[..., None], counts.shape[-1], axis=-1) for x in (unit, both)]
+    tables = len(counts)
+    return out[0].reshape(tables, -1), out[1].reshape(tables, tables, -1)
+
+
+# --- Expressions in which rows count by columns of numbers: sums ----------------------------------
 
 
 _TINY = 1e-12
+
+
+def sums_of(x: RateFunction, moments: RowMoments) -> tuple[float, float] | None:
+    """What is above and below the line, if the expression is one fraction of sums."""
+    parts = _above_and_below(x, moments)
+    if parts is None:
+        return None
+    return float((parts[0] * moments.sums).sum()) + 0.0, float((parts[1] * moments.sums).sum())
+
+
+def effective_rows(x: RateFunction, moments: RowMoments) -> float:
+    """``(sum m)^2 / sum m^2`` of what rows count, by the table in which that is least."""
+    parts = _above_and_below(x, moments)
+    if parts is None:
+        used = ((moments.event != 0) | (moments.given != 0)).any(axis=0)
+    else:
+        used = (np.abs(parts[0]) > _TINY) | (parts[1] > _TINY)
+    each = [
+        effective(float(moments.sums[a, held].sum()), float(moments.products[a, a, held].sum()))
+        for a, held in enumerate(used)
+        if moments.sums[a, held].sum() > 0
+    ]
+    return min(each, default=0.0)
+
+
+def range_of(x: Affine | Ratio, moments: RowMoments, rates: Sequence[Rate]) -> tuple[float, float]:
+    """The range whatever the data: of a mean of a column, no more than on what side of 0 it is."""
+    parts = _above_and_below(x, moments)
+    if parts is not None and not any(rates[j].share_of for j in x.features):
+        above, below = parts
+        one = ((below != 0).sum(axis=1) > 0).sum() == 1
+        if one and (below[above != 0] > 0).all():
+            inside = above[below > 0] / below[below > 0]
+            at_zero = [x.at_zero] if isinstance(x, Ratio) and (below == 0).any() else []
+            return min([float(inside.min()), *at_zero]), max([float(inside.max()), *at_zero])
+    if isinstance(x, Ratio):
+        low, high = x.interval(*(range_of(c, moments, rates) for c in (x.above, x.below)))
+        low, high = float(low), float(high)
+        return (-INF if math.isnan(low) else low), (INF if math.isnan(high) else high)
+    low = high = x.const
+    for j, a in x.terms.items():
+        first, last = _range_of_rate(moments, moments.index.index(j), rates[j])
+        ends = (a * first if first else 0.0), (a * last if last else 0.0)
+        low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def _range_of_rate(moments: RowMoments, i: int, rate: Rate) -> tuple[float, float]:
+    event, given = moments.event[i], moments.given[i]
+    if rate.share_of is None:
+        inside = event[given != 0]
+        return float(inside.min()), float(inside.max())
+    return (-INF if event.min() < 0 else 0.0), (INF if event.max() > 0 else 0.0)
+
+
+def _above_and_below(x: RateFunction, moments: RowMoments) -> tuple[Floats, Floats] | None:
+    """What one more in each table and profile adds above and below the line."""
+    return fraction_in(x, moments.index, moments.event, moments.given)
+
+
+def fraction_in(
+    x: RateFunction, index: Sequence[int], event: Floats, given: Floats
+) -> tuple[Floats, Floats] | None:
+    """What one more in each entry of some tables adds above and below the line."""
+    if not isinstance(x, (Affine, Ratio)) or not x.features:
+        return None
+    place = [list(index).index(j) for j in sorted(x.features)]
+    same = given[place[0]]
+    if not (given[place] == same).all():
+        return None
+
+    def weights(e: Affine) -> Floats:
+        coefs = np.array([e.terms.get(j, 0.0) for j in index])
+        return np.asarray(np.tensordot(coefs, event, 1) + e.const * same)
+
+    if isinstance(x, Affine):
+        return weights(x), same
+    below = weights(x.below)
+    if (below < -_TINY).any():
+        return None
+    return weights(x.above) + x.offset * below, np.maximum(below, 0.0)
+
+
+# --- Profiles of rows: what an expression can tell apart in a confusion ---------------------------
+
 
 _AT_ONCE = 2_000_000
 """Weights of features that are looked at together."""
@@ -208,7 +511,7 @@ class CountedRates:
         if self.is_large or (isinstance(x, Ratio) and x.at_zero != 0.0):
             return None
         if self.is_measured(x):
-            return measured.sums_of(x, self.moments(x.features))
+            return sums_of(x, self.moments(x.features))
         fraction = self.fraction(x)
         return None if fraction is None else (fraction.numerator, fraction.denominator)
 
@@ -233,7 +536,7 @@ class CountedRates:
         if fraction is not None:
             return fraction.range
         if isinstance(x, (Affine, Ratio)) and self.is_measured(x):
-            return measured.range_of(x, self.moments(x.features), self.features)
+            return range_of(x, self.moments(x.features), self.features)
         if isinstance(x, Affine):
             low = high = x.const
             profiles = self.profiles(x.features)
@@ -253,7 +556,7 @@ class CountedRates:
         if self.is_measured(x):
             plain = seen.reshape(-1, self.n_plain, seen.shape[1]).any(axis=0)
             rows = int(self.confusion.rows[: self.n_plain][plain].sum())
-            return rows, measured.effective_rows(x, self.moments(x.features))
+            return rows, effective_rows(x, self.moments(x.features))
         rows = int(self.confusion.rows[seen].sum())
         fraction = None if self.is_large else self.fraction(x)
         if fraction is not None:

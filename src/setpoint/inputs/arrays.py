@@ -6,7 +6,7 @@ one-dimensional NumPy arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -14,31 +14,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
-from setpoint.caller import warn_caller
-from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence.columns import Column
-from setpoint.goals.errors import nearest
-
-__all__ = [
-    "Array",
-    "check_length",
-    "column_names",
-    "column_of",
-    "described",
-    "first_bad",
-    "floats_of",
-    "frame_of",
-    "is_missing",
-    "kind_of",
-    "levels_of",
-    "one_column",
-    "refuse_masked",
-    "require_numbers",
-    "series_of",
-    "series_values",
-    "some",
-]
+from setpoint.array_types import Floats
+from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted, warn_caller
+from setpoint.evidence.codebook import Column
 
 Array: TypeAlias = NDArray[Any]
 
@@ -243,3 +223,132 @@ def _unhashable(value: Any) -> bool:
     except TypeError:
         return True
     return False
+
+
+# --- Columns of numbers by which rows count: amounts, credit lines, minutes -----------------------
+
+
+_LARGEST = 1e100
+
+
+def in_frame(X: Any, name: str) -> bool:
+    """Whether X is a frame with a column of that name."""
+    frame = frame_of(X)
+    return frame is not None and name in frame.columns
+
+
+def number_columns(
+    wanted: Mapping[str, bool],
+    known: Mapping[str, Column],
+    X: Any,
+    where: str = "",
+    who: str = "the goal counts rows by",
+) -> dict[str, Column]:
+    """The columns by which rows count, from the side information or else from X.
+
+    Examples
+    --------
+    >>> column = Column(np.array([3, 5]))
+    >>> number_columns({"amount": True}, {"amount": column}, None)["amount"].values
+    array([3., 5.])
+    """
+    out = {}
+    for name, weighs in wanted.items():
+        if name in known:
+            source, values = f"`sensitive_features[{name!r}]`", known[name].values
+        elif in_frame(X, name):
+            source = f"the column {name!r} of X"
+            values = one_column(column_of(X, name, "X"), source)
+        else:
+            names = [*known, *(getattr(frame_of(X), "columns", None) or ())]
+            raise GoalError(
+                f"{where}{who} the column {name!r}, and neither `sensitive_features` nor X has it "
+                f"({nearest(name, names)})"
+            )
+        out[name] = Column(numbers_of(values, f"{where}{source}"))
+        low = out[name].values.min(initial=0.0)
+        if weighs and low < 0.0:
+            first = int(np.argmax(out[name].values < 0.0))
+            raise InputError(
+                f"{where}{source} weighs rows, and a weight is 0 or more: row {first} has "
+                f"{out[name].values[first]:.6g}"
+            )
+    return out
+
+
+def numbers_of(values: Any, where: str) -> Floats:
+    """Values as finite numbers (N,)."""
+    array = np.asarray(values)
+    if array.dtype == object and all(_is_number(v) for v in array):
+        array = floats_of(array, where)
+    if array.dtype.kind not in "iuf":
+        held = f"of type {array.dtype}"
+        if array.dtype.kind in "OU":
+            held = f"such as {some(list(dict.fromkeys(array.tolist()))[:1])}"
+        raise InputError(
+            f"{where}: rows count by it, and it holds values {held}; it may hold numbers"
+        )
+    numbers = array.astype(np.float64, copy=False)
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        what = "missing" if np.isnan(numbers[bad][0]) else "infinite"
+        kind = np.isnan(numbers) if what == "missing" else bad
+        raise InputError(
+            f"{where}: rows count by it, and it has {first_bad(kind, what)}; it may "
+            "hold finite numbers"
+        )
+    huge = np.abs(numbers) > _LARGEST
+    if huge.any():
+        raise InputError(
+            f"{where}: rows count by it, and it has {first_bad(huge, 'huge')}; values lie within "
+            f"{_LARGEST:g} of 0, where they can be added: divide the column"
+        )
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value of a column of objects is a number, or missing."""
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+# --- How many rows a rule has to accept before its precision says anything ------------------------
+
+
+_LEAST_ROWS, _LEAST_SHARE = 20.0, 0.02
+
+
+def row_unit(weight: NDArray[np.float64] | None) -> float:
+    """The weight of one row: weights below 1 on average are shares, not numbers of rows.
+
+    Examples
+    --------
+    >>> row_unit(None), row_unit(np.array([2.0, 3.0])), row_unit(np.array([0.5, 0.5]))
+    (1.0, 1.0, 0.5)
+    """
+    return 1.0 if weight is None else min(float(weight.mean()), 1.0)
+
+
+def least_accepted(wanted: Any, positives: float, unit: float = 1.0) -> float:
+    """The weight of rows that have to be predicted positive.
+
+    Examples
+    --------
+    >>> least_accepted("auto", 5_000.0), least_accepted("auto", 30.0), least_accepted(7, 30.0)
+    (100.0, 15.0, 7.0)
+    """
+    if wanted != "auto":
+        return float(wanted)
+    return min(max(_LEAST_ROWS * unit, _LEAST_SHARE * positives), 0.5 * positives)
+
+
+# --- What is asked of a model before its fit ------------------------------------------------------
+
+
+class UnfittedError(InputError, NotFittedError):
+    """A model that was not fitted is asked for what only a fit knows.
+
+    Examples
+    --------
+    >>> issubclass(UnfittedError, NotFittedError)
+    True
+    """

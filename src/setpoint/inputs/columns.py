@@ -7,13 +7,16 @@ was found and what is allowed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence.columns import Column
-from setpoint.goals.errors import GoalError, nearest
+from setpoint.counting.pieces import source_of
+from setpoint.counting.source import Key, Source
+from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
+from setpoint.evidence.codebook import Column
+from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import (
     TEXT,
     Array,
@@ -27,8 +30,6 @@ from setpoint.inputs.arrays import (
     one_column,
     some,
 )
-
-__all__ = ["MOST_LEVELS", "as_columns", "check_groups"]
 
 MOST_LEVELS = 50
 """A sensitive column with more values than this is refused: its groups would be tiny."""
@@ -216,3 +217,253 @@ def check_groups(
             f"{where} has {len(levels)} distinct values, at most {most} are allowed since "
             "each is a group of its own; join them into fewer first, such as ranges"
         )
+
+
+# --- Further data sets beside the one that is fitted ----------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Rows with whatever belongs to them, stored untouched and checked in ``fit``.
+
+    Parameters
+    ----------
+    X : array-like, sparse or frame of shape (N, p)
+        The rows.
+    y : array-like of shape (N,), optional
+        Their class labels; None for an unlabelled set.
+    sample_weight : array-like of shape (N,), optional
+        Their weights.
+    sensitive_features : column, frame, dict, str or list of str, optional
+        Their side information, as in ``fit``.
+    baseline : array-like of shape (N,) or classifier, optional
+        The deployed model's predictions for them, or the model itself.
+
+    Raises
+    ------
+    TypeError
+        If `X` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Dataset(np.zeros((90, 4)), np.ones(90), baseline=np.zeros(90))
+    Dataset(X: (90, 4), y: (90,), baseline: (90,))
+    """
+
+    X: Any
+    y: Any = None
+    _: KW_ONLY
+    sample_weight: Any = None
+    sensitive_features: Any = None
+    baseline: Any = None
+
+    def __post_init__(self) -> None:
+        if self.X is None:
+            raise InputTypeError("Dataset: X is None; a data set needs rows")
+
+    def __repr__(self) -> str:
+        parts = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        return f"Dataset({', '.join(f'{k}: {_shape(v)}' for k, v in parts if v is not None)})"
+
+
+def as_datasets(datasets: Any) -> dict[str, Dataset]:
+    """The argument ``datasets`` of ``fit`` as a dict from names to data sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.zeros((5, 2))
+    >>> as_datasets({"unlabelled": X, "checked": (X, [0, 1, 0, 1, 1])})
+    {'unlabelled': Dataset(X: (5, 2)), 'checked': Dataset(X: (5, 2), y: (5,))}
+    """
+    if datasets is None:
+        return {}
+    if not isinstance(datasets, Mapping):
+        raise InputTypeError(
+            "`datasets` must be a dict from names to Dataset, (X, y) or X, found "
+            f"{type(datasets).__name__}"
+        )
+    result: dict[str, Dataset] = {}
+    for name, value in datasets.items():
+        if not isinstance(name, str):
+            raise InputTypeError(f"`datasets`: names must be text, found {name!r}")
+        if not name.strip():
+            raise InputError("`datasets`: a name is empty")
+        result[name] = _as_dataset(name, value)
+    return result
+
+
+def _as_dataset(name: str, value: Any) -> Dataset:
+    if isinstance(value, Dataset):
+        return value
+    if value is None:
+        raise InputTypeError(f"`datasets[{name!r}]` is None; pass a Dataset, (X, y) or X")
+    if isinstance(value, tuple):
+        if len(value) != 2:
+            raise InputError(
+                f"`datasets[{name!r}]` is a tuple of {len(value)}; pass (X, y), or a Dataset with "
+                "weights and side information by name"
+            )
+        return Dataset(*value)
+    return Dataset(value)
+
+
+def _shape(value: Any) -> str:
+    """What a repr says of an argument: its shape, else its names, else its type."""
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return str(shape)
+    names = [value] if isinstance(value, str) else value
+    if isinstance(names, Mapping):
+        return f"columns {list(names)}"
+    if isinstance(names, (list, tuple)):
+        rows = len(names)
+        if isinstance(value, str):
+            return repr(value)
+        if rows and isinstance(names[0], (list, tuple)):
+            return str((rows, len(names[0])))
+        return str((rows,))
+    return type(value).__name__
+
+
+# --- Rows that lie elsewhere, and which of their columns are what ---------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRows:
+    """One data set on an engine, and which of its columns are what."""
+
+    source: Source
+    y: str | None
+    score: str | None = None
+    weight: str | None = None
+    columns: tuple[str, ...] = ()
+    baseline: str | None = None
+    decided: str | None = None
+    where: str = ""
+
+    def check(self) -> None:
+        """Refuse names that the table does not have, and columns of odd kinds."""
+        known = self.source.columns()
+        roles = {
+            "y": self.y,
+            "scores": self.score,
+            "sample_weight": self.weight,
+            "baseline": self.baseline,
+            "y_pred": self.decided,
+        }
+        named = [(role, name) for role, name in roles.items() if name is not None]
+        for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
+            given: object = name
+            if not isinstance(given, str):
+                raise InputTypeError(
+                    f"{self.where}`{role}` is the name of a column of the table, found "
+                    f"{type(name).__name__}"
+                )
+            if name not in known:
+                raise InputError(
+                    f"{self.where}`{role}`: the table has no column {name!r} "
+                    f"({nearest(name, known)})"
+                )
+        for role in ("scores", "sample_weight"):
+            column = roles[role]
+            if column is not None and known[column] != "number":
+                raise InputTypeError(
+                    f"{self.where}`{role}`: the column {column!r} holds {known[column]}, allowed "
+                    "are numbers"
+                )
+
+    def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
+        """What rows are grouped by: the label, the decision, the deployed model's, the columns."""
+        splits = dict(goal.needs.columns.get(dataset, {}))
+        for name in decide_on:
+            splits[name] = goal.needs.split_of(name)
+        known = self.columns or tuple(self.source.columns())
+        for name in splits:
+            if name not in known:
+                what = "`sensitive_features` does not name" if self.columns else "the table lacks"
+                raise GoalError(
+                    f"{self.where}the goal refers to the column {name!r}, which {what} "
+                    f"({nearest(name, known)})"
+                )
+        baseline = self.baseline if dataset in goal.needs.baseline else None
+        if self.baseline is not None and not goal.needs.baseline:
+            raise InputError(
+                f"{self.where}`baseline`: the goal does not refer to the deployed model, and a "
+                f"table elsewhere is not compared with it; leave out {self.baseline!r}"
+            )
+        alone = [Key(n) for n in (self.y, self.decided, baseline) if n is not None]
+        values = [
+            Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
+        ]
+        return (*alone, *values)
+
+
+def as_frame_rows(
+    source: Source, given: Mapping[str, Any], columns: Any, where: str = ""
+) -> FrameRows:
+    """The columns of one data set, names checked."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+    out = FrameRows(source, columns=names, where=where, **given)
+    out.check()
+    return out
+
+
+def frame_rows_of(
+    frame: Any,
+    y: Any,
+    columns: Any,
+    datasets: Mapping[str, Any] | None,
+    **roles: Any,
+) -> dict[str | None, FrameRows]:
+    """The table and further ones by the same names of columns."""
+    out: dict[str | None, FrameRows] = {
+        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
+    }
+    for name, given in (datasets or {}).items():
+        own = given if isinstance(given, Dataset) else Dataset(given)
+        source, where = source_of(own.X), f"`datasets[{name!r}]`: "
+        known = source.columns()
+        label = y if own.y is None and y in known else own.y
+        changed = {"weight": own.sample_weight, "baseline": own.baseline}
+        more = {k: v for k, v in roles.items() if k not in changed or v in known}
+        more |= {k: v for k, v in changed.items() if v is not None}
+        these = own.sensitive_features
+        if these is None and columns is not None:
+            named = (columns,) if isinstance(columns, str) else columns
+            these = [c for c in named if c in known]
+        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
+    return out
+
+
+def require_formula(goal: Goal) -> None:
+    """Refuse a metric without a formula: it is called with rows."""
+    if goal.is_blackbox:
+        raise GoalError(
+            f"{goal.objective} has no formula, and counts are all that is known of a table "
+            "elsewhere; measure it on a sample in memory"
+        )
+
+
+def columns_of(frame: Any, **roles: Any) -> dict[str, Any]:
+    """The columns of a frame in memory that are named; what is not a name stays as it is."""
+    if frame_of(frame) is None:
+        raise InputTypeError(
+            "arguments name columns of a frame, found data of type "
+            f"{type(frame).__name__}; of arrays scores and labels themselves are passed"
+        )
+    out: dict[str, Any] = {}
+    for role, given in roles.items():
+        several = isinstance(given, (list, tuple)) and all(isinstance(n, str) for n in given)
+        if isinstance(given, str) and role != "sensitive_features":
+            out[role] = column_of(frame, given, role)
+        elif isinstance(given, str) or (several and role == "sensitive_features"):
+            names = [given] if isinstance(given, str) else list(given)
+            out[role] = {name: column_of(frame, name, role) for name in names}
+        elif several and role == "scores":
+            columns = [np.asarray(column_of(frame, name, role), np.float64) for name in given]
+            out[role] = np.column_stack(columns)
+        else:
+            out[role] = given
+    return out

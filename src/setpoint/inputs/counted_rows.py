@@ -13,24 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.source import GroupBy, Part, Rest
-from setpoint.errors import InputError, InputTypeError
+from setpoint.counting.source import GroupBy, Rest, RowFilter
+from setpoint.errors import EmptyPopulationError, InputError, InputTypeError
 from setpoint.evidence import Confusion
-from setpoint.evidence.binning import Binning
 from setpoint.evidence.codebook import Codebook
-from setpoint.evidence.counts import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Counts
+from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
+from setpoint.evidence.sweep import Binning
 from setpoint.evidence.tally import ChangedTableError, Lines, Tally
-from setpoint.goals.errors import EmptyPopulationError
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
-from setpoint.goals.requirements import require_plain
-from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.frames import FrameRows
+from setpoint.goals.table import require_plain
+from setpoint.inputs.classes import ClassOrder, classes_of, union_of
+from setpoint.inputs.columns import FrameRows
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
-from setpoint.inputs.labels import union_of
-
-__all__ = ["MOST_GROUPS", "CountedRows"]
-
 
 MOST_GROUPS = 5_000
 """Values of a column that are groups of their own."""
@@ -56,7 +51,7 @@ class CountedRows:
     by: Mapping[str | None, GroupBy]
     classes: ClassOrder
     inputs: CheckedData
-    counts: Mapping[str | None, Counts]
+    counts: Mapping[str | None, BinCounts]
 
     @classmethod
     def first_pass(
@@ -98,7 +93,7 @@ class CountedRows:
         goal: Goal,
         rows: Mapping[str | None, FrameRows],
         by: Mapping[str | None, GroupBy],
-        counts: Mapping[str | None, Counts],
+        counts: Mapping[str | None, BinCounts],
         *,
         classes: Any = None,
         pos_label: Any = None,
@@ -139,7 +134,7 @@ class CountedRows:
         """The columns that the rule may look at."""
         return self.codebook.decide_on
 
-    def counted(self, count: Callable[[str | None, GroupBy], Counts]) -> CountedRows:
+    def counted(self, count: Callable[[str | None, GroupBy], BinCounts]) -> CountedRows:
         """Count all rows by the codebook that is there, and check what was found."""
         found = {}
         for name, by in self.by.items():
@@ -153,7 +148,7 @@ class CountedRows:
         np.minimum.at(smallest, (rows.stratum, rows.true), self._joined("least"))
         return Tally.of_lines(rows.codebook, self.lines(), smallest, self.unit, self.is_weighted)
 
-    def again(self, counts: Mapping[str | None, Counts]) -> CountedRows:
+    def again(self, counts: Mapping[str | None, BinCounts]) -> CountedRows:
         """The counts of another pass, by the same codebook."""
         try:
             inputs = _as_rows(
@@ -194,9 +189,9 @@ class CountedRows:
             out.append(getattr(self.counts[name], what) * int(each / self.unit))
         return np.concatenate(out)
 
-    def combinations(self) -> dict[int, dict[str | None, Part]]:
+    def combinations(self) -> dict[int, dict[str | None, RowFilter]]:
         """For each segment the combinations of values that belong to it, without ranges."""
-        out: dict[int, dict[str | None, Part]] = {}
+        out: dict[int, dict[str | None, RowFilter]] = {}
         segment = self.inputs.rows.segment
         start = 0
         for name in self.inputs.tables:
@@ -205,7 +200,7 @@ class CountedRows:
             start += counts.n_lines
             keys = tuple(i for i, key in enumerate(by.keys) if key.name in self.decide_on)
             if not keys:
-                out.setdefault(0, {})[name] = Part((), (), ())
+                out.setdefault(0, {})[name] = RowFilter((), (), ())
                 continue
             found: dict[int, dict[tuple[Any, ...], None]] = {}
             pairs = np.unique(np.vstack([own, counts.codes[list(keys)]]), axis=1)
@@ -213,7 +208,7 @@ class CountedRows:
                 values = tuple(counts.levels[k][c] for k, c in zip(keys, codes, strict=True))
                 found.setdefault(s, {})[values] = None
             for s, these in found.items():
-                out.setdefault(s, {})[name] = Part(keys, tuple(these), ())
+                out.setdefault(s, {})[name] = RowFilter(keys, tuple(these), ())
         return out
 
     def values(self, name: str | None, column: str) -> NDArray[Any]:
@@ -246,7 +241,7 @@ def _decided_on(goal: Goal, decide_on: DecideOn) -> tuple[str, ...]:
     return (decide_on,) if isinstance(decide_on, str) else tuple(decide_on or ())
 
 
-def _fitting(counts: Counts, own: FrameRows) -> int:
+def _fitting(counts: BinCounts, own: FrameRows) -> int:
     """The finest unit, ``2**-q``, in which sums of these weights and their squares fit."""
     most = float(counts.most[counts.bin >= 0].max(initial=0.0)) if own.weight else 0.0
     if most == 0.0:
@@ -261,7 +256,7 @@ def _fitting(counts: Counts, own: FrameRows) -> int:
     return min(q, _FINEST)
 
 
-def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
+def _checked(counts: BinCounts, by: GroupBy, own: FrameRows) -> BinCounts:
     """The counts, if all rows can be counted."""
     if not counts.n_rows:
         raise InputError(f"{own.where}the table has no rows that count")
@@ -291,7 +286,7 @@ def _checked(counts: Counts, by: GroupBy, own: FrameRows) -> Counts:
 def _classes(
     rows: Mapping[str | None, FrameRows],
     by: Mapping[str | None, GroupBy],
-    counts: Mapping[str | None, Counts],
+    counts: Mapping[str | None, BinCounts],
     classes: Any,
     pos_label: Any,
     goal: Goal,
@@ -316,7 +311,7 @@ def _as_rows(
     known: ClassOrder,
     rows: Mapping[str | None, FrameRows],
     by: Mapping[str | None, GroupBy],
-    counts: Mapping[str | None, Counts],
+    counts: Mapping[str | None, BinCounts],
     decide_on: DecideOn,
     again: bool = False,
 ) -> CheckedData:
@@ -349,7 +344,7 @@ def _as_rows(
     return CheckedData.check(goal, known, given, decide_on, most_levels=MOST_GROUPS)
 
 
-def _values(counts: Counts, by: GroupBy, name: str) -> NDArray[Any]:
+def _values(counts: BinCounts, by: GroupBy, name: str) -> NDArray[Any]:
     """The values (lines,) of a column, as an array of one kind."""
     k = next(i for i, key in enumerate(by.keys) if key.name == name)
     levels = list(counts.levels[k])

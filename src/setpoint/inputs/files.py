@@ -12,14 +12,6 @@ from typing import IO, Any
 
 from setpoint.errors import InputError
 
-__all__ = [
-    "CheckpointError",
-    "atomic_write",
-    "check_settings",
-    "check_writable",
-    "whole_file",
-]
-
 _WORDS = {
     "rows": "the number of rows",
     "features": "the number of features",

@@ -1,37 +1,313 @@
-"""Reproducible draws: one number in [0, 1) for each row, from what the row holds.
+"""Canonical bits: every entry of a table as 64 bits, whatever holds it.
 
-A randomised rule needs a draw for each row. Drawn from a keyed hash of the row's
-content, it is the same whatever batch the row comes in and on every machine, and it
-cannot be foreseen without the key.
-
-Every entry becomes 64 bits, see :mod:`setpoint.inputs.entry_bits`. The entry in column j is
-mixed with that column's constant and the results are added modulo 2^64, a zero adding nothing,
-so that sparse and dense agree; then the sum is mixed once more. The mixer is the finaliser of
-SplitMix64 (Steele, Lea and Flood, 2014; Stafford's variant 13).
+A number is its float64 (-0 as 0), whatever is missing one NaN, a text the BLAKE2b digest of its
+UTF-8, a date or duration its nanoseconds under a mark of its own. Draws by row and digests of
+rows are made of these.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from hashlib import blake2b, sha256
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from setpoint.errors import InputError
-from setpoint.goals.errors import nearest
-from setpoint.inputs.arrays import frame_of, one_column, series_values
-from setpoint.inputs.entry_bits import Bits, entry_bits, float_bits, mix, rows_of
+from setpoint.array_types import Codes, Floats
+from setpoint.errors import InputError, InputTypeError, nearest, quoted
+from setpoint.evidence.codebook import Column
+from setpoint.evidence.rows import counted_rows
+from setpoint.inputs.arrays import (
+    frame_of,
+    is_missing,
+    kind_of,
+    levels_of,
+    one_column,
+    series_of,
+    series_values,
+)
+from setpoint.inputs.columns import Dataset
 
-__all__ = ["column_draws", "row_draws"]
+if TYPE_CHECKING:
+    from setpoint.inputs.inputs import GivenRows
+
+
+Bits: TypeAlias = NDArray[np.uint64]
 
 _ALL = 2**64 - 1
-_IDENTIFIERS = 0xD1B54A32D192ED03
 _GOLDEN = 0x9E3779B97F4A7C15
-_BLOCK = 2**16  # entries mixed at a time: they stay in the cache
+_MISSING = 0x7FF8000000000000  # the one NaN
+_MARK = {"M": 0xD1B54A32D192ED03, "m": 0x8CB92BA72F3D8DD7}  # dates, durations
+_NANOSECONDS = {"W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9}
+_NANOSECONDS |= {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_AS_TEXT = ("UUID", "time", "Period", "Interval")
+
+
+def rows_of(X: Any) -> NDArray[Any]:
+    """A 2-D array; a single column stands up, further axes of numbers lie down."""
+    series = series_of(X)
+    if series is not None:
+        return series_values(series)[:, None]
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind in "US" and not hasattr(X, "dtype"):
+            array = np.array(X, dtype=object)  # NumPy had turned numbers beside text into text
+    except ValueError:
+        raise InputError("`X` is a ragged list: its rows differ in length") from None
+    if array.ndim == 0:
+        raise InputError(f"`X` must have rows; found a {type(X).__name__}")
+    return array.reshape(len(array), math.prod(array.shape[1:]))
+
+
+def mix(z: Bits) -> Bits:
+    """SplitMix64's finaliser, in place: a bijection that lets every bit change every bit."""
+    z ^= z >> np.uint64(30)
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def entry_bits(array: NDArray[Any], name: str, *, exact: bool = False) -> Bits:
+    """The canonical bits of a 1-D array; `exact` keeps integers beyond 2^53 apart."""
+    kind = array.dtype.kind
+    if kind in "biuf" and array.ndim == 1:
+        bits = float_bits(array)
+        return bits + _residue(array, bits) if exact and kind in "iu" else bits
+    if kind in "mM":
+        return _time_bits(array, name)
+    if kind in "OUST":
+        return _object_bits(array.astype(object, copy=False), name, exact)
+    raise InputTypeError(
+        f"{quoted(name)} holds {array.dtype}; text, numbers, booleans or dates are expected"
+    )
+
+
+def float_bits(array: NDArray[Any]) -> Bits:
+    """The canonical bits of numbers, as many as there are; integers count as their float64."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        numbers = np.array(array, dtype=np.float64, order="C")
+        numbers += 0.0  # -0 becomes 0
+    bits = numbers.view(np.uint64)
+    bits[np.isnan(numbers)] = _MISSING
+    return bits
+
+
+def _residue(integers: NDArray[Any], bits: Bits) -> Bits:
+    """The integers less their float64, modulo 2^64, spread over the bits; 0 up to 2^53."""
+    numbers = bits.view(np.float64)
+    high = np.floor(numbers / 2.0**32)
+    low = numbers - high * 2.0**32
+    rounded = (high.astype(np.int64).astype(np.uint64) << np.uint64(32)) + low.astype(np.uint64)
+    return (integers.astype(np.uint64) - rounded) * np.uint64(_GOLDEN)
+
+
+def _time_bits(array: NDArray[Any], name: str) -> Bits:
+    unit, count = np.datetime_data(array.dtype)
+    if unit in ("Y", "M") and array.dtype.kind == "M":
+        array, unit, count = array.astype("datetime64[D]"), "D", 1
+    elif unit in ("ps", "fs", "as"):
+        array, unit, count = array.astype(f"{array.dtype.kind}8[ns]"), "ns", 1
+    if unit not in _NANOSECONDS:
+        raise InputTypeError(
+            f"{quoted(name)} holds {array.dtype}, which has no length in nanoseconds"
+        )
+    ticks = array.astype(np.int64).astype(np.uint64)
+    scale = np.uint64(_NANOSECONDS[unit] * count & _ALL)
+    bits = mix(ticks * scale + np.uint64(_MARK[array.dtype.kind]))
+    bits[np.isnat(array)] = _MISSING
+    return bits
+
+
+def _object_bits(values: NDArray[Any], name: str, exact: bool) -> Bits:
+    types = set(map(type, values.tolist()))
+    numbers = all(kind_of(t) in ("number", "boolean") or t is type(None) for t in types)
+    if numbers and not exact:
+        try:
+            return float_bits(values.astype(np.float64))  # None becomes NaN
+        except OverflowError:
+            raise InputError(
+                f"{quoted(name)} holds an integer beyond the range of float64"
+            ) from None
+    column = Column(values)
+    distinct, codes = levels_of(column, name), column.codes
+    return np.array([_one(v, name, exact) for v in distinct], dtype=np.uint64)[codes]
+
+
+def _one(value: Any, name: str, exact: bool) -> int:
+    """The canonical bits of a single value of any type."""
+    if is_missing(value):
+        return _MISSING
+    if type(value).__name__ in _AS_TEXT:
+        value = str(value)
+    if isinstance(value, (str, bytes)):
+        raw = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+        digest = blake2b(raw, digest_size=8, usedforsecurity=False).digest()
+        return int.from_bytes(digest, "little")
+    time = _time(value)
+    if time is not None:
+        return int(_time_bits(np.array([time]), name)[0])
+    if not isinstance(value, (int, float, Decimal, np.integer, np.floating, np.bool_)):
+        raise InputTypeError(
+            f"{quoted(name)} holds values of type {type(value).__name__}; text, numbers, booleans "
+            "or dates are expected"
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InputError(f"{quoted(name)} holds an integer beyond the range of float64") from None
+    bits = int(float_bits(np.array([number]))[0])
+    if exact and isinstance(value, (int, np.integer)):
+        bits += (int(value) - int(number)) * _GOLDEN
+    return bits & _ALL
+
+
+def _time(value: Any) -> np.datetime64 | np.timedelta64 | None:
+    for convert in ("to_datetime64", "to_timedelta64"):  # pandas' scalars, in UTC
+        if hasattr(value, convert):
+            scalar: np.datetime64 | np.timedelta64 = getattr(value, convert)()
+            return scalar
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return value
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+    if isinstance(value, dt.date):
+        return np.datetime64(value)
+    return np.timedelta64(value) if isinstance(value, dt.timedelta) else None
+
+
+# --- Digests of what was given --------------------------------------------------------------------
+
+
+_BLOCK = 2**16
+"""Entries whose bits are made at a time: they stay in the cache."""
+
+_MAY_NAME = ("sensitive_features", "baseline")
+"""Arguments that may name columns of X, or be a model, in place of values."""
+
+_PARTS = ("X", "y", "sample_weight", "sensitive_features", "baseline")
+
+
+def text_digest(text: str) -> str:
+    """The SHA-256 of a text in UTF-8, in hexadecimal digits, after ``sha256:``.
+
+    Examples
+    --------
+    >>> text_digest("maximize recall")
+    'sha256:a255d1adef492bfc40d077b53fa804e0e25ff3c78eb22934512e00829281f126'
+    """
+    return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def rows_digest(rows: Any) -> str | None:
+    """The digest of a table or a column; None where it holds what has no canonical bytes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = [[1.0, 2.5], [0.0, -1.0]]
+    >>> rows_digest(X) == rows_digest(pd.DataFrame(X, columns=["age", "gain"], dtype="float32"))
+    True
+    >>> rows_digest(X) == rows_digest(X[::-1])
+    False
+    """
+    try:
+        return f"sha256:{_digest(rows)}"
+    except (TypeError, ValueError):  # lists inside, columns of different length
+        return None
+
+
+def digests_of(given: Mapping[str, Dataset | GivenRows]) -> dict[str, str]:
+    """The digest of each part of the rows given, by the name of its argument."""
+    out: dict[str, str] = {}
+    for place, rows in given.items():
+        for name in _PARTS:
+            part = getattr(rows, name)
+            if part is None or (name in _MAY_NAME and not _is_content(part)):
+                continue
+            found = rows_digest(part)
+            if found is not None:
+                out[f"{place}{name}"] = found
+    return out
+
+
+def _is_content(part: Any) -> bool:
+    """Whether it holds values, and not names of columns or a model."""
+    if isinstance(part, (str, Mapping)):
+        return isinstance(part, Mapping)
+    if isinstance(part, (list, tuple)) and part and all(isinstance(x, str) for x in part):
+        return False
+    return not hasattr(part, "predict") and (hasattr(part, "__len__") or hasattr(part, "shape"))
+
+
+def _digest(rows: Any) -> str:
+    if sparse.issparse(rows):
+        return _of_sparse(rows)
+    n, columns = _columns(rows)
+    whole = sha256(f"setpoint rows 1 {n} {len(columns)}\n".encode())
+    for digest in columns:
+        whole.update(digest)
+    return whole.hexdigest()
+
+
+def _columns(rows: Any) -> tuple[int, list[bytes]]:
+    """The number of rows, and the digest of each column."""
+    if isinstance(rows, Mapping):
+        found = [_column(one_column(values, "column")) for values in rows.values()]
+        sizes = {n for n, _ in found}
+        return max(sizes, default=0), [digest for _, digest in found]
+    frame = None if series_of(rows) is not None else frame_of(rows)
+    if frame is not None:
+        values = (series_values(frame.get_column(name)) for name in frame.columns)
+        return len(frame), [_column(v)[1] for v in values]
+    array = rows_of(rows)
+    if array.dtype.kind not in "bf" and not (array.dtype.kind in "iu" and array.itemsize <= 4):
+        return len(array), [_column(array[:, j])[1] for j in range(array.shape[1])]
+    hashes = [sha256() for _ in range(array.shape[1])]
+    for bits in _blocks(array):
+        for one, column in zip(hashes, bits, strict=True):
+            one.update(column)
+    return len(array), [one.digest() for one in hashes]
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[Bits]:
+    """The canonical bits of numbers (p, rows of a block), a column each line."""
+    step = max(1, _BLOCK // max(1, array.shape[1]))
+    for start in range(0, len(array), step):
+        block = np.ascontiguousarray(float_bits(array[start : start + step]).T)
+        yield block.astype("<u8", copy=False)
+
+
+def _column(values: NDArray[Any]) -> tuple[int, bytes]:
+    bits = entry_bits(values, "column", exact=True)
+    return len(bits), sha256(np.ascontiguousarray(bits, "<u8").data).digest()
+
+
+def _of_sparse(rows: Any) -> str:
+    matrix = rows.tocsr().copy()
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    n, p = matrix.shape
+    places = np.repeat(np.arange(n), np.diff(matrix.indptr)) * p + matrix.indices
+    whole = sha256(f"setpoint sparse rows 1 {n} {p}\n".encode())
+    whole.update(places.astype("<i8").data)
+    whole.update(entry_bits(matrix.data, "X", exact=True).astype("<u8").data)
+    return whole.hexdigest()
+
+
+# --- Reproducible draws: one number in [0, 1) for each row ----------------------------------------
+
+
+_IDENTIFIERS = 0xD1B54A32D192ED03
 
 
 def row_draws(
@@ -154,3 +430,96 @@ def _sparse_sum(X: Any, start: np.uint64) -> Bits:
 def _check_width(shape: tuple[int, ...], feature_names: Sequence[str] | None) -> None:
     if feature_names is not None and shape[-1] != len(feature_names):
         raise InputError(f"`X` has {shape[-1]} columns, fit saw {len(feature_names)}")
+
+
+# --- Whether rows were there in a fit: a sample of hashes of its rows -----------------------------
+
+
+_KEY = 0x5E7B01D5
+_MOST = 4096
+"""Hashes that are kept: all of so many rows, and a random sample of more."""
+
+_LEAST = 0.02
+"""A smaller share makes no difference, and some rows are equal by chance."""
+
+_FEWEST = 20
+"""Fewer rows among the sample say nothing."""
+
+_COPIES = 10
+"""Rows that stand in a table more often than so are mostly equal by nature."""
+
+_APART = 0.2
+"""Equal rows whose labels differ by so much of what chance gives are not copies."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowDigest:
+    """Hashes of the rows of a fit that fall below a limit, so that all rows are alike."""
+
+    hashes: Floats
+    limit: float
+    repeated: float
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        names: list[str] | None,
+        weight: Floats | None = None,
+        labels: Codes | None = None,
+    ) -> RowDigest | None:
+        """The digest of the rows of a fit; None where they hold what cannot be hashed.
+
+        Examples
+        --------
+        >>> digest = RowDigest.of(np.arange(60.0).reshape(30, 2), None)
+        >>> digest.share_of(np.arange(40.0, 100.0).reshape(30, 2))
+        0.3333333333333333
+        """
+        try:
+            drawn = row_draws(X, key=_KEY, feature_names=names)
+        except TypeError:
+            return None
+        there = counted_rows(weight)
+        drawn = drawn[there]
+        limit = 1.0 if len(drawn) <= _MOST else _MOST / len(drawn)
+        below = drawn < limit
+        kept = drawn[below]
+        hashes, times = np.unique(kept, return_counts=True)
+        repeated = float(times[times > 1].sum() / max(len(kept), 1))
+        if labels is not None and _are_copies(kept, times, labels[there][below]):
+            repeated = 0.0
+        return cls(hashes, limit, repeated, None if names is None else tuple(names))
+
+    def __or__(self, other: RowDigest | None) -> RowDigest:
+        """The digest of the rows of both."""
+        if other is None:
+            return self
+        limit = min(self.limit, other.limit)
+        both = np.union1d(self.hashes, other.hashes)
+        return replace(self, hashes=both[both < limit], limit=limit)
+
+    def share_of(self, X: Any, weight: Floats | None = None) -> float:
+        """The share of rows that were there in the fit, beyond what repeats by nature."""
+        names = None if self.names is None else list(self.names)
+        drawn = row_draws(X, key=_KEY, feature_names=names)
+        drawn = drawn[counted_rows(weight)]
+        known = drawn[drawn < self.limit]
+        if len(known) < _FEWEST:
+            return 0.0
+        share = float(np.isin(known, self.hashes).mean())
+        # Twice what repeats: distinct people with equal rows are not yet a leak.
+        return share if share > max(2.0 * self.repeated, _LEAST) else 0.0
+
+
+def _are_copies(drawn: Floats, times: Codes, labels: Codes) -> bool:
+    """Whether rows that repeat are copies, as a join makes them: few of each, labels and all."""
+    order = np.argsort(drawn, kind="stable")
+    pair = np.flatnonzero(np.diff(drawn[order]) == 0.0)
+    one, other = labels[order][pair], labels[order][pair + 1]
+    shares = np.bincount(one) / max(len(pair), 1)
+    by_chance = 1.0 - float((shares**2).sum())
+    again = np.repeat(times, times)[np.repeat(times, times) > 1]
+    enough = len(pair) * by_chance >= _FEWEST and float(np.median(again)) <= _COPIES
+    return enough and float((one != other).mean()) < _APART * by_chance

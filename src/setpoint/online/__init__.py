@@ -2,6 +2,6 @@
 
 from setpoint.online.classifier import OnlineFClassifier
 from setpoint.online.late_labels import ExpiredWarning
-from setpoint.online.summary import StreamSummary
+from setpoint.online.notes import StreamSummary
 
 __all__ = ["ExpiredWarning", "OnlineFClassifier", "StreamSummary"]

@@ -15,24 +15,20 @@ from setpoint.errors import InputError
 from setpoint.estimators import ModelFileError, load_model, save_model
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import check_length, frame_of
-from setpoint.inputs.errors import UnfittedError
-from setpoint.inputs.index import aligned
-from setpoint.online.engine import Engine
-from setpoint.online.late_labels import WaitingRow, rows_of
-from setpoint.online.notes import stream_report
-from setpoint.online.rows import as_codes, as_rows, n_rows_of
-from setpoint.online.start import (
+from setpoint.inputs.arrays import UnfittedError, check_length, frame_of
+from setpoint.inputs.deployed import aligned
+from setpoint.online.engine import (
+    Engine,
     begin,
     check_same_classes,
     first_classes,
     names_of,
     weights_for,
 )
+from setpoint.online.late_labels import WaitingRow, as_codes, as_rows, n_rows_of, rows_of
+from setpoint.online.notes import stream_report
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold
-
-__all__ = ["OnlineFClassifier"]
 
 Array = NDArray[Any]
 

@@ -1,43 +1,303 @@
-"""Logistic learners, one row at a time.
-
-Averages
-    The averaged weights weigh the iterate after row k by k, so that early ones fade as in
-    an average over a suffix, without its jumps (Shamir and Zhang 2013). They are never
-    formed: with S_k = 1 + ... + k and steps D_k, the average after row t is
-    w_t - sum_k S_(k-1) D_k / S_t, and that sum is LAG. A row costs time in its own non-zero
-    features only.
-
-NAG
-    Each step is divided by the root of the feature's sum of squared gradients and by its
-    largest value so far; when that grows, the weight shrinks. Steps are also divided by the
-    root of the mean squared norm of the rows, in units of the largest values, so that rows
-    of many features do not overshoot (Ross, Mineiro and Langford 2013). The step as given is
-    that of rows of four such features, about what the tables have on which it was chosen.
-    Sums of squares begin with one mistake, a slope of 1 at the largest value. Otherwise the
-    first gradient of a feature, however small, makes a whole step, and all features of a row make
-    theirs at once: the first negatives among rows of 20 words drove log-odds to -18, from
-    where thousands of rows did not bring them back.
-
-    A feature without a zero in the first 128 rows is centred, on its mean then and after
-    256, 512 and 1024 rows: altitudes of 2,000 to 3,000 metres are else nearly one with the
-    intercept, and learnt slowly. It then starts anew, and the intercept takes over what it
-    had to say on average. Later moves of a centre change no score; at its first zero a
-    feature loses its centre, after its weight has shrunk as for any value that far off.
-"""
+"""How the kernels of streams are compiled."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar
 
+import numpy as np
 from numpy import uintp
+from numpy.typing import NDArray
 
-from setpoint.array_types import Floats
-from setpoint.online import state as at
-from setpoint.online.compiled import inner
-from setpoint.online.margins import Columns, Values, column, holds
+from setpoint.array_types import Floats, Integers
+from setpoint.compiled import kernel
 
-__all__ = ["CENTRED_ROWS", "adapt", "settle", "update"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Counting references to an array costs as much as a row's arithmetic. numba leaves it out where
+# what is called for every row is inlined, makes no arrays, and passes none to what is not.
+_OUTER: dict[str, Any] = {"error_model": "numpy"}
+_INNER: dict[str, Any] = _OUTER | {"forceinline": True}
+
+
+def outer(function: F) -> F:
+    """Compile a loop over rows, or what is called now and then."""
+    return kernel(**_OUTER)(function)
+
+
+def inner(function: F) -> F:
+    """Compile what is called for every row."""
+    return kernel(**_INNER)(function)
+
+
+def inner_sums(function: F) -> F:
+    """Compile sums, whose terms may be added in the order that suits the machine."""
+    return kernel(place="sums", fastmath={"reassoc", "nsz"}, **_INNER)(function)
+
+
+# --- The state of a stream: one record, the learner's weights -------------------------------------
+
+
+# ------------------------------------------------------------------ what to do with a row
+SCORE: Final = 1
+DECIDE: Final = 2
+LEARN: Final = 4
+
+# ------------------------------------------------------------------ learners
+SGD: Final = 0
+ADAGRAD: Final = 1
+NAG: Final = 2
+"""From ADAGRAD on steps are divided by the root of the sum of squared gradients."""
+
+# ------------------------------------------------------------------ solvers
+SKETCH: Final = 0
+FOFO: Final = 1
+OFO: Final = 2
+OFO_RB: Final = 3
+HALF: Final = 4
+
+# ------------------------------------------------------------------ weights, (7, d + 1)
+# The last column is the intercept's.
+WEIGHT: Final = 0
+LAG: Final = 1
+"""Weights minus this over the record's `averaged` are the averaged weights."""
+SQUARES: Final = 2
+"""Sums of squared gradients, in units of the largest distance."""
+INVERSE: Final = 3
+"""One over the largest distance of the feature from its centre; 1 without normalisation."""
+CENTRE: Final = 4
+"""What is taken off the feature; 0 where nothing is."""
+TOTAL: Final = 5
+PRESENT: Final = 6
+"""Sums over the first rows, and in how many of them the feature was not zero."""
+
+LARGEST: Final = 1e100
+"""Without normalisation: larger values would end in infinite weights."""
+
+UNSEEN: Final = 1e100
+"""INVERSE of a feature that was always zero, or so small that it may as well be."""
+
+# ------------------------------------------------------------------ tables of the tally
+WEIGHT_OF_ROWS: Final = 0
+SQUARED_WEIGHT: Final = 1
+NUMBER_OF_ROWS: Final = 2
+WEIGHT_IN_WINDOW: Final = 3
+
+# ------------------------------------------------------------------ rows of the bins
+BINS: Final = 512
+RULE_NEGATIVE: Final = 0
+RULE_POSITIVE: Final = 1
+"""What the rule goes by: weighted by the square of the row's number, or the window's rows."""
+NEGATIVE: Final = 2
+POSITIVE: Final = 3
+EXPECTED: Final = 4
+"""Weight of all rows by class, and the sum of their posteriors."""
+
+# ------------------------------------------------------------------ the last rows, (rows, 3)
+RING_BIN: Final = 0
+RING_CODE: Final = 1
+"""2 y + decided."""
+RING_WEIGHT: Final = 2
+
+STATE: Final = np.dtype(
+    [
+        # What was chosen, in codes.
+        ("learner", np.int64),
+        ("solver", np.int64),
+        ("constant_step", np.int64),  # 1: steps that do not shrink, and no average
+        ("windowed", np.int64),  # 1: the sketch counts the rows of the window only
+        ("asks", np.int64),  # 1: stop where a threshold is due, and let the caller find it
+        ("margin", np.int64),  # 1: scores are not posteriors; the threshold is one of log-odds
+        ("normalised", np.int64),  # 1: weights shrink when a feature is larger than ever
+        ("step", np.float64),
+        ("beta2", np.float64),  # the squared beta of F-beta
+        # The learner.
+        ("updates", np.float64),  # rows that it has learnt
+        ("averaged", np.float64),  # sum of the weights of the average
+        ("norms", np.float64),  # of squared features, in units of the largest distances
+        ("centred", np.int64),  # number of features that have a centre
+        # The threshold.
+        ("threshold", np.float64),  # decide positive when the score is at least this
+        ("open", np.int64),  # 1 once a positive came: before, nobody is decided positive
+        ("due", np.int64),  # 1 when the threshold is to be found anew
+        # The sketch: Platt's calibration, and the weight of rows and of positives when the
+        # threshold was found last.
+        ("slope", np.float64),
+        ("intercept", np.float64),
+        ("solved_rows", np.float64),
+        ("solved_positives", np.float64),
+        # FOFO: iterate, start and radius of the stage, its step, rows so far and in all, and
+        # how many stages go on alike; negative: for ever, doubling.
+        ("theta", np.float64),
+        ("start", np.float64),
+        ("radius", np.float64),
+        ("rate", np.float64),
+        ("stage", np.float64),
+        ("stage_length", np.float64),
+        ("stages_left", np.float64),
+        # OFO: numerator and denominator of its threshold.
+        ("gain", np.float64),
+        ("cost", np.float64),
+        # Counts.
+        ("age", np.float64),  # rows of positive weight
+        ("smallest", np.float64, (2,)),  # positive weight of a row, by class
+        ("next", np.int64),  # where the next row goes in the ring
+        ("filled", np.int64),  # rows in the ring
+        ("tally", np.float64, (4, 2, 2)),  # by what is counted, true class and decision
+        ("bins", np.float64, (5, BINS)),  # weight by score
+    ]
+)
+
+
+@dataclass(eq=False)
+class State:
+    """What kernels read and write."""
+
+    record: Any
+    weights: Floats
+    ring: Floats
+
+    def copy(self) -> State:
+        """Another state like this one."""
+        return State(*(getattr(self, f.name).copy() for f in fields(self)))
+
+    @property
+    def tally(self) -> Floats:
+        """Weights, squared weights, numbers of rows and the window's weights (4, 2, 2)."""
+        tally: Floats = self.record["tally"]
+        return tally
+
+    @property
+    def bins(self) -> Floats:
+        """The sketch (5, BINS)."""
+        bins: Floats = self.record["bins"]
+        return bins
+
+
+# --- Scores of rows by the weights of a learner ---------------------------------------------------
+
+
+Values = NDArray[np.floating[Any]]
+Columns = Integers | None
+
+
+@inner
+def column(columns: Columns, low: int, k: int) -> Any:
+    """The column of a row's k-th value."""
+    if columns is None:
+        return uintp(k)
+    return uintp(columns[uintp(low + k)])
+
+
+@inner
+def holds(values: Values, columns: Columns, low: int, size: int, j: int) -> bool:
+    """Whether a row is not zero in column j."""
+    if columns is None:
+        return bool(values[uintp(low + j)] != 0.0)
+    for k in range(size):
+        if columns[uintp(low + k)] == j:
+            return bool(values[uintp(low + k)] != 0.0)
+    return False
+
+
+@inner
+def is_finite(values: Values, low: int, size: int) -> bool:
+    """Whether all values of a row are finite."""
+    n = 0
+    for k in range(size):
+        n += not math.isfinite(values[uintp(low + k)])
+    return n == 0
+
+
+def _margins(
+    values: Values, columns: Columns, low: int, size: int, centred: int, weights: Floats
+) -> tuple[float, float, float, int]:
+    """The body of `margins`."""
+    d = weights.shape[1] - 1
+    last, behind, norm = float(weights[WEIGHT, d]), float(weights[LAG, d]), 1.0
+    far, there = 0, 0
+    for k in range(size):
+        j = column(columns, low, k)
+        value = values[uintp(low + k)] - weights[CENTRE, j]
+        last += weights[WEIGHT, j] * value
+        behind += weights[LAG, j] * value
+        share = value * weights[INVERSE, j]
+        norm += share * share
+        far += abs(share) > 1.0
+        there += (weights[CENTRE, j] != 0.0) & (values[uintp(low + k)] != 0.0)
+    return last, behind, norm, far + centred - there
+
+
+def _plain_margins(
+    values: Values, columns: Columns, low: int, size: int, weights: Floats
+) -> tuple[float, float, int]:
+    """The body of `plain_margins`."""
+    d = weights.shape[1] - 1
+    last, behind, huge = float(weights[WEIGHT, d]), float(weights[LAG, d]), 0
+    for k in range(size):
+        j = column(columns, low, k)
+        last += weights[WEIGHT, j] * values[uintp(low + k)]
+        behind += weights[LAG, j] * values[uintp(low + k)]
+        huge += abs(values[uintp(low + k)]) > LARGEST
+    return last, behind, huge
+
+
+# Dense rows are added up as suits the machine, four times as fast. Sparse ones in their order, so
+# that a zero that is stored changes no bit.
+_margins_dense, _margins_sparse = inner_sums(_margins), inner(_margins)
+_plain_dense, _plain_sparse = inner_sums(_plain_margins), inner(_plain_margins)
+
+
+@inner
+def margins(
+    values: Values, columns: Columns, low: int, size: int, centred: int, weights: Floats
+) -> tuple[float, float, float, int]:
+    """The margin of a row by the last weights, and how far the average is behind it."""
+    if columns is None:
+        return _margins_dense(values, columns, low, size, centred, weights)
+    return _margins_sparse(values, columns, low, size, centred, weights)
+
+
+@inner
+def plain_margins(
+    values: Values, columns: Columns, low: int, size: int, weights: Floats
+) -> tuple[float, float, int]:
+    """As `margins`, for learners that take features as they are; how many are too large."""
+    if columns is None:
+        return _plain_dense(values, columns, low, size, weights)
+    return _plain_sparse(values, columns, low, size, weights)
+
+
+@inner
+def strange_margins(
+    values: Values, columns: Columns, low: int, size: int, centred: int, weights: Floats
+) -> tuple[float, float]:
+    """The margins of a strange row once there is room for it; nothing changes."""
+    d, there = weights.shape[1] - 1, 0
+    last, behind = float(weights[WEIGHT, d]), float(weights[LAG, d])
+    for k in range(size):
+        there += (weights[CENTRE, column(columns, low, k)] != 0.0) & (values[uintp(low + k)] != 0.0)
+    if there < centred:
+        for j in range(d):
+            centre = weights[CENTRE, j]
+            if centre != 0.0 and not holds(values, columns, low, size, j):
+                past = max(1.0, abs(centre) * weights[INVERSE, j])
+                last -= weights[WEIGHT, j] / past * centre
+                behind -= weights[LAG, j] / past * centre
+    for k in range(size):
+        j = column(columns, low, k)
+        value = values[uintp(low + k)] - (
+            weights[CENTRE, j] if values[uintp(low + k)] != 0.0 else 0.0
+        )
+        past = max(1.0, abs(value) * weights[INVERSE, j])
+        last += weights[WEIGHT, j] / past * value
+        behind += weights[LAG, j] / past * value
+    return last, behind
+
+
+# --- Logistic learners, one row at a time ---------------------------------------------------------
 
 
 _TINY: Final = 1e-300
@@ -68,10 +328,10 @@ def update(
 ) -> None:
     """Learn a row at which the loss has this slope in the margin."""
     rate, before = _begin(norm, state)
-    weight, lag, squares = weights[at.WEIGHT], weights[at.LAG], weights[at.SQUARES]
-    inverse, centre, d = weights[at.INVERSE], weights[at.CENTRE], weights.shape[1] - 1
-    if state.learner >= at.ADAGRAD:
-        careful = state.learner == at.NAG and state.constant_step == 0
+    weight, lag, squares = weights[WEIGHT], weights[LAG], weights[SQUARES]
+    inverse, centre, d = weights[INVERSE], weights[CENTRE], weights.shape[1] - 1
+    if state.learner >= ADAGRAD:
+        careful = state.learner == NAG and state.constant_step == 0
         first = _ONE_MISTAKE if careful else _TINY
         for start in range(0, size, _BLOCK):
             end, present = min(start + _BLOCK, size), 0
@@ -103,8 +363,8 @@ def update(
 def _begin(norm: float, state: Any) -> tuple[float, float]:
     """The step of this row, and the sum of the average's weights before it."""
     state.updates += 1.0
-    rate, adaptive = state.step, state.learner >= at.ADAGRAD
-    if state.learner == at.NAG:
+    rate, adaptive = state.step, state.learner >= ADAGRAD
+    if state.learner == NAG:
         state.norms += norm
         rate *= math.sqrt(_FEATURES * state.updates / state.norms)
     if state.constant_step == 1:
@@ -118,25 +378,25 @@ def _begin(norm: float, state: Any) -> tuple[float, float]:
 @inner
 def _move_centre(state: Any, weights: Floats, j: int, centre: float) -> None:
     """Centre a feature elsewhere; the intercept makes up for it."""
-    if weights[at.CENTRE, j] != 0.0:
+    if weights[CENTRE, j] != 0.0:
         state.centred -= 1
     if centre != 0.0:
         state.centred += 1
-    far, last = centre - weights[at.CENTRE, j], weights.shape[1] - 1
-    weights[at.WEIGHT, last] += weights[at.WEIGHT, j] * far
-    weights[at.LAG, last] += weights[at.LAG, j] * far
-    weights[at.CENTRE, j] = centre
+    far, last = centre - weights[CENTRE, j], weights.shape[1] - 1
+    weights[WEIGHT, last] += weights[WEIGHT, j] * far
+    weights[LAG, last] += weights[LAG, j] * far
+    weights[CENTRE, j] = centre
 
 
 @inner
 def _shrink(weights: Floats, j: int, size: float) -> None:
     """Shrink a weight whose feature is farther from its centre than ever."""
-    past = size * weights[at.INVERSE, j]
+    past = size * weights[INVERSE, j]
     if past > 1.0:
-        weights[at.WEIGHT, j] /= past
-        weights[at.LAG, j] /= past
-        weights[at.SQUARES, j] /= past * past
-        weights[at.INVERSE, j] = 1.0 / size
+        weights[WEIGHT, j] /= past
+        weights[LAG, j] /= past
+        weights[SQUARES, j] /= past * past
+        weights[INVERSE, j] = 1.0 / size
 
 
 @inner
@@ -145,19 +405,19 @@ def _look(state: Any, weights: Floats, j: int, value: float) -> None:
     n_rows = state.updates
     n = int(n_rows)
     if n <= _FIRST_ROWS:
-        weights[at.TOTAL, j] += value
-        weights[at.PRESENT, j] += value != 0.0
-        if n == _FIRST_ROWS and weights[at.PRESENT, j] == n_rows:
-            _move_centre(state, weights, j, weights[at.TOTAL, j] / n_rows)
-            for row in (at.WEIGHT, at.LAG, at.SQUARES):
+        weights[TOTAL, j] += value
+        weights[PRESENT, j] += value != 0.0
+        if n == _FIRST_ROWS and weights[PRESENT, j] == n_rows:
+            _move_centre(state, weights, j, weights[TOTAL, j] / n_rows)
+            for row in (WEIGHT, LAG, SQUARES):
                 weights[row, j] = 0.0
-            weights[at.INVERSE, j] = at.UNSEEN
-    elif weights[at.CENTRE, j] != 0.0:
-        weights[at.TOTAL, j] += value
+            weights[INVERSE, j] = UNSEEN
+    elif weights[CENTRE, j] != 0.0:
+        weights[TOTAL, j] += value
         if n & (n - 1) == 0:  # a power of two
-            mean = weights[at.TOTAL, j] / n_rows
+            mean = weights[TOTAL, j] / n_rows
             # Differences by rounding are not a spread.
-            if abs(mean - weights[at.CENTRE, j]) > _CLOSE * abs(mean):
+            if abs(mean - weights[CENTRE, j]) > _CLOSE * abs(mean):
                 _move_centre(state, weights, j, mean)
 
 
@@ -168,17 +428,15 @@ def adapt(
     """Make room for what is strange in a row."""
     there = 0
     for k in range(size):
-        there += (weights[at.CENTRE, column(columns, low, k)] != 0.0) & (
-            values[uintp(low + k)] != 0.0
-        )
+        there += (weights[CENTRE, column(columns, low, k)] != 0.0) & (values[uintp(low + k)] != 0.0)
     if there < state.centred:
         for j in range(weights.shape[1] - 1):
-            if weights[at.CENTRE, j] != 0.0 and not holds(values, columns, low, size, j):
-                _shrink(weights, j, abs(weights[at.CENTRE, j]))
+            if weights[CENTRE, j] != 0.0 and not holds(values, columns, low, size, j):
+                _shrink(weights, j, abs(weights[CENTRE, j]))
                 _move_centre(state, weights, j, 0.0)
     for k in range(size):
         j = column(columns, low, k)
-        _shrink(weights, j, abs(values[uintp(low + k)] - weights[at.CENTRE, j]))
+        _shrink(weights, j, abs(values[uintp(low + k)] - weights[CENTRE, j]))
 
 
 @inner

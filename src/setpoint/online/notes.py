@@ -1,24 +1,139 @@
-"""From the state of a stream to a report."""
+"""What a stream's report adds: its window, its threshold, and how far its scores can be trusted."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from setpoint.evidence import Confusion
-from setpoint.evidence.strata import Stratum
+from setpoint.evidence.codebook import Stratum
 from setpoint.goals.goal import Goal
-from setpoint.online import state as at
+from setpoint.online import learners as at
 from setpoint.online.engine import Engine
 from setpoint.online.parameters import SOLVERS
-from setpoint.online.solvers.sketch import calibrate
-from setpoint.online.summary import StreamSummary
-from setpoint.program.link import link
+from setpoint.online.solvers import calibrate
+from setpoint.program.linking import link
 from setpoint.report import GoalReport, RuleFacts, Search, report_on
+from setpoint.report.facts import Picture, section
+from setpoint.report.numbers import plain, read
 from setpoint.rules import ClassNames, Threshold
 
-__all__ = ["stream_report"]
+if TYPE_CHECKING:
+    from setpoint.report.facts import Facts
+
+
+@section
+@dataclass(frozen=True)
+class StreamSummary:
+    """The state of a stream, for the person who watches it.
+
+    Weights of rows, where rows have weights.
+
+    Parameters
+    ----------
+    threshold : float
+        Decide positive when the score is at least this.
+    prior : float or None
+        Share of positives so far.
+    tp, fp, fn, tn : float
+        Decisions so far, each made before its label was used.
+    window_rows : int
+        The last rows that the next numbers refer to.
+    window_value : float or None
+        The objective on them.
+    window_tp, window_fp, window_fn, window_tn : float
+    slope, intercept : float or None
+        Of a logistic regression of the labels on the scores' log-odds: 1 and 0 where the
+        learner is calibrated. None where scores are not posteriors.
+    calibration_error : float or None
+        Mean distance of posterior and share of positives, over tenths of the rows.
+    waiting, expired : int
+        Rows whose labels are still to come, and rows that were given up.
+
+    Examples
+    --------
+    >>> from setpoint import OnlineFClassifier
+    >>> clf = OnlineFClassifier("f1", classes=[0, 1])
+    >>> clf.predict_learn([[1.0], [-1.0]] * 50, [1, 0] * 50).shape
+    (100,)
+    >>> stream = clf.goal_report_.section("stream")
+    >>> stream.prior, stream.tp + stream.fp + stream.fn + stream.tn
+    (0.5, 100.0)
+    """
+
+    name: ClassVar[str] = "stream"
+    title: ClassVar[str] = "The stream"
+    threshold: float
+    prior: float | None
+    tp: float
+    fp: float
+    fn: float
+    tn: float
+    window_rows: int
+    window_value: float | None
+    window_tp: float
+    window_fp: float
+    window_fn: float
+    window_tn: float
+    slope: float | None
+    intercept: float | None
+    calibration_error: float | None
+    waiting: int = 0
+    expired: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values by name; an infinite threshold as the text that ``float`` reads."""
+        out: dict[str, Any] = plain(self)
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> StreamSummary:
+        """What :meth:`to_dict` wrote."""
+        return read(cls, data)
+
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
+        """It has none."""
+        return ()
+
+    def lines(self) -> list[str]:
+        """The same in sentences.
+
+        Examples
+        --------
+        >>> summary = StreamSummary(0.25, 0.1, 8, 2, 2, 88, 50, 0.8, 4, 1, 1, 44, 1.1, 0.0, 0.012)
+        >>> summary.lines()[0]
+        'So far: 8 true and 2 false positives, 2 false and 88 true negatives; 10 % positive.'
+        """
+        prior = "" if self.prior is None else f"; {100 * self.prior:.3g} % positive"
+        counts = _counts(self.tp, self.fp, self.fn, self.tn)
+        out = [f"So far: {counts}{prior}."]
+        value = "" if self.window_value is None else f"objective {self.window_value:.4f}; "
+        counts = _counts(self.window_tp, self.window_fp, self.window_fn, self.window_tn)
+        out.append(f"The last {self.window_rows:,} rows: {value}{counts}.")
+        out.append(f"Decided positive from a score of {self.threshold:.4f} on.")
+        if self.slope is not None and self.calibration_error is not None:
+            out.append(
+                f"Calibration: slope {self.slope:.2f}, intercept {self.intercept:.2f} in log-odds; "
+                f"posteriors are off by {self.calibration_error:.2g} on average."
+            )
+        if self.waiting or self.expired:
+            out.append(
+                f"{self.waiting:,} rows wait for their labels; {self.expired:,} were given up."
+            )
+        return out
+
+
+def _counts(tp: float, fp: float, fn: float, tn: float) -> str:
+    return (
+        f"{tp:,.6g} true and {fp:,.6g} false positives, {fn:,.6g} false and {tn:,.6g} true "
+        "negatives"
+    )
+
+
+# --- From the state of a stream to a report -------------------------------------------------------
 
 
 _RIDGE = 1e-6

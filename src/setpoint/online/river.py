@@ -12,8 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from river import base
+from river.base.typing import ClfTarget
 
-from setpoint.errors import InputError, InputTypeError
+from setpoint.array_types import Floats
+from setpoint.errors import InputError, InputTypeError, nearest
+from setpoint.goals.goal import as_goal
+from setpoint.inputs.classes import check_weight, two_classes
+from setpoint.online import learners as at
+from setpoint.online.classifier import OnlineFClassifier
+from setpoint.online.engine import begin, first_weights
+from setpoint.online.notes import stream_report
+from setpoint.online.solvers import run
+from setpoint.report import GoalReport
 
 try:
     from river import base
@@ -24,19 +35,6 @@ except ImportError as error:
         f"({error}); install it with: pip install 'setpoint[river]'"
     ) from error
 
-from setpoint.array_types import Floats
-from setpoint.goals.errors import nearest
-from setpoint.goals.goal import as_goal
-from setpoint.inputs.classes import two_classes
-from setpoint.inputs.labels import check_weight
-from setpoint.online import state as at
-from setpoint.online.classifier import OnlineFClassifier
-from setpoint.online.kernel import run
-from setpoint.online.notes import stream_report
-from setpoint.online.start import begin, first_weights
-from setpoint.report import GoalReport
-
-__all__ = ["OnlineF"]
 
 Columns = NDArray[np.int32]
 
@@ -129,7 +127,7 @@ class OnlineF(base.Classifier):
         self._engine = begin(given, _FEW, found)
         self._labels: tuple[Any, Any] = negative, positive
         self._codes: dict[Any, int] = {negative: 0, positive: 1}
-        self._rows = _Rows()
+        self._rows = _RowsOfDicts()
 
     # ------------------------------------------------------------------ the stream
     def learn_one(self, x: dict[Hashable, Any], y: ClfTarget, w: float = 1.0) -> None:
@@ -257,7 +255,7 @@ class _Row(NamedTuple):
         return cls(data, columns, np.array((0, n), np.int32), (1, n))
 
 
-class _Rows:
+class _RowsOfDicts:
     """From dicts to rows: each name has a column, in the order in which names came."""
 
     def __init__(self, columns: dict[Hashable, int] | None = None) -> None:
@@ -270,7 +268,7 @@ class _Rows:
         return len(self._columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Rows, (self._columns,)
+        return _RowsOfDicts, (self._columns,)
 
     def read(self, x: dict[Hashable, Any], *, new: bool) -> _Row:
         """The row of a dict. Names that never came get columns if `new`, or are left out."""

@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 
 from setpoint.estimators.modules import needed
 from setpoint.inputs.files import CheckpointError, atomic_write, check_settings, check_writable
-from setpoint.penalty.candidates import Candidate, Pool
-from setpoint.penalty.cuts import Cut
-from setpoint.penalty.plan import Plan
-from setpoint.penalty.solvers.closed_form import Lifted
+from setpoint.penalty.losses import Lifted
+from setpoint.penalty.problem import Cut
+from setpoint.penalty.selection import Pool, TrainedCandidate, TrainingPlan
 from setpoint.search.limits import TracePoint
-
-__all__ = ["Checkpoint", "pool_state", "restore_pool"]
 
 _FORMAT = "2"
 _TUPLES = {"Cut": Cut, "Lifted": Lifted, "TracePoint": TracePoint}
@@ -118,7 +115,7 @@ class Checkpoint:
 
 
 # ---------------------------------------------------------------------- pools
-def pool_state(plan: Plan) -> dict[str, Any]:
+def pool_state(plan: TrainingPlan) -> dict[str, Any]:
     """The candidates so far and what was noted."""
     pool = plan.pool
     return {
@@ -131,14 +128,14 @@ def pool_state(plan: Plan) -> dict[str, Any]:
     }
 
 
-def restore_pool(plan: Plan, state: dict[str, Any]) -> None:
+def restore_pool(plan: TrainingPlan, state: dict[str, Any]) -> None:
     """Go on from :func:`pool_state`."""
     pool = plan.pool
-    pool.best = {name: Candidate(*parts) for name, parts in state["best"].items()}
+    pool.best = {name: TrainedCandidate(*parts) for name, parts in state["best"].items()}
     pool.limits.resume(state["n_offered"], state["trace"], state["seconds"])
     plan.notes[:] = state["notes"]
     if pool.beside is not None:
-        made = [Candidate(*parts) for parts in state["kept"]]
+        made = [TrainedCandidate(*parts) for parts in state["kept"]]
         pool.beside.best = [None if i is None else made[i] for i in state["at"]]
         pool.beside.values = state["values"]
 

@@ -1,4 +1,4 @@
-"""ExactPenaltyClassifier: a model trained for the goal itself."""
+"""What training leaves: parameters, and scores by them."""
 
 from __future__ import annotations
 
@@ -10,26 +10,48 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.deciding import Decision, FitData, Found, decide
-from setpoint.estimators.features import transformed
-from setpoint.estimators.linear_rule import TrainedClassifier, most_models
-from setpoint.estimators.modules import module_of
-from setpoint.estimators.progress import Progress
+from setpoint.estimators.linear_rule import (
+    TrainedClassifier,
+    linear_scores,
+    most_models,
+    transformed,
+)
+from setpoint.estimators.modules import Progress, module_of, scores, unpack
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.goals.requirements import require_rows_alone
-from setpoint.penalty.at_margins import at_margins
-from setpoint.penalty.candidates import Candidate
+from setpoint.goals.table import require_rows_alone
+from setpoint.parameters import SATISFIED
 from setpoint.penalty.fitting import carry_out, prepare
-from setpoint.penalty.parameters import PARAMETERS, check_sources
-from setpoint.penalty.problem import WHOLE
-from setpoint.penalty.selection import best_threshold, selection_notes
-from setpoint.penalty.trained import plain, scores_of
-from setpoint.program.link import link
+from setpoint.penalty.problem import WHOLE, at_margins
+from setpoint.penalty.selection import (
+    PARAMETERS,
+    TrainedCandidate,
+    best_threshold,
+    check_sources,
+    selection_notes,
+)
+from setpoint.program.linking import link
 from setpoint.search.limits import Limits
 from setpoint.solvers import WITHOUT_FORMULA, Confidence, Minibatches, SearchLimits, Solver
-from setpoint.tolerances import SATISFIED
 
-__all__ = ["ExactPenaltyClassifier"]
+
+def scores_of(module: Any, parameters: Any, features: Any) -> Floats:
+    """Logits (N,) of features as training took them."""
+    if isinstance(parameters, np.ndarray):
+        return linear_scores(features, parameters)
+    return scores(module_of(module, parameters, features.shape[1]), features, "cpu")
+
+
+def plain(module: Any, parameters: Any) -> Any:
+    """Coefficients and intercept, where a linear model was trained as a network."""
+    if module != "linear" or isinstance(parameters, np.ndarray):
+        return parameters
+    state = {name: tensor.double().numpy() for name, tensor in unpack(parameters).items()}
+    return np.concatenate([np.ravel(state["weight"]), np.ravel(state["bias"])])
+
+
+# --- ExactPenaltyClassifier: a model trained for the goal itself ----------------------------------
+
 
 Array = NDArray[Any]
 
@@ -196,7 +218,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         self.n_transformed_ = int(plan.train.X.shape[1])
         self.candidates_ = plan.pool.table()
 
-        def scored(candidate: Candidate[Any]) -> tuple[Any, Evidence]:
+        def scored(candidate: TrainedCandidate[Any]) -> tuple[Any, Evidence]:
             model = plain(self.module, candidate.parameters)
             return model, judged.evidence({None: scores_of(self.module, model, plan.chooser.X)})
 

@@ -25,26 +25,79 @@ from setpoint.estimators.modules import (
     unpack,
 )
 from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
-from setpoint.penalty.cuts import best_cut
 from setpoint.penalty.losses import RefreshBatch
-from setpoint.penalty.order import Order
-from setpoint.penalty.plan import DivergedError, Plan
-from setpoint.penalty.solvers.ero_adam import JointPenalty
-from setpoint.penalty.solvers.stages import Stage
+from setpoint.penalty.problem import best_cut
+from setpoint.penalty.selection import DivergedError, TrainingPlan
+from setpoint.penalty.solvers import JointPenalty, Stage
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["train_network"]
+
+# --- Which rows come when: the order of each epoch ------------------------------------------------
+
 
 Rows = NDArray[np.int64]
+
+_MOST_SEEN = 65_536
+"""Rows that a refresh looks at; of a class with less than half as many, all."""
+
+
+class Order:
+    """Orders of the epochs of one stage, from a key alone: nothing else has to be stored.
+
+    Examples
+    --------
+    >>> order = Order((0, 0), np.arange(5) < 2)
+    >>> sorted(order.of(0).tolist()), order.refresh_rows(0, 0)
+    ([0, 1, 2, 3, 4], slice(0, 5, None))
+    """
+
+    def __init__(self, key: tuple[int, int], positive: NDArray[np.bool_], all_seen: bool = False):
+        self.key, self.positive, self.all_seen = key, positive, all_seen
+        self._known: dict[int, Rows] = {}
+
+    def of(self, epoch: int) -> Rows:
+        """All rows; the order before the first epoch, -1, is only looked at."""
+        if epoch not in self._known:
+            self._known = {e: rows for e, rows in self._known.items() if e == epoch - 1}
+            rng = np.random.default_rng([*self.key, epoch + 1])
+            self._known[epoch] = rng.permutation(len(self.positive))
+        return self._known[epoch]
+
+    def refresh_rows(self, epoch: int, done: int) -> Rows | slice:
+        """The rows that a refresh looks at, after so many of an epoch."""
+        n = len(self.positive)
+        if n <= _MOST_SEEN or self.all_seen:
+            return slice(0, n)
+        before = max(_MOST_SEEN - done, 0)
+        rows = self.of(epoch)[max(done - _MOST_SEEN, 0) : done]
+        if before:
+            rows = np.concatenate([self.of(epoch - 1)[n - before :], rows])
+        for kind, rare in self._rare.items():
+            rows = np.concatenate([rare, rows[self.positive[rows] != kind]])
+        return rows
+
+    @property
+    def n_refresh_rows(self) -> int:
+        """About how many those are."""
+        return len(self.positive) if self.all_seen else min(len(self.positive), _MOST_SEEN)
+
+    @cached_property
+    def _rare(self) -> dict[bool, Rows]:
+        classes = {True: np.flatnonzero(self.positive), False: np.flatnonzero(~self.positive)}
+        return {kind: rows for kind, rows in classes.items() if len(rows) <= _MOST_SEEN // 2}
+
+
+# --- Networks by descent in minibatches -----------------------------------------------------------
+
 
 _LEAST_STEPS, _ROWS_A_STEP, _REFRESHES = 10, 1000, 4
 """Steps between refreshes: so many at least, and one for so many rows looked at; but with few
 steps in an epoch so many refreshes in it."""
 
 
-def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None) -> None:
+def train_network(plan: TrainingPlan, module: Any, checkpoint: Checkpoint | None = None) -> None:
     """Run the stages of a plan; candidates in its pool are the bytes of a module's state."""
     plan = replace(plan, device=device_for(plan.device))
     made = build(module, plan.train.X.shape[1], plan.seed)
@@ -60,7 +113,7 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
         restore_pool(plan, saved["pool"])
         first, fresh = saved["stage"], saved["fresh"]
     for i in range(first, len(plan.stages)):
-        descent = _Descent(plan, i, made, fresh, checkpoint)
+        descent = _NetworkDescent(plan, i, made, fresh, checkpoint)
         try:
             descent.run(None if saved is None else saved["descent"])
         except DivergedError as error:
@@ -70,12 +123,12 @@ def train_network(plan: Plan, module: Any, checkpoint: Checkpoint | None = None)
         checkpoint.remove()
 
 
-class _Descent:
+class _NetworkDescent:
     """One stage: the module, its optimiser, the loss and the last score of each row."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: TrainingPlan,
         index: int,
         module: torch.nn.Module,
         fresh: bytes,

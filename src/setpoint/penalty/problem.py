@@ -1,23 +1,61 @@
-"""A goal as a function of two numbers: accepted positives and accepted negatives."""
+"""The few elementwise functions that losses need, for NumPy and for torch."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
 from setpoint.array_types import Floats
+from setpoint.deciding import FitData, promise_of, times_of
+from setpoint.errors import ShapeError
 from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.evidence.curves import cutoffs, midway
 from setpoint.evidence.sweep import BestCutoff
-from setpoint.goals.errors import ShapeError
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label
-from setpoint.goals.requirements import require_rows_alone
-from setpoint.program.accepted import Accepted
-from setpoint.program.link import link
-from setpoint.program.program import Program
+from setpoint.goals.table import require_rows_alone
+from setpoint.guarantees.promise import RuleTests
+from setpoint.inputs.inputs import CheckedData
+from setpoint.parameters import SATISFIED
+from setpoint.program.linking import link
+from setpoint.program.program import Accepted, Program
+from setpoint.rules import Threshold
 from setpoint.solvers import Portfolio
-from setpoint.tolerances import SATISFIED
 
-__all__ = ["WHOLE", "Tradeoff"]
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    return expit(x) if isinstance(x, np.ndarray) else x.sigmoid()
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), without overflow."""
+    if isinstance(x, np.ndarray):
+        return np.logaddexp(0.0, x)
+    from torch.nn.functional import softplus as of_torch
+
+    return of_torch(x)
+
+
+def ramp(x: Any) -> Any:
+    """max(x, 0)."""
+    return x.clip(min=0.0)
+
+
+def pick(where: Any, a: Any, b: Any) -> Any:
+    """`a` where true, else `b`; both may be numbers."""
+    if isinstance(where, np.ndarray):
+        return np.where(where, a, b)
+    import torch
+
+    return torch.where(where, a, b)
+
+
+# --- A goal as a function of two numbers ----------------------------------------------------------
 
 
 _KINDS = ((0, 1), (0, 0))
@@ -159,3 +197,112 @@ class Tradeoff:
 def _pairs(A: Floats | float, B: Floats | float) -> Floats:
     """Accepted weights (..., 2)."""
     return np.stack(np.broadcast_arrays(np.asarray(A, np.float64), B), axis=-1)
+
+
+# --- The best threshold of some scores, counted exactly -------------------------------------------
+
+
+class Cut(NamedTuple):
+    """A threshold and what it reaches."""
+
+    threshold: float
+    A: float
+    B: float
+    score: float
+    violation: float
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Higher is better: feasible first, then the objective; else the least violation."""
+        return (-self.violation, self.score)
+
+    @property
+    def shift(self) -> float:
+        """What to take off scores so that 0 is the threshold; 0 where it is infinite."""
+        return self.threshold if np.isfinite(self.threshold) else 0.0
+
+
+def best_cut(
+    goal: Tradeoff,
+    scores: Floats,
+    true: NDArray[np.integer[Any]] | NDArray[np.bool_],
+    weight: Floats | None = None,
+    least: float = 0.0,
+    scale: tuple[float, float] = (1.0, 1.0),
+) -> Cut:
+    """The best threshold on these scores; where none is feasible, the least violation.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> goal = Tradeoff(Goal.parse("maximize recall subject to precision >= 0.6"), 3.0, 2.0)
+    >>> best_cut(goal, np.array([5.0, 4.0, 3.0, 2.0, 1.0]), np.array([1, 0, 1, 0, 0]))
+    Cut(threshold=2.5, A=2.0, B=1.0, score=1.0, violation=0.0)
+    """
+    values, (B, A) = cutoffs(scores, true.astype(np.uint8, copy=False), weight, 2)
+    if scale != (1.0, 1.0):
+        B, A = scale[0] * B, scale[1] * A
+    return best_of(goal, values, A, B, least)
+
+
+def best_of(goal: Tradeoff, values: Floats, A: Floats, B: Floats, least: float = 0.0) -> Cut:
+    """The best of some cut-offs; where none is feasible, the least violation."""
+    best = goal.best(A, B, min(least, float(A[-1] + B[-1])))
+    j = best.cutoff
+    return Cut(midway(values, j), float(A[j]), float(B[j]), best.value, best.violation)
+
+
+# --- Iterates that are worth trying on rows that certify ------------------------------------------
+
+
+T = TypeVar("T")
+
+_AT = np.array([40.0, 20.0, 12.0, 8.0, 6.0, 4.5, 3.5, 2.5, 1.5, 0.5, -1.0])
+"""Standard errors of the rows that certify; where those that choose were trained on, they flatter,
+and the far ones are needed."""
+
+_MOST = 48
+"""Cut-offs of an iterate that are looked at."""
+
+
+class AtMargins(Generic[T]):
+    """The best at each margin of what was offered."""
+
+    def __init__(self, tests: RuleTests, squares: Any, times: Floats, least: float) -> None:
+        self.tests, self.squares, self.times, self.least = tests, squares, times, least
+        self.best: list[T | None] = [None] * len(_AT)
+        self.values = np.full(len(_AT), -np.inf)
+
+    def offer(self, A: Floats, B: Floats, make: Callable[[], T]) -> None:
+        """Keep an iterate where it is better than those before."""
+        # Of equal A the first has the fewest negatives, and a goal of this family likes it best.
+        at = np.unique(np.searchsorted(A, np.linspace(0.0, A[-1], _MOST + 1)))
+        at = np.append(at[A[at] + B[at] >= self.least], len(A) - 1)
+        a, b = A[at], B[at]
+        # By true class (the last: not known) and decided class.
+        counts = np.stack([B[-1] - b, b, A[-1] - a, a, 0.0 * a, 0.0 * a])
+        margins = self.tests.margins(counts, self.squares, self.times)
+        scores = np.nan_to_num(self.tests.scores(counts), nan=-np.inf)
+        reached = np.where(margins >= _AT[:, None], scores, -np.inf).max(axis=1)
+        better = np.flatnonzero(reached > self.values)
+        if not len(better):
+            return
+        made = make()
+        for i in better.tolist():
+            self.best[i], self.values[i] = made, reached[i]
+
+    @property
+    def kept(self) -> list[T]:
+        """What is best at some margin, each once, from safe to bold."""
+        return list({id(x): x for x in self.best if x is not None}.values())
+
+
+def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins[Any] | None:
+    """An empty one of the rows that choose; None where nothing is certified."""
+    if data.certifying is None or data.promised is None:
+        return None
+    rows = judged.evidence({None: np.zeros(judged.n_rows[None])})
+    tested = data.certifying.evidence(lambda X: np.zeros(X.shape[0]))
+    promise = promise_of(link(data.goal, rows.codebook), data.promised)
+    squares = rows.confusion(Threshold(0.0))
+    return AtMargins(promise.tests(rows.marginals), squares, times_of(rows, tested), least)

@@ -1,22 +1,232 @@
-"""From trained scores to the rule, by the exact solver of thresholds."""
+"""Candidates: every iterate, judged after exact threshold adjustment."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Floats
 from setpoint.deciding import Found
+from setpoint.errors import InputError, SetpointError
+from setpoint.estimators.modules import batch_size_for
 from setpoint.evidence import Evidence
+from setpoint.evidence.curves import cutoffs
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Metric
 from setpoint.goals.goal import Goal
-from setpoint.penalty.candidates import Pool
-from setpoint.penalty.plan import Plan
-from setpoint.program.link import link
+from setpoint.parameters import Allowed, Number
+from setpoint.penalty.losses import RefreshBatch
+from setpoint.penalty.problem import AtMargins, Cut, Tradeoff, best_of
+from setpoint.penalty.solvers import Stage
+from setpoint.program.linking import link
+from setpoint.search.achievable import Outcome
 from setpoint.search.infeasibility import InfeasibleError, not_found
-from setpoint.search.outcome import Outcome
+from setpoint.search.limits import Limits
+from setpoint.solvers import Minibatches, SearchLimits
 
-__all__ = ["best_threshold", "selection_notes"]
+P = TypeVar("P")
+"""Parameters of a model, in whatever form the trainer keeps them."""
+
+
+@dataclass(frozen=True)
+class TrainedCandidate(Generic[P]):
+    """Parameters, and what the best threshold on them reaches."""
+
+    parameters: P
+    cut: Cut
+    method: str
+
+
+@dataclass
+class Pool(Generic[P]):
+    """The best candidate of each method on the rows that choose."""
+
+    goal: Tradeoff
+    true: NDArray[np.uint8]
+    weight: Floats | None
+    least: float
+    best: dict[str, TrainedCandidate[P]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    beside: AtMargins[TrainedCandidate[P]] | None = None
+
+    @property
+    def n_offered(self) -> int:
+        """Candidates so far."""
+        return self.limits.calls
+
+    def offer(self, method: str, scores: Floats, parameters: Any) -> Cut | None:
+        """Judge an iterate; its parameters, called for if kept, are a copy."""
+        if not np.isfinite(scores).all():
+            return None
+        self.limits.calls += 1
+        values, (B, A) = cutoffs(scores, self.true, self.weight, 2)
+        cut = best_of(self.goal, values, A, B, self.least)
+        made: list[TrainedCandidate[P]] = []
+
+        def candidate() -> TrainedCandidate[P]:
+            if not made:
+                made.append(TrainedCandidate(parameters(), cut, method))
+            return made[0]
+
+        if self.beside is not None:
+            self.beside.offer(A, B, candidate)
+        known = self.best.get(method)
+        if known is None or cut.rank > known.cut.rank:
+            first = self.best and cut.rank <= self.champion.cut.rank
+            self.best[method] = candidate()
+            if not first:
+                sense = self.goal.program.sense
+                self.limits.record(sense * cut.score, sense * np.inf, cut.violation)
+        return cut
+
+    @property
+    def champion(self) -> TrainedCandidate[P]:
+        """The best of all; of equals the earliest method."""
+        return max(self.best.values(), key=lambda c: c.cut.rank)
+
+    @property
+    def kept(self) -> list[TrainedCandidate[P]]:
+        """All that are kept, each once: those best at some margin, and those of the methods."""
+        beside = [] if self.beside is None else self.beside.kept
+        return list({id(c): c for c in (*beside, *self.best.values())}.values())
+
+    def table(self) -> list[dict[str, Any]]:
+        """The best candidate of each method in plain words and the user's units, best first."""
+        ranked = sorted(self.best.values(), key=lambda c: c.cut.rank, reverse=True)
+        sense = self.goal.program.sense
+        return [
+            {
+                "method": c.method,
+                "objective": sense * c.cut.score,
+                "violation": c.cut.violation,
+                "threshold": c.cut.threshold,
+            }
+            for c in ranked
+        ]
+
+
+# --- A training, all arguments checked ------------------------------------------------------------
+
+
+class DivergedError(SetpointError, ArithmeticError):
+    """Scores or losses are no longer finite: the stage ends, its iterates before stay."""
+
+    def __init__(
+        self, stage: str, why: str = "the scores were no longer finite; it was stopped there"
+    ) -> None:
+        super().__init__(f"{stage}: {why}")
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Features and labels of some rows, none of weight zero."""
+
+    X: Any
+    positive: NDArray[np.bool_]
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def seen(self, scores: Floats) -> RefreshBatch:
+        """All rows, for a refresh."""
+        return RefreshBatch(scores, self.positive, self.weight)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How networks are trained, minibatch by minibatch."""
+
+    max_epochs: int = 50
+    batch_size: int = 512
+    rate: float = 1e-3
+    decay: float = 1e-2
+    refresh_every: int | None = None
+    patience: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPlan:
+    """What is to be trained, for what, on which rows."""
+
+    goal: Tradeoff
+    stages: tuple[Stage, ...]
+    train: TrainingRows
+    choose: TrainingRows | None
+    least: float
+    pool: Pool[Any]
+    schedule: Schedule = Schedule()
+    seed: int = 0
+    device: str = "cpu"
+    tick: Callable[[], None] = lambda: None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def chooser(self) -> TrainingRows:
+        """The rows that choose."""
+        return self.train if self.choose is None else self.choose
+
+    def train_pool(self) -> Pool[Any]:
+        """An empty pool of the training rows."""
+        rows = self.train
+        return Pool(self.goal, rows.positive.view(np.uint8), rows.weight, self.least)
+
+
+# --- What the constructor may be given ------------------------------------------------------------
+
+
+PARAMETERS: Mapping[str, Allowed] = {
+    "on_infeasible": ("raise", "nearest"),
+    "checkpoint_every": Number("seconds >= 0", 0.0),
+    "limits": SearchLimits,
+    "training": Minibatches,
+    "min_positives": Number("'auto' or a number >= 0", 0.0, other=("auto",)),
+    "validation_fraction": Number("'auto' or a number in [0, 1)", 0.0, below=1.0, other=("auto",)),
+}
+_RATE, _DECAY = (1e-3, 3e-3), (1e-2, 1e-4)
+"""Of AdamW, for networks and for linear models."""
+_ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50
+"""Rows that a method passes over in all its epochs, whose number lies within these."""
+
+
+def check_sources(estimator: Any) -> None:
+    """Refuse a checkpoint that is not a path, and a module that cannot be made."""
+    path = estimator.checkpoint
+    if path is not None and (not isinstance(path, str | os.PathLike) or not str(path)):
+        raise InputError(f"`checkpoint` is a path or None, got {path!r}")
+    module = estimator.module
+    if not callable(module) and module not in ("linear", "mlp"):
+        raise InputError(
+            f"`module` is 'linear', 'mlp' or a function that makes a torch module, got {module!r}"
+        )
+
+
+def schedule_of(training: Minibatches, linear: bool, n_rows: int) -> Schedule:
+    """How networks, or linear models on many numbers, are trained on so many rows."""
+    every = None if training.refresh_every is None else int(training.refresh_every)
+    batch, epochs = training.batch_size, training.max_epochs
+    rate, decay = training.learning_rate, training.weight_decay
+    if batch == "auto":
+        batch = batch_size_for(n_rows)
+    if epochs == "auto":
+        epochs = min(max(_ROWS_PASSED // n_rows, _FEWEST_EPOCHS), _MOST_EPOCHS)
+    return Schedule(
+        int(epochs),
+        int(batch),
+        float(_RATE[linear] if rate == "auto" else rate),
+        float(_DECAY[linear] if decay == "auto" else decay),
+        every,
+        int(training.patience),
+    )
+
+
+# --- From trained scores to the rule, by the exact solver of thresholds ---------------------------
+
 
 _ROUNDING = 1e-9
 
@@ -70,7 +280,7 @@ def _best_threshold(
         ) from None
 
 
-def selection_notes(plan: Plan, *, certified: bool = False) -> list[str]:
+def selection_notes(plan: TrainingPlan, *, certified: bool = False) -> list[str]:
     """Notes for the report, which counts on rows that chose unless others certify."""
     notes, pool = [], plan.pool
     if pool.least > 0:
@@ -87,7 +297,7 @@ def selection_notes(plan: Plan, *, certified: bool = False) -> list[str]:
     return notes
 
 
-def _flattered(plan: Plan) -> str:
+def _flattered(plan: TrainingPlan) -> str:
     """What the report says of the rows that it counts on."""
     if plan.choose is None:
         return (

@@ -6,11 +6,10 @@ from setpoint.packages import lazily
 
 if TYPE_CHECKING:
     from setpoint.plugin.certified import Certified, certify
-    from setpoint.plugin.choose_evidence import MissedBoundsWarning
     from setpoint.plugin.classifier import PlugInClassifier
-    from setpoint.plugin.exploring import explore
-    from setpoint.plugin.group_posteriors import MissingPairWarning
-    from setpoint.plugin.rule_frontier import frontier
+    from setpoint.plugin.exploring import explore, frontier
+    from setpoint.plugin.fit.crossfit import MissingPairWarning
+    from setpoint.plugin.selection import MissedBoundsWarning
     from setpoint.plugin.solving import Solution, solve
 
 __all__ = [
@@ -28,13 +27,13 @@ __all__ = [
 # No module has the name of what it shows: an import of it would take that name's place here.
 _HOME = {
     "Certified": "certified",
-    "MissedBoundsWarning": "choose_evidence",
-    "MissingPairWarning": "group_posteriors",
+    "MissedBoundsWarning": "selection",
+    "MissingPairWarning": "fit.crossfit",
     "PlugInClassifier": "classifier",
     "Solution": "solving",
     "certify": "certified",
     "explore": "exploring",
-    "frontier": "rule_frontier",
+    "frontier": "exploring",
     "solve": "solving",
 }
 

@@ -10,34 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.deciding.best_shown import Tried, best_shown
-from setpoint.deciding.certifying import promise_of
-from setpoint.deciding.enough import require_tests, tests_on
-from setpoint.deciding.ranges import check_ranges
-from setpoint.deciding.refusal import refused
-from setpoint.deciding.scored import promised
-from setpoint.deciding.splitting import content_of, rows_key
-from setpoint.deciding.tries import Tries
+from setpoint.deciding.certifying import Tries, promise_of
+from setpoint.deciding.opening import check_ranges
+from setpoint.deciding.refusal import Tried, best_shown, refused, require_tests, tests_on
+from setpoint.deciding.splitting import content_of, promised, rows_key
 from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Confusion
 from setpoint.goals.expressions import Expression
 from setpoint.goals.goal import Goal, as_goal
-from setpoint.guarantees.guarantee import Guarantee
-from setpoint.guarantees.promise import RuleTests
-from setpoint.guarantees.sequences import fixed_sequence, holm
+from setpoint.guarantees.promise import Guarantee, RuleTests, fixed_sequence, holm
 from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.columns import as_columns
-from setpoint.inputs.dataset import Dataset, as_datasets
+from setpoint.inputs.columns import Dataset, as_columns, as_datasets
 from setpoint.inputs.inputs import CheckedData, GivenRows
 from setpoint.plugin.classifier import PlugInClassifier
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.report import GoalReport, report_on
-from setpoint.report.outcome import with_guarantee
+from setpoint.report.report import with_guarantee
 from setpoint.rules import Rule
 from setpoint.solvers import Confidence
-
-__all__ = ["Certified", "certify"]
 
 _SCORES = ("predict_proba", "decision_function")
 _SAFE = (

@@ -11,33 +11,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Floats
 from setpoint.deciding import Decision, FitData, open_fit
-from setpoint.errors import InputError
+from setpoint.errors import GoalError, InputError
 from setpoint.estimators.base import GoalClassifier
-from setpoint.estimators.progress import Progress
+from setpoint.estimators.modules import Progress
 from setpoint.evidence import Evidence
-from setpoint.goals.errors import GoalError
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names, refuse_masked, some
 from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.content import digests_of
-from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.columns import Dataset
 from setpoint.inputs.inputs import DecideOn
-from setpoint.plugin.adapting import adapted
-from setpoint.plugin.auto.choice import ModelChoice
-from setpoint.plugin.available import available_columns, naming_groups_in
-from setpoint.plugin.crossfit import Response
-from setpoint.plugin.fitting import Task
-from setpoint.plugin.group_posteriors import JointModel
-from setpoint.plugin.inner import InnerModel
-from setpoint.plugin.learner_ensemble import Retrained
-from setpoint.plugin.parameters import Options
-from setpoint.plugin.rule_frontier import frontier_of_evidence
-from setpoint.program.link import waits_for_class
+from setpoint.inputs.row_hash import digests_of
+from setpoint.plugin.auto.candidates import ModelChoice
+from setpoint.plugin.exploring import frontier_of_evidence
+from setpoint.plugin.fit.crossfit import InnerModel, JointModel, Response
+from setpoint.plugin.fit.fitting import Task, adapted
+from setpoint.plugin.fit.learner_oracle import Retrained
+from setpoint.plugin.parameters import Options, available_columns, naming_groups_in
+from setpoint.program.linking import waits_for_class
+from setpoint.search.achievable import Randomized
 from setpoint.search.frontier import Frontier, Vary
-from setpoint.search.outcome import Randomized
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
-
-__all__ = ["PlugInClassifier"]
 
 
 class PlugInClassifier(InnerModel, GoalClassifier):

@@ -17,10 +17,8 @@ from setpoint.errors import InputError, InputTypeError
 from setpoint.inputs.arrays import column_names, frame_of, series_values
 from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
-from setpoint.plugin.crossfit import Response
+from setpoint.plugin.fit.crossfit import Response
 from setpoint.rules import Argmax, Threshold
-
-__all__ = ["ExportError", "different_rows", "register", "to_onnx"]
 
 _OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False]}
 _FLOAT32_ALONE = ("sklearn.tree", "sklearn.ensemble")

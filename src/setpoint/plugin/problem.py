@@ -1,30 +1,209 @@
-"""What rules over posteriors can do to the rates, explored by an oracle (CMA, section 3).
-
-The oracle answers a linear objective over the features with the rule that is best for it,
-in one pass over the rows. That pass also gives a column for each block: the rows of one
-segment whose posterior is largest for one class, which a rule can tell apart. Mixing block by
-block takes far fewer passes than mixing whole rules.
-"""
+"""Atoms: whole deterministic rules over posteriors, and what each does to the features."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.evidence import Confusion, Evidence
-from setpoint.evidence.blocks import ONE_BLOCK
-from setpoint.plugin.atoms import Atom, Constant, pricer_of
+from setpoint.evidence.argmax import ONE_BLOCK, Blocks
+from setpoint.parameters import SATISFIED, tied
+from setpoint.program.diagonal import DiagonalForm, diagonal_form
+from setpoint.program.linking import link
 from setpoint.program.program import Program
-from setpoint.program.rate_table import RateTable
+from setpoint.program.rates import RateTable
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
-from setpoint.search.achievable_set import AchievableSet, Expected, MixtureWeights, Priced
-from setpoint.search.columns import DenseColumns
+from setpoint.search.achievable import (
+    AchievableSet,
+    DenseColumns,
+    Expected,
+    MixtureWeights,
+    Optimum,
+    Priced,
+    measure,
+)
 from setpoint.search.limits import Limits
 
-__all__ = ["REMEDIES", "Achievable"]
+if TYPE_CHECKING:
+    from setpoint.plugin.fit.learner_oracle import Retraining
+
+
+class Atom(Protocol):
+    """A deterministic rule: what it does in each segment."""
+
+    def rule(self, segment: int) -> Rule:
+        """The rule of one segment."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneClass:
+    """Predict one class for everybody."""
+
+    code: int
+    n_scores: int
+    n_classes: int
+
+    def rule(self, segment: int) -> Rule:
+        """The same in every segment."""
+        offset = np.zeros(self.n_classes)
+        offset[self.code] = 1.0
+        if self.n_scores == self.n_classes:
+            return Argmax.weighted(np.zeros(self.n_classes), offset)
+        return Argmax(np.zeros((self.n_scores, self.n_classes)), offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """``argmax_j W_j score_j - B_j``, W and B (segments, n)."""
+
+    W: Floats
+    B: Floats
+
+    def rule(self, segment: int) -> Rule:
+        """Weights and offsets of one segment."""
+        offset = -self.B[segment] if self.B[segment].any() else None
+        return Argmax.weighted(self.W[segment], offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """``argmax_j (scores @ G)_j``, G (segments, s, n)."""
+
+    G: Floats
+
+    def rule(self, segment: int) -> Rule:
+        """The matrix of one segment."""
+        return Argmax(self.G[segment])
+
+
+class Pricer(Protocol):
+    """From multipliers of the features to the atom that is best for them."""
+
+    def atom(self, slopes: Floats) -> Atom:
+        """The rule that maximises ``slopes @ v``."""
+        ...
+
+    def response(self, atom: Atom) -> tuple[Floats, ...]:
+        """What an atom is to the evidence that counts it: (W, B) or (G,)."""
+        ...
+
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """What an atom adds to the features (blocks, d), block by block."""
+        ...
+
+    def constants(self, blocks: Blocks) -> Floats:
+        """The same (n, blocks, d) for all constants."""
+        ...
+
+
+class DiagonalPricer:
+    """Features are diagonals and columns, and each segment has one stratum: one fused pass."""
+
+    def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
+        self.form = form
+        self.counted = counted
+        # The stratum of each segment.
+        self.stratum = np.array(
+            [
+                int(np.flatnonzero(counted.codebook.stratum_segment == s)[0])
+                for s in range(len(counted.segments))
+            ]
+        )
+
+    def atom(self, slopes: Floats) -> Weighted:
+        """Weights and charges of each segment's stratum."""
+        W, B = self.form.weights(slopes)
+        scale = _readable(W)
+        return Weighted(scale * W[self.stratum], scale * B[self.stratum])
+
+    def response(self, atom: Atom) -> tuple[Floats, Floats]:
+        """Factors and charges."""
+        assert isinstance(atom, Weighted)
+        return atom.W, atom.B
+
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """One pass; the constants of the features go to the first block."""
+        out = self.form.features(*self.counted.block_features(*self.response(atom), blocks))
+        out[0] += self.form.const
+        return out
+
+    def constants(self, blocks: Blocks) -> Floats:
+        """All constants from one pass: rows of each class, and of all."""
+        n = self.counted.n_classes
+        held = self.counted.block_weights(blocks)
+        out = np.empty((n, blocks.n, len(self.form.const)))
+        diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
+        for code in range(n):
+            diag[..., code], col[..., code] = held[..., code], held.sum(axis=-1)
+            out[code] = self.form.features(diag, col)
+            diag[..., code] = col[..., code] = 0.0
+        out[:, 0] += self.form.const
+        return out
+
+
+class TensorPricer:
+    """Any features, any strata: a loss tensor for each segment."""
+
+    def __init__(self, rates: RateTable, counted: Evidence) -> None:
+        self.rates = rates
+        self.counted = counted
+
+    def atom(self, slopes: Floats) -> Tensor:
+        """The tensor of gains, segment by segment."""
+        gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
+        return Tensor(self.counted.loss_tensor(_readable(gains) * gains))
+
+    def response(self, atom: Atom) -> tuple[Floats]:
+        """A tensor."""
+        if isinstance(atom, Weighted):  # a baseline; posteriors sum to one
+            eye = np.eye(atom.W.shape[1])
+            G = atom.W[:, None, :] * eye - atom.B[:, None, :]
+            more = len(self.counted.score_columns.values) * G.shape[1]
+            atom = Tensor(np.pad(G, ((0, 0), (0, more), (0, 0))))
+        assert isinstance(atom, Tensor)
+        return (atom.G,)
+
+    def features(self, atom: Atom, blocks: Blocks) -> Floats:
+        """Decide, then count."""
+        return self._of(self.counted.tensor_counts(*self.response(atom), blocks))
+
+    def constants(self, blocks: Blocks) -> Floats:
+        """Class by class."""
+        held, n = self.counted.block_weights(blocks), self.counted.n_classes
+        counts, out = np.zeros((*held.shape, n)), []
+        for code in range(n):
+            counts[..., code] = held
+            out.append(self._of(counts))
+            counts[..., code] = 0.0
+        return np.array(out)
+
+    def _of(self, counts: Floats) -> Floats:
+        return np.array([self.rates.of(c) for c in counts])
+
+
+def _readable(numbers: Floats) -> float:
+    """A power of two that brings numbers near 1, and changes not a bit of a decision."""
+    return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
+
+
+def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
+    """The fused pass where the features and strata allow it, else the general one."""
+    book = counted.codebook
+    plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
+    form = diagonal_form(rates) if plain else None
+    if form is None:
+        return TensorPricer(rates, counted)
+    return DiagonalPricer(counted, form)
+
+
+# --- What rules over posteriors can do to the rates -----------------------------------------------
+
 
 REMEDIES = (
     "calibrate them (`calibrate='sigmoid'` or 'isotonic' of ModelResponse), or count decisions "
@@ -82,7 +261,7 @@ class Achievable(AchievableSet):
                 self.smoothing = _LARGE_SMOOTHING
         elif not whole_rules:
             self._blocks = counted.blocks()
-        constants: list[Atom] = [Constant(code, n_scores, n) for code in range(n)]
+        constants: list[Atom] = [OneClass(code, n_scores, n) for code in range(n)]
         self.atoms = constants if atoms is None else atoms
         self._columns = DenseColumns(self.n_blocks, self.d)
         self._rule: tuple[MixtureWeights, Rule] | None = None
@@ -250,3 +429,188 @@ class Achievable(AchievableSet):
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""
         return self._rows.undecided(self.rule(choice))
+
+
+# --- A rule without draws near a mixture over posteriors ------------------------------------------
+
+
+Explored: TypeAlias = "Achievable | Retraining"
+
+_SWEEPS = 20
+
+
+def best_atom(space: Explored, program: Program) -> Optimum:
+    """Of the whole rules seen so far the best feasible one, else the nearest to it."""
+    k = best_of(program, features_of_atoms(space))
+    return measure(space, program, space.draw_among({k: 1.0}))
+
+
+def features_of_atoms(space: Explored) -> Floats:
+    """Features (atoms, d) of the whole rules seen so far."""
+    return np.array([space.features_of(k) for k in range(len(space.atoms))])
+
+
+def round_choice(space: Explored, program: Program, choice: MixtureWeights) -> Optimum:
+    """Each block's likeliest column, then changed block by block while that helps."""
+    at = [max(part, key=lambda k: part[k]) for part in choice]
+    features = np.stack([space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)])
+    total = sum((features[b, k] for b, k in enumerate(at)), np.zeros(space.d))
+    for _ in range(_SWEEPS):
+        before = list(at)
+        for b in range(space.n_blocks):
+            rest = total - features[b, at[b]]
+            k = best_of(program, rest + features[b], at[b])
+            at[b], total = k, rest + features[b, k]
+        if at == before or space.limits.is_late:
+            break
+    return measure(space, program, [{k: 1.0} for k in at])
+
+
+def best_of(program: Program, v: Floats, present: int | None = None) -> int:
+    """The best feasible row of v (k, d), else the least violation; `present` unless better."""
+    past = np.asarray(program.violation(v))
+    past = np.where(past <= SATISFIED, 0.0, past)
+    score = program.sense * np.asarray(program.value(v))
+    k = int(np.lexsort((-score, past))[0])
+    if present is not None and past[present] <= past[k] and score[present] >= score[k] - 1e-12:
+        return present
+    return k
+
+
+# --- Of rules that are equally good ---------------------------------------------------------------
+
+
+_FIRST, _FAR, _STEPS = -8.0, 14.0, 9
+"""Ends of a line in logarithms of the share of the argmax, and halvings."""
+
+_WORTH = 500.0
+"""By so much more the share of rows that depart has to fall than the objective."""
+
+
+def plug_in(space: Achievable, weights: Floats) -> Atom:
+    """The class with the largest weighted posterior, in every segment."""
+    counted = space.counted
+    n, n_segments = counted.n_classes, len(counted.segments)
+    if counted.credit.of_classes and not counted.score_columns.values:
+        return Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
+    # A stratum's posteriors of a class gain what the class does.
+    gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+    gains[counted.codebook.n_plain :] = 0.0
+    return Tensor(counted.loss_tensor(gains))
+
+
+def plainest(space: Achievable, program: Program, found: Optimum, floor: float) -> Optimum:
+    """A rule without draws that is as good as the one found, and nearer to the argmax."""
+    by_values = space.counted.score_columns.values  # the largest gain, and no argmax, is plain
+    if by_values or found.is_drawn or not found.is_feasible or space.limits.is_late:
+        return found
+    n_known = len(space.atoms)
+    line = _Line(space, program, found, min(floor, tied(found.value)))
+    choices = [line.argmax, found.choice]
+    if not line.good(n_known):
+        ends = [line.last(start) for start in line.starts()]
+        choices = [found.choice, *(line.whole(space.add(x)) for x in ends if x is not None)]
+    best = line.nearest(choices)
+    if best is None:
+        space.drop(n_known)
+        return found
+    new = measure(space, program, best)
+    return replace(found, choice=best, v=new.v, value=new.value)
+
+
+class _Line:
+    """Rules between one and the argmax, and whether they are as good as what was found."""
+
+    def __init__(self, space: Achievable, program: Program, found: Optimum, floor: float) -> None:
+        self.space, self.program, self.floor, self.found = space, program, floor, found
+        self.plain = plug_in(space, np.ones(space.counted.n_classes))
+        self.argmax = self.whole(space.add(self.plain))
+        self.by_labels: Callable[[MixtureWeights], tuple[float, float]] | None = None
+        if space.counted.credit.by_posteriors and space.evidence.has_labels:
+            counted = space.confusion(found.choice)
+            own = link(program.goal, counted.codebook).at(counted.marginals)
+
+            def by_labels(choice: MixtureWeights) -> tuple[float, float]:
+                v = own.rates_of(space.confusion(choice).counts)
+                return own.score_at(v), float(own.violation(v))
+
+            self.by_labels, self.least = by_labels, by_labels(found.choice)
+
+    def whole(self, atom: int) -> MixtureWeights:
+        """A whole rule."""
+        return self.space.draw_among({atom: 1.0})
+
+    def good(self, atom: int) -> bool:
+        """Whether a whole rule is as good, by labels too."""
+        v = self.space.features_of(atom)
+        met = float(self.program.violation(v)) <= SATISFIED
+        if not met or not self.program.score_at(v) >= self.floor:
+            return False
+        if self.by_labels is None:
+            return True
+        score, past = self.by_labels(self.whole(atom))
+        return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
+
+    def starts(self) -> list[Atom]:
+        """Where lines begin: the rule found, if it is one, and what the objective asks for."""
+        space, used = self.space, {k for part in self.found.choice for k in part}
+        out = [space.atoms[k] for k in used] if len(used) == 1 else []
+        slopes = self.program.score.gradient(self.found.v)
+        if np.isfinite(slopes).all():
+            out.append(space.pricer.atom(slopes))
+        return out
+
+    def last(self, start: Atom) -> Atom | None:
+        """The last rule on a line that is as good; None where none is."""
+        begin, end = (self._matrices(x) for x in (start, self.plain))
+
+        def at(x: float) -> Atom:
+            own = tuple(a + np.exp(x) * b for a, b in zip(begin, end, strict=True))
+            return Weighted(*own) if len(own) == 2 else Tensor(*own)
+
+        space, low, high, best = self.space, _FIRST, _FAR, None
+        x = low  # where next to nothing ties, the first step is the last
+        for _ in range(1 + _STEPS):
+            number = space.add(at(x))
+            good, atom = self.good(number), space.atoms[number]
+            space.drop(number)
+            best, low, high = (atom, x, high) if good else (best, low, x)
+            if best is None or space.limits.is_late:
+                break
+            x = 0.5 * (low + high)
+        return best
+
+    def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
+        """The first whose departures, and what they cost, are least; None: as found."""
+        rows, best = self.space.counted, None
+        plain = rows.distribution(self.space.rule(self.argmax))
+        least = np.inf
+        for choice in choices:
+            apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
+            own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
+            own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
+            if own < least:
+                best, least = choice, own
+        return None if best is self.found.choice else best
+
+    def _score(self, choice: MixtureWeights) -> float:
+        return self.program.score_at(self.space.features(choice))
+
+    def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
+        """What an atom multiplies scores with, its largest number one."""
+        if isinstance(atom, OneClass):
+            atom = self._constant(atom.code)
+        own = self.space.pricer.response(atom)
+        size = max(float(np.abs(x).max(initial=0.0)) for x in own) or 1.0
+        return tuple(x / size for x in own)
+
+    def _constant(self, code: int) -> Atom:
+        if isinstance(self.plain, Weighted):
+            W, B = np.zeros_like(self.plain.W), np.zeros_like(self.plain.B)
+            B[:, code] = -1.0
+            return Weighted(W, B)
+        assert isinstance(self.plain, Tensor)
+        G = np.zeros_like(self.plain.G)
+        n_columns = G.shape[1] // (1 + len(self.space.counted.score_columns.values))
+        G[:, :n_columns, code] = 1.0  # posteriors sum to one
+        return Tensor(G)

@@ -16,13 +16,11 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.program.rate_table import RateTable
-from setpoint.program.rates import Rate
+from setpoint.program.rates import Rate, RateTable
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["DiagonalForm", "diagonal_form"]
 
 Sparse: TypeAlias = "sparse.csr_array[Any]"
 
@@ -36,7 +34,7 @@ class DiagonalForm:
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.link import link
+    >>> from setpoint.program.linking import link
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
     >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
     >>> program = linked.at(Marginals.of_counts(counts))
@@ -75,7 +73,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.link import link
+    >>> from setpoint.program.linking import link
     >>> codebook, marginals = Codebook.of(("a", "b", "c")), Marginals.of_counts(np.eye(4, 3)[None])
     >>> accuracy = link(Goal.parse("maximize accuracy"), codebook).at(marginals)
     >>> diagonal_form(accuracy.table).diagonal.toarray()
@@ -88,7 +86,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     n, n_strata = codebook.n_classes, len(codebook.strata)
     d = len(table)
     const = np.zeros(d)
-    rows: tuple[_Rows, _Rows] = _Rows(n), _Rows(n)
+    rows: tuple[_SparseRows, _SparseRows] = _SparseRows(n), _SparseRows(n)
     for f, feature in enumerate(table.rates):
         for baseline, strata in _alike(feature, codebook):
             parts = _parts(feature, n, table.marginals, baseline, strata)
@@ -110,7 +108,7 @@ class _Parts:
     const: float
 
 
-class _Rows:
+class _SparseRows:
     """Non-zeros of a sparse array, one feature on some strata at a time."""
 
     def __init__(self, n: int) -> None:

@@ -1,4 +1,10 @@
-"""Programs: a linked goal over the rates of some rows. Every solver starts from one."""
+"""Constraints and objectives as linear rows ``<a, v> + b.t <= c`` with free auxiliaries t.
+
+A row is an :class:`Affine` function that must not exceed 0; auxiliaries are negative
+feature numbers. ``difference <= k`` takes one auxiliary and 2m rows, ``ratio >= k``
+likewise, a fractional bound one row and, where the rule that makes the denominator 0
+would violate it, a floor on the denominator.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +12,188 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.errors import GoalError, InputError
 from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.errors import GoalError
+from setpoint.evidence.sweep import BestCutoff, Ratios, best_of, zeros_of
 from setpoint.goals.expressions import Const, Expression
 from setpoint.goals.goal import Goal
-from setpoint.goals.ranges import in_shares, range_of
+from setpoint.goals.populations import Constraint
+from setpoint.goals.table import in_shares, range_of
+from setpoint.parameters import SATISFIED
 from setpoint.program import algebra
-from setpoint.program.backend import Array, backend
-from setpoint.program.fold import Folder, Term
-from setpoint.program.functions import INF, RateFunction
-from setpoint.program.rates import Rate
-from setpoint.program.rows import RowBuilder
-from setpoint.tolerances import SATISFIED
+from setpoint.program.algebra import Folder, Term
+from setpoint.program.backends import Array, backend
+from setpoint.program.functions import (
+    INF,
+    Absolute,
+    Affine,
+    Log,
+    Max,
+    MaxMinusMin,
+    Min,
+    MinOverMax,
+    RateFunction,
+    Ratio,
+    Sqrt,
+    WeightedSum,
+)
+from setpoint.program.rates import AcceptedRates, Kind, Rate, RateTable, fraction_of
 
-__all__ = ["LinkedConstraint", "Program", "ProgramConstraint"]
+_TINY = 1e-12
+_NEVER = Affine({}, 1.0)
+"""A row that nothing meets."""
+_MOST_ROWS = 3000
+
+
+class NotLinearError(Exception):
+    """The bound is not a conjunction of linear rows."""
+
+
+class RowBuilder:
+    """Makes the rows of several bounds over shared auxiliaries."""
+
+    def __init__(self, weights: RateTable, least: float = 0.0) -> None:
+        self._weights = weights
+        self._least = least
+        self._numbers = count(-1, -1)
+
+    def auxiliary(self) -> Affine:
+        """A new free variable."""
+        return Affine({next(self._numbers): 1.0}, 0.0)
+
+    def bound(self, x: RateFunction, k: Affine | float, sign: float) -> list[Affine]:
+        """Rows that hold exactly where ``sign * (x - k) >= 0``: a floor k, or a cap with -1."""
+        if not math.isfinite(k.const if isinstance(k, Affine) else k):
+            raise NotLinearError
+        if isinstance(x, Affine):
+            return [_level(k).plus(x.scaled(-1.0)).scaled(sign)]
+        if isinstance(x, Ratio):
+            return self._ratio(x, _number(k), sign)
+        if isinstance(x, (Min if sign > 0 else Max)):
+            return [row for child in x.children for row in self.bound(child, k, sign)]
+        if isinstance(x, WeightedSum):
+            return self._total(x, k, sign)
+        if isinstance(x, (Log, Sqrt)):
+            return self._rising(x, _number(k), sign)
+        if isinstance(x, Absolute) and sign < 0:
+            (child,) = x.children
+            return self.bound(child, k, -1.0) + self.bound(child, _level(k).scaled(-1.0), 1.0)
+        if isinstance(x, MaxMinusMin) and sign < 0:
+            t, half = self.auxiliary(), _level(k).scaled(0.5)
+            return self._between(x, t.plus(half.scaled(-1.0)), t.plus(half))
+        if isinstance(x, MinOverMax) and sign > 0:
+            return self._extremes(x, _number(k))
+        raise NotLinearError
+
+    def _rising(self, x: Log | Sqrt, k: float, sign: float) -> list[Affine]:
+        if x.low >= k if sign > 0 else x.high <= k:
+            return []  # holds for every decision
+        if x.low > k if sign < 0 else x.high < k:
+            return [_NEVER]
+        return self.bound(x.children[0], x.inverse(k), sign)
+
+    def _total(self, x: WeightedSum, k: Affine | float, sign: float) -> list[Affine]:
+        rest = _level(k).scaled(-1.0)
+        parts = []
+        for coef, child in zip(x.coefs, x.children, strict=True):
+            if isinstance(child, Affine):
+                rest = rest.plus(child.scaled(coef))
+            else:
+                parts.append((coef, child))
+        # sign * (rest + sum coef * child) >= 0
+        if len(parts) == 1:
+            coef, child = parts[0]
+            return self.bound(child, rest.scaled(-1.0 / coef), sign if coef > 0 else -sign)
+        rows = []
+        for coef, child in parts:
+            t = self.auxiliary()
+            rows += self.bound(child, t, sign if coef > 0 else -sign)
+            rest = rest.plus(t.scaled(coef))
+        return [*rows, rest.scaled(-sign)]
+
+    def _ratio(self, x: Ratio, k: float, sign: float) -> list[Affine]:
+        # sign * (offset + A/B - k) >= 0, times B >= 0
+        row = x.below.scaled(k - x.offset).plus(x.above.scaled(-1.0)).scaled(sign)
+        return [row, *(self.floor(x, sign) if sign * (x.at_zero - k) < 0 else ())]
+
+    def floor(self, x: Ratio, sign: float) -> list[Affine]:
+        """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more."""
+        if self._weights.range(x.below)[0] > _TINY:
+            return []
+        above, below = x.above.scaled(sign), x.below
+        low, high = self._weights.range_at_least(above, below)
+        if low > _TINY or high < -_TINY:
+            return []  # where B is 0, A is not
+        if high > _TINY:
+            # With B = 0 the row still allows A > 0 (wins without losses).
+            if self._weights.range(above)[0] < -_TINY:
+                raise NotLinearError
+            below = below.plus(above)
+        step = self._weights.step(below, self._least)
+        return [_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0))]
+
+    def _between(self, x: MaxMinusMin | MinOverMax, low: Affine, high: Affine) -> list[Affine]:
+        ends = ((high, -1.0), (low, 1.0))
+        return [r for c in x.children for k, sign in ends for r in self.bound(_affine(c), k, sign)]
+
+    def _extremes(self, x: MinOverMax, k: float) -> list[Affine]:
+        if k <= 0:
+            return []
+        t = self.auxiliary()
+        rows = self._between(x, t.scaled(k), t)
+        # Not all of them are 0: the largest, and with it t, is at least this.
+        children = [_affine(c) for c in x.children]
+        if max(self._weights.range(c)[0] for c in children) > _TINY:
+            return rows
+        steps = [s for c in children if (s := self._weights.step(c, self._least)) is not None]
+        return [*rows, Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER]
+
+
+def _level(k: Affine | float) -> Affine:
+    return k if isinstance(k, Affine) else Affine({}, k)
+
+
+def _number(k: Affine | float) -> float:
+    if isinstance(k, Affine):
+        if k.terms:
+            raise NotLinearError
+        return k.const
+    return float(k)
+
+
+def _affine(x: RateFunction) -> Affine:
+    if not isinstance(x, Affine):
+        raise NotLinearError
+    return x
+
+
+def without_auxiliaries(rows: list[Affine]) -> list[Affine]:
+    """The same region of the features without free variables (Fourier and Motzkin)."""
+    while free := {j for row in rows for j in row.terms if j < 0}:
+        j = max(free)
+        ups = [r for r in rows if r.terms.get(j, 0.0) > 0]
+        downs = [r for r in rows if r.terms.get(j, 0.0) < 0]
+        rows = [r for r in rows if j not in r.terms]
+        for up in ups:
+            for down in downs:
+                row = up.scaled(1.0 / up.terms[j]).plus(down.scaled(-1.0 / down.terms[j]))
+                row = Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
+                if row.terms or row.const > 0.0:
+                    rows.append(row)
+        if len(rows) > _MOST_ROWS:
+            raise NotLinearError
+    return rows
+
+
+# --- Programs: a linked goal over the rates of some rows ------------------------------------------
+
 
 _NEARLY_NONE = 1e-12
 """Of a class, where a range is to hold whatever the classes' shares are."""
@@ -42,7 +211,7 @@ class LinkedConstraint:
 
 @dataclass(frozen=True, eq=False)
 class LinkedGoal:
-    """A goal with its names looked up in a codebook, see :func:`setpoint.program.link.link`."""
+    """A goal with its names looked up in a codebook, see :func:`setpoint.program.linking.link`."""
 
     goal: Goal
     codebook: Codebook
@@ -225,3 +394,179 @@ def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
             f"which is [{low:.6g}, {high:.6g}]{where}{in_shares(bound.side, bound.level)}"
         )
     return replace(bound, function=function)
+
+
+# --- Two classes: a program as a function of the accepted weight of each --------------------------
+
+
+_ROUNDING = 1e-12
+"""Share of a kind that is nothing: sums of weights in another order differ by it."""
+_FEW = 4
+"""Up to so many kinds, one product after the other: the same bits for one S as among many."""
+_BLOCK = 8192
+"""Cut-offs at a time: what is made of them stays in cache."""
+
+
+class Accepted(AcceptedRates):
+    """A program over the accepted weights S of some kinds of rows, all others held fixed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Goal
+    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.program.linking import link
+    >>> goal = Goal.parse("maximize recall subject to precision >= 0.75")
+    >>> marginals = Marginals(np.array([[90.0, 10.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
+    >>> program = link(goal, Codebook.of(("no", "yes"))).at(marginals)
+    >>> rows = Accepted(program, kinds=[(0, 0), (0, 1)])
+    >>> S = np.array([[2.0, 8.0], [4.0, 8.0]])
+    >>> rows.score(S), rows.violation(S).round(3)
+    (array([0.8, 0.8]), array([0.   , 0.083]))
+    >>> rows.best(S.T).cutoff
+    0
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        kinds: Sequence[Kind] | None = None,
+        totals: Floats | None = None,
+        rest: Floats | None = None,
+    ) -> None:
+        super().__init__(program.table, kinds, totals, rest)
+        self.program = program
+
+    def with_totals(self, totals: Floats) -> Accepted:
+        """The same goal on rows with other totals (kinds,), in a few microseconds."""
+        if self.program.fixed:
+            raise InputError("the program was made for its totals; see LinkedGoal.at_any_totals")
+        rejected, accepted, given = self._weights
+        norms = (given @ totals)[:, None]
+        share = 1.0 / np.where(norms > 0, norms, INF)
+        out = object.__new__(Accepted)  # copy() would take a third of all
+        out.__dict__ = {k: v for k, v in vars(self).items() if k not in ("base", "gains", "ratios")}
+        out.totals, out.rejected, out.accepted = totals, rejected * share, accepted * share
+        return out
+
+    @cached_property
+    def _weights(self) -> tuple[Floats, Floats, Floats]:
+        """Weights (d, kinds) of a row in the rates before division, and in what divides them."""
+        rates, norms = self.program.rates, self.program.table.norms[:, None]
+        n = self.program.codebook.n_classes
+        given = np.array([[r.given_rows(n)[t] for _, t in self.kinds] for r in rates])
+        return self.rejected * norms, self.accepted * norms, given.reshape(self.rejected.shape)
+
+    # -- values ---------------------------------------------------------------------
+    def rates(self, S: Floats) -> Floats:
+        """The rates (..., d) at accepted weights (..., kinds)."""
+        left = self.totals - S
+        left = np.where(np.abs(left) <= _ROUNDING * self.totals, 0.0, left)
+        if len(self.kinds) > _FEW:
+            return np.asarray(left @ self.rejected.T + S @ self.accepted.T + self.rest)
+        out = np.zeros((*S.shape[:-1], len(self.rest)))
+        for k in range(len(self.kinds)):
+            out += left[..., k, None] * self.rejected[:, k]
+            out += S[..., k, None] * self.accepted[:, k]
+        out += self.rest
+        return out
+
+    def score(self, S: Floats) -> Floats:
+        """The objective (...,) at accepted weights (..., kinds), higher is better."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.program.sense * self.program.value(self.rates(S)))
+
+    def violation(self, S: Floats) -> Floats:
+        """The largest violation of a constraint (...,), in the user's units."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.program.violation(self.rates(S)))
+
+    def slope(self, x: RateFunction, S: Floats) -> Floats:
+        """The gradient (kinds,) of a function of the rates at accepted weights (kinds,)."""
+        return np.asarray(self.gains @ x.gradient(self.rates(S)))
+
+    # -- as numbers -----------------------------------------------------------------
+    @cached_property
+    def ratios(self) -> Ratios | None:
+        """The goal as numbers for kernels; None where something in it is not a ratio."""
+        known = self._over_rates
+        if known is None:
+            return None
+        constants = (known.forms[..., :-1] @ self.base + known.forms[..., -1])[..., None]
+        forms = np.concatenate([known.forms[..., :-1] @ self.gains.T, constants], axis=-1)
+        return known._replace(forms=forms, zeros=zeros_of(forms, self.totals, _ROUNDING))
+
+    @cached_property
+    def _over_rates(self) -> Ratios | None:
+        """The same over the rates themselves, whatever the totals."""
+        p = self.program
+        parts = [fraction_of(x) for x in (p.objective, *(c.function for c in p.constraints))]
+        known = [x for x in parts if x is not None]
+        if len(known) < len(parts):
+            return None
+        forms = np.zeros((len(known), 2, len(p.rates) + 1))
+        for form, (above, below, _) in zip(forms, known, strict=True):
+            for row, x in zip(form, (above, below), strict=True):
+                row[list(x.terms)] = list(x.terms.values())
+                row[-1] = x.const
+        offsets = np.array([offset for *_, offset in known])
+        forms[0, 0] *= p.sense
+        offsets[0] *= p.sense
+        return Ratios(
+            forms,
+            np.zeros((len(known), 2)),
+            offsets,
+            np.array([c.level if c.sign > 0 else -INF for c in p.constraints]),
+            np.array([c.level if c.sign < 0 else INF for c in p.constraints]),
+        )
+
+    # -- cut-offs -------------------------------------------------------------------
+    def best(
+        self,
+        counts: Floats,
+        *,
+        required: Floats | None = None,
+        tiebreak: Floats | None = None,
+        near: int = -1,
+        least_violation: bool = False,
+    ) -> BestCutoff:
+        """The best of some accepted weights."""
+        ratios, given = self.ratios, counts
+        if ratios is None:
+            counts, ratios, required = self._counted(counts, required)
+        largest = None
+        if tiebreak is not None:
+            form = tiebreak[:-1]
+
+            def largest(ties: NDArray[np.int64]) -> int:
+                return int(np.argmax(form @ given[:, ties]))
+
+        return best_of(
+            np.ascontiguousarray(counts),
+            ratios,
+            required=required,
+            tiebreak=largest,
+            near=near,
+            least_violation=least_violation,
+        )
+
+    def _counted(self, counts: Floats, required: Floats | None) -> tuple[Floats, Ratios, Floats]:
+        """A goal of any shape for the same kernel: what it is worth takes the place of counts."""
+        forms = np.zeros((0, len(self.kinds) + 1)) if required is None else required
+        n = counts.shape[1]
+        rows = np.empty((2 + len(forms), n))
+        for start in range(0, n, _BLOCK):
+            S = counts[:, start : start + _BLOCK]
+            here = slice(start, start + S.shape[1])
+            rows[0, here] = np.nan_to_num(self.score(S.T), nan=-INF, posinf=INF, neginf=-INF)
+            rows[1, here] = self.violation(S.T)
+            rows[2:, here] = forms[:, :-1] @ S + forms[:, -1:]
+        each = np.eye(len(rows) + 1)
+        ratios = Ratios(
+            np.stack([each[[0, -1]], each[[1, -1]]]),
+            np.zeros((2, 2)),
+            np.zeros(2),
+            np.array([-INF]),
+            np.zeros(1),
+        )
+        return rows, ratios, each[2:-1]

@@ -7,30 +7,38 @@ from typing import Any
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.caller import warn_caller
 from setpoint.deciding import Decision, FitData, decide
-from setpoint.errors import InputError
-from setpoint.estimators.features import fit_preprocessor, transformed
-from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores
-from setpoint.estimators.progress import Progress
+from setpoint.errors import InputError, warn_caller
+from setpoint.estimators.linear_rule import (
+    TrainedClassifier,
+    fit_preprocessor,
+    linear_scores,
+    transformed,
+)
+from setpoint.estimators.modules import Progress
 from setpoint.goals.goal import Goal
-from setpoint.goals.requirements import require_plain
+from setpoint.goals.table import require_plain
 from setpoint.inputs.arrays import column_names
-from setpoint.inputs.dataset import Dataset
+from setpoint.inputs.columns import Dataset
 from setpoint.inputs.inputs import CheckedData
 from setpoint.parameters import check
-from setpoint.ramp.datasets import aligned, naming
-from setpoint.ramp.fitting import Prepared, prepare, train, with_score
-from setpoint.ramp.ladder import meets_floors, models_of, with_parameters
-from setpoint.ramp.parameters import LIMITS, PARAMETERS, TRAINING
-from setpoint.ramp.score_feature import ScoreFeature, score_feature
+from setpoint.ramp.fitting import (
+    LIMITS,
+    PARAMETERS,
+    TRAINING,
+    PreparedProblem,
+    meets_floors,
+    models_of,
+    prepare,
+    train,
+    with_parameters,
+    with_score,
+)
+from setpoint.ramp.problem import ScoreFeature, aligned, naming, score_feature
 from setpoint.ramp.selection import choose_model, prices
 from setpoint.report import FewRowsWarning
 from setpoint.search.limits import Limits
 from setpoint.solvers import WITHOUT_FORMULA, Confidence, SearchLimits, Solver
-
-__all__ = ["RampClassifier"]
-
 
 _FEW_ROWS = 300
 
@@ -281,7 +289,7 @@ def _warn_small(inputs: CheckedData) -> None:
             )
 
 
-def _flattered(prepared: Prepared) -> str:
+def _flattered(prepared: PreparedProblem) -> str:
     """What the report says of the rows that it counts on."""
     return (
         f"What is counted on the {len(prepared.problem.kind):,} rows that the model was trained "

@@ -1,38 +1,106 @@
-"""The steps of a fit, from checked rows to a trained model."""
+"""Where the search for a model begins."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Codes, Floats
-from setpoint.deciding import FitData
+from setpoint.deciding import FitData, Found
 from setpoint.errors import InputError
-from setpoint.evidence import Rows
+from setpoint.estimators.linear_rule import linear_scores, most_models
+from setpoint.evidence import Evidence, Rows
+from setpoint.inputs.arrays import least_accepted, row_unit
 from setpoint.inputs.inputs import CheckedData
-from setpoint.inputs.min_support import least_accepted, row_unit
-from setpoint.program.link import link
-from setpoint.ramp.datasets import norm_factor, stacked
-from setpoint.ramp.parameters import LIMITS
-from setpoint.ramp.problem import Problem
-from setpoint.ramp.score_feature import ScoreFeature
+from setpoint.parameters import SATISFIED, Allowed, Number
+from setpoint.program.linking import link
+from setpoint.ramp.problem import Problem, Row, ScoreFeature, norm_factor, stacked
 from setpoint.ramp.selection import Model
-from setpoint.ramp.solvers.augmented_lagrangian import augmented_lagrangian
-from setpoint.ramp.solvers.majorize import majorize_minimize
-from setpoint.ramp.solvers.search import Solved
-from setpoint.ramp.start import logistic, normed, of_score
+from setpoint.ramp.solvers.augmented_lagrangian import Solved, augmented_lagrangian
+from setpoint.ramp.solvers.cutting_plane import majorize_minimize
+from setpoint.rules import Threshold
 from setpoint.search.limits import Limits
-from setpoint.solvers import CuttingPlane
+from setpoint.solvers import CuttingPlane, SearchLimits
 
-__all__ = ["Prepared", "prepare", "train", "with_score"]
+STARTS = ("auto", "logistic", "zero", "baseline")
+_MOST = 60_000
+"""Rows that the logistic regression of a start looks at."""
+_MIDDLE = 0.5
+
+
+def logistic(X: Any, true: NDArray[Any], weight: Floats | None, rng: np.random.Generator) -> Floats:
+    """Coefficients and intercept (d + 1,) of a logistic regression."""
+    index: Any = slice(None)
+    if len(true) > _MOST:
+        picked = [
+            rng.choice(np.flatnonzero(true == side), size, replace=False)
+            for side in (False, True)
+            for size in [_share(int((true == side).sum()), len(true))]
+        ]
+        index = np.sort(np.concatenate(picked))
+    if len(np.unique(true[index])) < 2:
+        return np.zeros(X.shape[1] + 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is a start only
+        model = LogisticRegression(C=1.0, max_iter=100)
+        model.fit(X[index], true[index], None if weight is None else weight[index])
+    return np.append(model.coef_[0], model.intercept_[0])
+
+
+def _share(count: int, total: int) -> int:
+    return min(count, max(_MOST * count // total, 1000))
+
+
+def of_score(n_features: int, cut: float) -> Floats:
+    """The deployed model itself, its score being the last of the features."""
+    w = np.zeros(n_features + 1)
+    w[-2], w[-1] = 1.0, -cut
+    return w
+
+
+def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
+    """The same decisions with scores of which half lie within 1/2 of 0."""
+    far = np.abs(linear_scores(X, w))
+    order = np.argsort(far, kind="stable")
+    held = np.cumsum(np.ones(len(far)) if weight is None else weight[order])
+    middles = [np.searchsorted(held, 0.5 * held[-1], side) for side in ("left", "right")]
+    middle = float(far[order[middles]].mean())
+    return w * (_MIDDLE / middle) if middle > 0 else w
+
+
+# --- What the constructor may be given ------------------------------------------------------------
+
+
+_POSITIVE = Number("a number above 0", 0.0, False, below=float("inf"))
+
+PARAMETERS: Mapping[str, Allowed] = {
+    "C": _POSITIVE,
+    "start": STARTS,
+    "randomized": (False, True),
+    "baseline_score_feature": ("auto", False, True),
+    "min_positives": Number("'auto' or a number >= 0", 0.0, other=("auto",)),
+    "limits": SearchLimits,
+    "on_infeasible": ("raise", "nearest"),
+}
+LIMITS = SearchLimits(tol=1e-3)
+"""Where the user sets none."""
+TRAINING: Mapping[str, Allowed] = {"tol": _POSITIVE}
+"""What limits have to be beside what all are."""
+
+
+# --- The steps of a fit, from checked rows to a trained model -------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedProblem:
     """The problem to be solved, and what belongs to it."""
 
     problem: Problem
@@ -57,7 +125,9 @@ def with_score(features: Any, score: ScoreFeature | None, X: Any) -> Any:
     return np.hstack([features, column])
 
 
-def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any]) -> Prepared:
+def prepare(
+    estimator: Any, inputs: CheckedData, features: Mapping[str | None, Any]
+) -> PreparedProblem:
     """The rows of all data sets as one problem."""
     rows = inputs.rows
     program = link(inputs.goal, rows.codebook).at(rows.marginals)
@@ -91,11 +161,15 @@ def prepare(estimator: Any, inputs: CheckedData, features: Mapping[str | None, A
     deployed = inputs.tables[None].deployed
     if deployed is not None and main is not None:
         deployed = deployed[main]
-    return Prepared(problem, rows, n_main, factor, deployed)
+    return PreparedProblem(problem, rows, n_main, factor, deployed)
 
 
 def train(
-    estimator: Any, data: FitData, prepared: Prepared, score: ScoreFeature | None, limits: Limits
+    estimator: Any,
+    data: FitData,
+    prepared: PreparedProblem,
+    score: ScoreFeature | None,
+    limits: Limits,
 ) -> tuple[Solved, list[Model]]:
     """Find the model, beside those that were there before; a limit or Ctrl-C ends it early."""
     seed = data.key % 2**32
@@ -127,7 +201,7 @@ def train(
 
 
 def _start(
-    estimator: Any, prepared: Prepared, score: ScoreFeature | None, rng: np.random.Generator
+    estimator: Any, prepared: PreparedProblem, score: ScoreFeature | None, rng: np.random.Generator
 ) -> Floats:
     """The model from which the search begins, its cut-off adjusted to the goal."""
     problem, n = prepared.problem, prepared.n_main
@@ -147,3 +221,62 @@ def _start(
             codes = prepared.deployed
         w = logistic(problem.X[:n], codes == 1, weight, rng)
     return normed(w, problem.X, problem.weight)
+
+
+# --- Models of a training that are tried on rows that certify -------------------------------------
+
+
+_SHIFTS = np.linspace(0.02, 0.98, 25)
+"""Shares of the rows below the cut-offs that are tried of a model that draws."""
+
+
+def with_parameters(found: Found, prepared: PreparedProblem) -> Found:
+    """What was found, its model for features as the preprocessor leaves them."""
+    return replace(found, model=prepared.unscaled(found.model))
+
+
+def models_of(
+    found: Found,
+    prepared: PreparedProblem,
+    solved: Solved,
+    rivals: Sequence[Model],
+    randomized: bool,
+) -> list[Found]:
+    """The iterates of a training, and the models that were there before it."""
+    weights = [solved.best.w, *(m.w for m in rivals)]
+    n = max(most_models(found.evidence.n_rows) - len(weights), 1)
+    some = np.unique(np.linspace(0, len(solved.path) - 1, n).astype(int))
+    weights += [solved.path[i].w for i in some.tolist()]
+    different = {w.tobytes(): w for w in weights}.values()
+    out = [found]
+    for w in different:
+        scored = Evidence(prepared.rows, linear_scores(prepared.problem.X, w))
+        other = replace(found, evidence=scored, model=prepared.unscaled(w))
+        out += _drawn(other, prepared) if randomized else [other]
+    return out
+
+
+def _drawn(found: Found, prepared: PreparedProblem) -> list[Found]:
+    """A model that draws, at several cut-offs."""
+    program, out = prepared.problem.program, []
+    for cut in (0.0, *np.unique(np.quantile(found.rows.scores, _SHIFTS)).tolist()):
+        rule = Threshold(float(cut), width=1.0)
+        confusion = found.evidence.confusion(rule)
+        outcome = replace(
+            found.outcome,
+            rule=rule,
+            v=program.rates_of(confusion.counts),
+            confusion=confusion,
+            randomized_share=found.rows.undecided(rule),
+        )
+        out.append(replace(found, outcome=outcome))
+    return out
+
+
+def meets_floors(floors: Sequence[Row], counts: Floats) -> NDArray[np.bool_]:
+    """Whether rules (m,) keep the denominators off 0, by counts (entries, m)."""
+    accepted = counts[1::2]
+    out = np.ones(counts.shape[1], bool)
+    for row in floors:
+        out &= row.coefs @ accepted + row.const <= SATISFIED
+    return out

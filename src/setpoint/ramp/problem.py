@@ -1,31 +1,84 @@
-"""A goal over the rates of a linear model: what is to be minimised, and under which rows.
+"""The ramp and its smoothing, one pass over the rows.
 
-Problem 2 of Goh, Cotter, Gupta and Friedlander, "Satisfying real-world goals with dataset
-constraints": a regularised combination of rates under bounds on other combinations. A rate
-on any data set, of any class or group, looks at the decisions only through the weight that
-is accepted of each *kind* of row, a kind being a stratum and a true class. So with S that
-weight (kinds,), every linear row is ``coefs @ S + const <= 0``, and one gradient by S serves
-all data sets at once.
+The ramp is ``clip(1/2 + z, 0, 1)``, the probability with which a randomised classifier of
+score z predicts the positive class (Goh, Cotter, Gupta and Friedlander, "Satisfying
+real-world goals with dataset constraints", equation 2). Its smoothing of width t is
+``t (softplus((z + 1/2) / t) - softplus((z - 1/2) / t))``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Floats
-from setpoint.goals.errors import ShapeError
-from setpoint.program.accepted import Accepted
+from setpoint.compiled import kernel
+from setpoint.errors import InputError, InputTypeError, SetpointError, ShapeError, nearest
+from setpoint.evidence import Evidence
+from setpoint.inputs.arrays import column_names
+from setpoint.inputs.columns import Dataset, as_datasets
+from setpoint.inputs.deployed import Deployed
 from setpoint.program.functions import Affine, RateFunction, Ratio
-from setpoint.program.program import Program
-from setpoint.program.rows import NotLinearError, without_auxiliaries
-from setpoint.ramp.solvers.kernel import accepted, ramp, weigh
+from setpoint.program.program import Accepted, NotLinearError, Program, without_auxiliaries
 
-__all__ = ["Problem", "Row", "rows_of"]
+_FAR = 36.0
+"""Beyond so many widths a kink leaves no trace in double precision."""
+
+
+def ramp(z: Floats) -> Floats:
+    """The probability of the positive class.
+
+    Examples
+    --------
+    >>> ramp(np.array([-2.0, -0.25, 0.0, 0.5]))
+    array([0.  , 0.25, 0.5 , 1.  ])
+    """
+    return np.clip(z + 0.5, 0.0, 1.0)
+
+
+@kernel()
+def _kink(x: float) -> tuple[float, float]:
+    """Softplus and its derivative."""
+    if x > _FAR:
+        return x, 1.0
+    if x < -_FAR:
+        return 0.0, 0.0
+    e = math.exp(-abs(x))
+    if x >= 0.0:
+        return x + math.log1p(e), 1.0 / (1.0 + e)
+    return math.log1p(e), e / (1.0 + e)
+
+
+@kernel()
+def accepted(z: Floats, kind: Codes, weight: Any, t: float, n_kinds: int, slope: Floats) -> Floats:
+    """The weight accepted of each kind of row (n_kinds,) by the smoothed ramp."""
+    out = np.zeros(n_kinds)
+    for i in range(len(z)):
+        high, d_high = _kink((z[i] + 0.5) / t)
+        low, d_low = _kink((z[i] - 0.5) / t)
+        slope[i] = d_high - d_low
+        p = t * (high - low)
+        out[kind[i]] += p if weight is None else weight[i] * p
+    return out
+
+
+@kernel()
+def weigh(slope: Floats, kind: Codes, weight: Any, price: Floats) -> None:
+    """Multiply, in place, the slope of each row by its weight and the price of its kind."""
+    for i in range(len(slope)):
+        p = price[kind[i]]
+        slope[i] *= p if weight is None else weight[i] * p
+
+
+# --- A goal over the rates of a linear model: what is to be minimised -----------------------------
 
 
 _SPARE = 1.1
@@ -205,3 +258,159 @@ def _scores(X: Any, w: Floats) -> Floats:
     from setpoint.estimators.linear_rule import linear_scores
 
     return linear_scores(X, w)
+
+
+# --- Cut-offs on trained scores at which the counted rates meet their bounds ----------------------
+
+
+def feasible_cutoffs(
+    program: Program, evidence: Evidence, floors: Sequence[Row]
+) -> tuple[float, float] | None:
+    """The thresholds nearest to 0 and with the best objective, of those that meet all bounds."""
+    curve = evidence.curve(0)
+    kinds = [stratum * (evidence.n_classes + 1) + true for stratum, true in curve.kinds]
+    required = np.array([-np.append(row.coefs[kinds], row.const) for row in floors])
+    around = int(np.searchsorted(-curve.values, 0.0, side="right"))
+    found = Accepted(program, curve.kinds, curve.counts[:, -1]).best(
+        curve.counts,
+        required=required.reshape(len(floors), len(kinds) + 1),
+        near=around + (curve.threshold(around) > 0.0),  # thresholds fall from one to the next
+    )
+    if found.cutoff < 0:
+        return None
+    nearest = [curve.threshold(j) for j in (found.below, found.above) if j >= 0]
+    return min(nearest, key=lambda t: (abs(t), t)), curve.threshold(found.cutoff)
+
+
+# --- The rows of all data sets as one matrix of features ------------------------------------------
+
+
+_SHORTEST, _LONGEST = 10.0**0.5, 20.0**0.5
+"""Norms of a row between which one regularisation suits all models."""
+
+
+def aligned(datasets: Any, names: Sequence[str] | None, spare: Any = None) -> dict[str, Dataset]:
+    """Further data sets with the columns of X, in the order of X."""
+    return {name: _aligned(name, d, names, spare) for name, d in as_datasets(datasets).items()}
+
+
+def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> Dataset:
+    found = column_names(d.X)
+    if (found is None) != (names is None):
+        one, other = ("X", "the data set") if found is None else ("the data set", "X")
+        raise InputError(
+            f"`datasets[{name!r}]`: {one} has column names and {other} has none; columns are "
+            "matched by name, so pass frames for both or arrays for both"
+        )
+    if found is None or names is None or found == list(names):
+        return d
+    for column in names:
+        if column not in found and column != spare:
+            raise InputError(
+                f"`datasets[{name!r}]` has no column {column!r}, which X has "
+                f"({nearest(column, found)})"
+            )
+    strange = [column for column in found if column not in names and column != spare]
+    if strange:
+        raise InputError(
+            f"`datasets[{name!r}]` has the column {strange[0]!r}, which X has not "
+            f"({nearest(strange[0], names)})"
+        )
+    wanted = [*names, *([spare] if spare is not None and spare not in names else [])]
+    return replace(d, X=_safe_indexing(d.X, [c for c in wanted if c in found], axis=1))
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say in errors which data set they are about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = type(error)
+        if not isinstance(error, SetpointError):  # a check of scikit-learn
+            kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"`datasets[{name!r}]`: {error}") from error
+
+
+def norm_factor(X: Any, weight: Floats | None = None) -> float:
+    """What features are multiplied by, so that a row has a norm of about sqrt(10) to sqrt(20).
+
+    Examples
+    --------
+    >>> round(norm_factor(np.full((2, 100), 1.0)), 4), norm_factor(np.ones((2, 15)))
+    (0.4472, 1.0)
+    """
+    if sparse.issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()  # type: ignore[attr-defined]
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+    norm = float(np.sqrt(np.average(squares, weights=weight)))
+    return float(np.clip(norm, _SHORTEST, _LONGEST)) / norm if norm > 0 else 1.0
+
+
+def stacked(parts: Mapping[Any, Any], kept: Mapping[Any, Any], factor: float) -> Any:
+    """All rows below one another, times a factor; float64, dense or CSR."""
+    chosen = [X if kept[name] is None else X[kept[name]] for name, X in parts.items()]
+    if any(sparse.issparse(X) for X in chosen):
+        out = sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr")
+        return out * factor
+    if len(chosen) == 1 and factor == 1.0:
+        return chosen[0]
+    out = np.empty((sum(len(X) for X in chosen), chosen[0].shape[1]))
+    start = 0
+    for X in chosen:
+        np.multiply(X, factor, out=out[start : start + len(X)])
+        start += len(X)
+    return out
+
+
+# --- The deployed model's score as one more feature -----------------------------------------------
+
+
+_FARTHEST = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFeature:
+    """The deployed model's score as a feature of mean 0 and deviation 1."""
+
+    deployed: Deployed
+    positive: Any
+    mean: float
+    scale: float
+
+    def values(self, X: Any) -> Floats:
+        """The feature (N,), cut off at 10 deviations."""
+        raw = self.deployed.scores(X, self.positive)
+        return np.clip((raw - self.mean) / self.scale, -_FARTHEST, _FARTHEST)
+
+    @property
+    def cut(self) -> float:
+        """Where the deployed model begins to decide positive, on the feature's scale."""
+        return ((self.deployed.threshold or 0.0) - self.mean) / self.scale
+
+
+def score_feature(
+    wanted: bool | str,
+    deployed: Deployed | None,
+    X: Any,
+    positive: Any,
+    weight: Floats | None = None,
+) -> ScoreFeature | None:
+    """The deployed model's score as a feature, where it is available at prediction."""
+    if wanted is False or deployed is None:
+        if wanted is True:
+            raise InputError("`baseline_score_feature=True`, and there is no baseline")
+        return None
+    if not deployed.scores_last:
+        if wanted is True:
+            raise InputError(
+                "`baseline_score_feature=True` needs scores of the deployed model at prediction "
+                "too: pass as baseline the model (with decision_function or predict_proba), or "
+                "the column of X that holds its scores, Deployed('column', threshold=...)"
+            )
+        return None
+    raw = deployed.scores(X, positive)
+    mean = float(np.average(raw, weights=weight))
+    scale = float(np.sqrt(np.average((raw - mean) ** 2, weights=weight)))
+    return ScoreFeature(deployed, positive, mean, scale if scale > 0 else 1.0)

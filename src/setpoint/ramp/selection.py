@@ -10,23 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.caller import warn_caller
 from setpoint.deciding import Found
+from setpoint.errors import warn_caller
 from setpoint.estimators.linear_rule import linear_scores
 from setpoint.evidence import Evidence, Rows
 from setpoint.evidence.codebook import Codebook
 from setpoint.exact import solve_exact
+from setpoint.parameters import SATISFIED
 from setpoint.program.program import Program
-from setpoint.ramp.cutoff import feasible_cutoffs
-from setpoint.ramp.problem import Problem
-from setpoint.ramp.solvers.search import LARGEST_MULTIPLIER, Solved
+from setpoint.ramp.problem import Problem, feasible_cutoffs
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
+from setpoint.search.achievable import ConstantGoalWarning, Outcome
 from setpoint.search.infeasibility import InfeasibleError, not_found
-from setpoint.search.outcome import ConstantGoalWarning, Outcome
-from setpoint.tolerances import SATISFIED
-
-__all__ = ["Model", "choose_model", "prices"]
-
 
 _AT_THE_CAP = 0.999
 _ERRORS = 2.0
@@ -66,7 +62,7 @@ def choose_model(
     on_infeasible: Literal["raise", "nearest"],
 ) -> Found:
     """The model and its rule on its scores."""
-    judge = _Judge(problem.program, rows, problem, solved, on_infeasible)
+    judge = _RuleJudge(problem.program, rows, problem, solved, on_infeasible)
     trained = Model("", solved.best.w)
     if randomized:
         choice = judge.drawn(trained)
@@ -78,7 +74,7 @@ def choose_model(
 
 
 @dataclass(frozen=True, eq=False)
-class _Judge:
+class _RuleJudge:
     """What the rules that may be chosen are judged by: the rows and the goal."""
 
     program: Program

@@ -7,24 +7,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import Const, Expression, Reduce, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.ranges import range_of
-from setpoint.goals.words import in_words
-from setpoint.inference.verdicts import FAILS, OPEN, SHOWN, verdict_of
-from setpoint.report.counting import LEVEL
-from setpoint.report.entry import Entry
+from setpoint.goals.goal import Goal, in_words
+from setpoint.goals.populations import Constraint
+from setpoint.goals.table import range_of
+from setpoint.inference.intervals import FAILS, OPEN, SHOWN, verdict_of
+from setpoint.parameters import SATISFIED
+from setpoint.report.entry import LEVEL, Entry
 from setpoint.report.facts import Facts
-from setpoint.report.findings import SEARCHED, counts_nothing, empty, sentence
-from setpoint.report.numbers import percent
+from setpoint.report.findings import (
+    SEARCHED,
+    best_precision,
+    certificate,
+    counts_nothing,
+    empty,
+    few_found,
+    is_reached,
+    sentence,
+)
+from setpoint.report.numbers import asked, percent
 from setpoint.report.promised import more_rows, promising
-from setpoint.report.reachable import best_precision, few_found, is_reached
-from setpoint.report.rule_words import certificate
-from setpoint.report.units import asked
-from setpoint.tolerances import SATISFIED
-
-__all__ = ["Advice", "advice_of", "stricter_goal"]
 
 _MORE = 0.7
 """Margins are the distance from the value to its limit at 95 %, and so much of that on top.

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from setpoint.goals.populations import Label, column_in_words, value_in_words
-from setpoint.inference.verdicts import OPEN, SHOWN, Verdict, verdict_of
-
-__all__ = ["Entry", "GroupRow"]
+from setpoint.blackbox import BlackBox
+from setpoint.blackbox.binding import RowMetric
+from setpoint.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
+from setpoint.evidence import Confusion
+from setpoint.goals.entries import TABLE
+from setpoint.goals.expressions import Expression, Metric, Reduce, map_metrics, walk
+from setpoint.goals.goal import Goal, as_goal, expression_of
+from setpoint.goals.populations import (
+    Constraint,
+    Key,
+    Label,
+    Other,
+    column_in_words,
+    value_in_words,
+)
+from setpoint.goals.table import in_shares
+from setpoint.inference.intervals import OPEN, SHOWN, Interval, Verdict, interval_of, verdict_of
+from setpoint.inference.profiles import CountedRates
+from setpoint.parameters import SATISFIED
+from setpoint.program.algebra import Folder, Term
+from setpoint.program.functions import RateFunction
+from setpoint.program.linking import Linker
+from setpoint.program.program import LinkedConstraint, LinkedGoal
 
 
 @dataclass(frozen=True)
@@ -158,3 +179,318 @@ class GroupRow:
     def name(self) -> str:
         """The group in words."""
         return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in self.columns)
+
+
+# --- The line of a metric that was measured, and not counted --------------------------------------
+
+
+def measured_entry(goal: Goal | BlackBox, metric: RowMetric, value: float) -> Entry:
+    """The objective's line in a report, as measured."""
+    w = metric.weight
+    effective = float(metric.n_rows) if w is None else float(w.sum() ** 2 / (w @ w))
+    text = str(as_goal(goal).objective)
+    return Entry(text, value, rows=metric.n_rows, effective_rows=effective)
+
+
+# --- The metrics that a goal compares over groups, in each group ----------------------------------
+
+
+EXPLAINING = {
+    2: ("prior", "predicted_rate", "recall", "precision"),
+    3: ("accuracy",),
+}
+"""Metrics of each group that the goal names, for two classes and for more."""
+
+
+@dataclass(frozen=True)
+class GroupMetric:
+    """One metric of one group, bound; without rows `bound` is None and `why` says so."""
+
+    columns: tuple[tuple[str, Label], ...]
+    metric: str
+    bound: RateFunction | None
+    why: str = ""
+    compared: bool = True
+
+    @property
+    def name(self) -> str:
+        """The group in words."""
+        return _named(self.columns)
+
+
+def group_metrics(
+    linked: LinkedGoal, folder: Folder, *, explained: bool = True
+) -> list[GroupMetric]:
+    """Every expression under a reducer over columns, in every group it goes through."""
+    out: dict[tuple[str, Key], GroupMetric] = {}
+    goal, linker = linked.goal, Linker(linked.codebook)
+    for reduce in (r for side in goal.sides for r in _reducers(side, linker)):
+        try:
+            groups = linker.groups(reduce)
+        except EmptyPopulationError:
+            continue
+        for population in groups:
+            key = (str(reduce.inner), population.where)
+            if key not in out:
+                out[key] = _in_group(reduce.inner, population.where, linker, folder)
+    explaining = EXPLAINING[min(len(linker.codebook.labels), 3)] if explained else ()
+    if explaining and linker.codebook.defers:
+        explaining = (*explaining, "deferral_rate")
+    named = [m.population for side in goal.sides for m in walk(side) if isinstance(m, Metric)]
+    wheres = [p.where for p in named if p.where and p.dataset is None]
+    for where in dict.fromkeys([*(key for _, key in out), *wheres]):
+        for metric in explaining:
+            if (metric, where) not in out:
+                inner = expression_of(metric)
+                found = _in_group(inner, where, linker, folder)
+                out[metric, where] = replace(found, compared=False)
+    return list(out.values())
+
+
+def group_row(group: GroupMetric, counted: CountedRates, level: float) -> GroupRow:
+    """The metric of a group, measured."""
+    if group.bound is None:
+        return GroupRow(group.columns, group.metric, None, None, None, 0, group.compared)
+    low, high, _ = interval_of(group.bound, counted, level)
+    rows, _ = counted.rows_of(group.bound)
+    value = counted.value(group.bound)
+    return GroupRow(group.columns, group.metric, value, low, high, rows, group.compared)
+
+
+def lone_group(e: Expression, linker: Linker) -> str | None:
+    """The group in words, if a reducer in the expression finds one group only."""
+    for reduce in _reducers(e, linker):
+        try:
+            groups = linker.groups(reduce)
+        except EmptyPopulationError:
+            continue
+        if len(groups) == 1:
+            return _named(_columns(groups[0].where))
+    return None
+
+
+def smallest_group(written: Constraint, groups: Sequence[GroupRow]) -> GroupRow | None:
+    """Of the groups that a constraint compares, the one with the fewest rows."""
+    found = [
+        g
+        for side in (written.lhs, written.rhs)
+        for e in walk(side)
+        if isinstance(e, Reduce) and e.columns
+        for g in groups
+        if g.metric == str(e.inner) and {c for c, _ in g.columns} == {*e.columns} and g.rows
+    ]
+    return min(found, key=lambda g: g.rows, default=None)
+
+
+def _columns(where: Key) -> tuple[tuple[str, Label], ...]:
+    return tuple((c, str(v) if isinstance(v, Other) else v) for c, v in where)
+
+
+def _named(columns: tuple[tuple[str, Label], ...]) -> str:
+    return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in columns)
+
+
+def _in_group(inner: Expression, where: Key, linker: Linker, folder: Folder) -> GroupMetric:
+    columns = _columns(where)
+
+    def narrowed(m: Metric) -> Expression:
+        return replace(m, population=m.population.narrowed(None, dict(where)))
+
+    try:
+        bound = folder.function(linker.link(map_metrics(inner, narrowed)))
+    except (EmptyPopulationError, UnlabelledError) as error:
+        return GroupMetric(columns, str(inner), None, str(error))
+    return GroupMetric(columns, str(inner), bound)
+
+
+def _reducers(e: Expression, linker: Linker) -> Iterator[Reduce]:
+    """The outermost reducers over columns; under one over classes, once for each class."""
+    if isinstance(e, Reduce) and e.columns:
+        yield e
+        return
+    if isinstance(e, Reduce) and any(_is_open(m) for m in walk(e.inner)):
+        for label in linker.codebook.labels:
+            yield from _reducers(e.inner(label=label), linker)
+        return
+    for child in e.children:
+        yield from _reducers(child, linker)
+
+
+def _is_open(e: Expression) -> bool:
+    return isinstance(e, Metric) and TABLE[e.name].of_class and e.label is None
+
+
+# --- Counting a goal: from a confusion to entries and groups --------------------------------------
+
+
+LEVEL = 0.95
+"""Confidence of each limit of an interval by itself."""
+
+LEAST_LEVEL = 0.51
+"""Limits with less confidence would lie on the wrong side of the value."""
+
+FEW_ROWS = 0.05
+"""A wider half of a constraint's interval says that the rows are too few to be conclusive."""
+
+_NOT_CALLED = "it has no formula; evaluate(BlackBox(...), ...) calls its function"
+
+
+@dataclass(frozen=True)
+class BoundSide:
+    """An expression bound to the data, or the reason why it is not."""
+
+    bound: RateFunction | None
+    why: str = ""
+
+
+class Counter:
+    """Folds the sides of a goal one by one, then measures them on one confusion."""
+
+    def __init__(self, confusion: Confusion, level: float | None) -> None:
+        self.confusion = confusion
+        self.level = level
+        self.folder = Folder(confusion.codebook, confusion.marginals, fixed=False)
+
+    def side(self, term: Term) -> BoundSide:
+        """A side of the goal, to be measured, or the reason why not."""
+        try:
+            return BoundSide(self.folder.function(term))
+        except (EmptyPopulationError, UnlabelledError) as error:
+            return BoundSide(None, str(error))
+        except NoFormulaError:
+            return BoundSide(None, _NOT_CALLED)
+
+    def measure(self) -> None:
+        """After all is folded."""
+        self.counted = CountedRates(self.folder.table, self.confusion)
+
+    def level_of(self, written: Constraint) -> float | None:
+        """The confidence of each limit of a constraint: its own, where it has one."""
+        if self.level is None or written.confidence is None:
+            return self.level
+        return max(written.confidence, LEAST_LEVEL)
+
+    def interval(self, x: RateFunction, level: float | None) -> Interval | None:
+        """Both one-sided limits of a side; None where none are wanted."""
+        return None if level is None else interval_of(x, self.counted, _two_sided(level))
+
+    def entry(self, text: str, side: BoundSide, written: Constraint | None = None) -> Entry:
+        """Value, interval and counts of one expression: the objective, or a constraint's side."""
+        if side.bound is None:
+            return Entry(text, None, why=side.why)
+        level = self.level if written is None else self.level_of(written)
+        found = self.interval(side.bound, level)
+        rows, effective_rows = self.counted.rows_of(side.bound)
+        sums = self.counted.sums_of(side.bound)
+        return Entry(
+            text,
+            self.counted.value(side.bound),
+            low=None if found is None else found.low,
+            high=None if found is None else found.high,
+            interval=None if found is None else found.kind,
+            rows=rows,
+            effective_rows=effective_rows,
+            numerator=None if sums is None else sums[0],
+            denominator=None if sums is None else sums[1],
+            level=None if level == self.level else level,
+        )
+
+    def sides(self, linked: LinkedConstraint) -> tuple[BoundSide, BoundSide, BoundSide]:
+        """Left, right, and left minus right; the left again where the right is a number."""
+        left, right = self.side(linked.left), self.side(linked.right)
+        if linked.difference is None or (right.bound is not None and right.bound.is_constant):
+            return left, right, left
+        return left, right, self.side(linked.difference)
+
+    def group(self, metric: GroupMetric) -> GroupRow:
+        """A metric of a group, measured."""
+        assert self.level is not None
+        return group_row(metric, self.counted, _two_sided(self.level))
+
+    def constraint(
+        self, written: Constraint, left: BoundSide, right: BoundSide, both: BoundSide
+    ) -> Entry:
+        """The entry of a constraint, from its sides."""
+        entry = self.entry(str(written), left, written)
+        if left.bound is None or right.bound is None or both.bound is None:
+            return Entry(
+                str(written), None, relation=written.relation, why=left.why or right.why or both.why
+            )
+        value, bound = entry.value, self.counted.value(right.bound)
+        assert value is not None
+        sign = 1.0 if written.relation == ">=" else -1.0
+        slack = 0.0 if value == bound else sign * (value - bound)
+        entry = replace(
+            entry,
+            bound=bound,
+            slack=slack,
+            satisfied=slack >= -SATISFIED,
+            relation=written.relation,
+        )
+        if self.level is None:
+            return entry
+        if right.bound.features and math.isfinite(bound):
+            found = self.interval(both.bound, self.level_of(written))
+            assert found is not None
+            low, high = min(bound + found.low, value), max(bound + found.high, value)
+            entry = replace(entry, low=low, high=high, interval=found.kind)
+        return replace(entry, few_rows=self._is_wide(entry, both.bound))
+
+    def _is_wide(self, entry: Entry, x: RateFunction) -> bool:
+        assert entry.low is not None
+        assert entry.high is not None
+        half = 0.0 if entry.low == entry.high else (entry.high - entry.low) / 2.0
+        low, high = (x.low, x.high) if self.counted.is_large else self.counted.range(x)
+        # Rates and their differences as they are; money and odds by their size.
+        if math.isfinite(high - low):
+            unit = max(1.0, (high - low) / 2.0)
+        else:
+            unit = max(1.0, abs(entry.value or 0.0))
+        return half > FEW_ROWS * unit
+
+
+def entries_on(
+    linked: LinkedGoal, confusion: Confusion, level: float | None = LEVEL, *, checked: bool = True
+) -> list[Entry]:
+    """The objective and the constraints of a goal, counted on a confusion."""
+    counter = Counter(confusion, level)
+    objective = counter.side(linked.objective)
+    sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
+    counter.measure()
+    for parts in sides if checked else ():
+        check_reachable(counter, *parts)
+    text = str(linked.goal.objective)
+    return [counter.entry(text, objective), *(counter.constraint(*parts) for parts in sides)]
+
+
+def groups_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -> list[GroupRow]:
+    """Every metric that a goal compares over groups, in each of them."""
+    counter = Counter(confusion, level)
+    metrics = group_metrics(linked, counter.folder, explained=False)
+    counter.measure()
+    return [counter.group(m) for m in metrics]
+
+
+def check_reachable(
+    counter: Counter, written: Constraint, left: BoundSide, right: BoundSide, both: BoundSide
+) -> None:
+    """A bound that no data could reach is a slip of the pen."""
+    if left.bound is None or right.bound is None or both.bound is None:
+        return
+    if counter.counted.is_large:
+        return
+    what, level = str(written.lhs), counter.counted.value(right.bound)
+    hint = in_shares(written.lhs, level)
+    if both is not left:
+        what, level, hint = "the left side minus the right one", 0.0, ""
+    low, high = counter.counted.range(both.bound)
+    if not low - SATISFIED <= level <= high + SATISFIED:
+        raise GoalError(
+            f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
+            f"[{low:.6g}, {high:.6g}]{hint}"
+        )
+
+
+def _two_sided(level: float) -> float:
+    """The level of an interval whose ends each hold with a level by themselves."""
+    return round(2.0 * level - 1.0, 12)

@@ -1,39 +1,108 @@
-"""What a report finds, in sentences that every face shows: verdict, values, what to beware of."""
+"""What rules reach, by the cut-offs that a report knows: no bound is advised beyond."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.expressions import Expression, Metric, Reduce, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import EVERYWHERE
-from setpoint.goals.words import in_words
-from setpoint.inference.verdicts import FAILS, OPEN, SHOWN
-from setpoint.report.entry import Entry
+import numpy as np
+
+from setpoint.goals.expressions import Const, Expression, Metric, Reduce, walk
+from setpoint.goals.goal import Goal, in_words
+from setpoint.goals.populations import EVERYWHERE, Constraint, column_in_words
+from setpoint.inference.intervals import FAILS, OPEN, SHOWN
+from setpoint.parameters import SATISFIED
+from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts
-from setpoint.report.groups import smallest_group
-from setpoint.report.numbers import count, percent, plural
-from setpoint.report.people import named
+from setpoint.report.numbers import Unit, asked, count, named, percent, plural, shown, unit_of
 from setpoint.report.promised import certified_in_words, statement
-from setpoint.report.reachable import few_found
-from setpoint.report.units import Unit, asked, shown, unit_of
 
-__all__ = [
-    "Line",
-    "caveats",
-    "certified_head",
-    "counts_nothing",
-    "empty",
-    "few_rows",
-    "fitted_on",
-    "headline",
-    "lines_of",
-    "rows_in_words",
-    "sentence",
-    "summary",
-]
+_FEW = 10.0
+"""Fewer rows accepted are a handful."""
+
+_HARDLY_ANY = 0.05
+"""A smaller share of the class is hardly anybody."""
+
+_OF_ONE_CLASS = ("recall", "false_positive_rate", "specificity", "predicted_rate")
+"""Shares of rows that no decision changes: the same for all groups where all are decided alike."""
+
+
+class ShownFloor(NamedTuple):
+    """The strictest floor on precision that rows show of any cut-off, and the recall there."""
+
+    bound: float
+    recall: float
+
+
+def few_found(facts: Facts, x: Expression) -> tuple[float, float] | None:
+    """How many of how many of the class are found, where a precision is one of a handful."""
+    known = facts.counts.confusion
+    if not isinstance(x, Metric) or x.name != "precision" or len(known) != 3:
+        return None
+    if x.population != EVERYWHERE or x.only_decided or x.label not in (None, facts.counts.positive):
+        return None
+    (_, wrong), (missed, right) = known[0], known[1]
+    held = right + missed + sum(facts.counts.deferred[1:2])
+    handful = 0.0 < right + wrong < _FEW and right < _HARDLY_ANY * held
+    return (right, held) if handful else None
+
+
+def best_precision(facts: Facts) -> ShownFloor | None:
+    """The strictest floor on precision in whole per cent, by limits that hold at all cut-offs."""
+    from setpoint.report.displays.curves import precision_band
+
+    found = facts.section("operating")
+    if found is None or len(found.points.curves) != 1:
+        return None
+    (curve,) = found.points.curves
+    n = len(curve.recall)
+    low, _ = precision_band(curve, found.points, 1.0 - 2.0 * (1.0 - LEVEL) / n)
+    if not len(low):
+        return None
+    bound = math.floor(100.0 * float(low.max()) + 1e-9) / 100.0
+    recall = np.array(curve.recall[n - len(low) :])
+    return ShownFloor(bound, float(recall[low >= bound].max())) if bound > 0.0 else None
+
+
+def is_reached(searched: Facts, goal: Goal) -> bool:
+    """Whether some rule that is known meets other bounds on the rows that a rule was chosen on."""
+    if _meets(searched.constraints, goal.constraints) or all(map(_is_gap, goal.constraints)):
+        return True
+    found = searched.section("operating")
+    if found is None or len(found.points.curves) != 1:
+        return False
+    from setpoint.report.displays.curves import Plane
+
+    (curve,) = found.points.curves
+    plane = Plane.of(goal, found.points)
+    met = plane.slack(curve.false_positive_rate, curve.recall) >= -SATISFIED
+    if plane.left_out:  # known at the bounds that were searched
+        same = set(plane.left_out) <= set(Goal.parse(searched.goal).constraints)
+        met &= np.array(curve.feasible) if same and curve.feasible else False
+    return bool(met.any())
+
+
+def _meets(entries: Sequence[Entry], constraints: Sequence[Constraint]) -> bool:
+    """Whether the rule that was found does."""
+    for entry, c in zip(entries, constraints, strict=True):
+        if entry.value is None or not isinstance(c.rhs, Const):
+            return False
+        past = c.rhs.value - entry.value
+        if (past if c.relation == ">=" else -past) > SATISFIED:
+            return False
+    return True
+
+
+def _is_gap(c: Constraint) -> bool:
+    """Whether a rule that decides all rows alike meets a constraint."""
+    x = c.lhs.inner if isinstance(c.lhs, Reduce) and c.lhs.kind == "difference" else None
+    return isinstance(x, Metric) and c.relation == "<=" and x.name in _OF_ONE_CLASS
+
+
+# --- What a report finds, in sentences that every face shows: verdict, values ---------------------
+
 
 SEARCHED = ("optimal", "feasible", "stationary", "nearest")
 
@@ -308,3 +377,104 @@ def _sizes(facts: Facts) -> Iterator[tuple[object, float]]:
 def sentence(text: str) -> str:
     """A text with a capital letter and no full stop."""
     return text[:1].upper() + text[1:].rstrip(".")
+
+
+# --- The rule, how it was found and what is certified of it, in sentences -------------------------
+
+
+_HOW = {
+    "optimal": "the best rule of its kind, proved",
+    "feasible": "a rule that meets the goal; a better one may exist",
+    "stationary": "no small change improves the rule; a better one may exist",
+    "nearest": "no rule meets the goal; this one comes nearest",
+}
+
+
+def rule_lines(facts: Facts, goal: Goal) -> list[str]:
+    """The rule in words, what it looks at, and what draws would gain."""
+    rule = facts.rule
+    lines = rule.text.split("\n") if rule.text else []
+    if rule.decides_on:
+        columns = ", ".join(map(column_in_words, rule.decides_on))
+        lines.append(f"It looks at {columns} beside the score.")
+    if rule.drawn > 0:
+        lines.append(f"The decision on {percent(rule.drawn)} of the rows is drawn.")
+    if facts.certificate.with_draws is not None:
+        unit, entry = unit_of(goal.objective), facts.objective
+        now = entry.value if entry.posteriors is None else entry.posteriors
+        better = shown(facts.certificate.with_draws, unit)
+        lines.append(f"With draws {entry.text} could reach {better} ({shown(now, unit)} without).")
+    return lines
+
+
+def how_found(facts: Facts) -> str:
+    """How the rule was found, and why this way; "" for decisions that were only measured."""
+    how, search = _HOW.get(facts.status, ""), facts.search
+    if search.evidence == "soft" and facts.status in ("optimal", "feasible", "stationary"):
+        how += ", judged by posteriors"
+    return " ".join(f"{sentence(text)}." for text in (how, search.why) if text)
+
+
+def certificate(facts: Facts, goal: Goal) -> str:
+    """What is known of the objective beyond the rows, and what the gap says."""
+    known, unit = facts.certificate, unit_of(goal.objective)
+    sentences = []
+    if facts.objective.posteriors is not None:
+        sentences.append(_by_posteriors(facts, shown(facts.objective.posteriors, unit)))
+    if known.gap is not None:
+        out = f"{'Then no' if sentences else 'No'} other {known.rivals} on these scores has "
+        if known.gap <= SATISFIED:
+            out += "a better objective (proved)."
+        else:
+            out += f"an objective better by more than {shown(known.gap, unit)} (proved)."
+        sentences.append(out)
+        if any(e.denominator is not None for e in facts.entries):
+            sentences.append(
+                "Ratios with a denominator of less than one expected row are excluded."
+            )
+    return " ".join(sentences)
+
+
+def covered(facts: Facts) -> str:
+    """What is certified or proved of a rule, for who asks about one decision of it: a sentence.
+
+    Examples
+    --------
+    >>> from setpoint.report.entry import Entry
+    >>> from setpoint.report.facts import Certificate
+    >>> print(covered(Facts("maximize recall", Entry("recall", 0.8))))
+    Nothing is certified of the rule.
+    >>> print(covered(Facts("maximize recall", Entry("recall", 0.8), certificate=Certificate(0.0))))
+    On the scores that it was chosen on no other rule is better (proved), and nothing is \
+certified on new rows; this is said of all rows together, not of a single one.
+    """
+    goal, known = Goal.parse(facts.goal), facts.certificate
+    if facts.guarantee is not None:
+        out = statement(facts, goal)
+    elif known.gap is not None:
+        better = "better"
+        if known.gap > SATISFIED:
+            better += f" by more than {shown(known.gap, unit_of(goal.objective))}"
+        out = (
+            f"On the scores that it was chosen on no other {known.rivals} is {better} (proved), "
+            "and nothing is certified on new rows"
+        )
+    else:
+        return "Nothing is certified of the rule."
+    return f"{out}; this is said of all rows together, not of a single one."
+
+
+def _by_posteriors(facts: Facts, value: str) -> str:
+    """What soft evidence says."""
+    known = facts.certificate
+    past = known.violation or 0.0
+    met = "" if not facts.constraints else " and every constraint is met"
+    if past > SATISFIED:
+        met = f" and a constraint is violated by {past:.3g}"
+    out = "The rule was found on posteriors"
+    if known.calibration is not None:
+        out += (
+            f", which differ from the labels by up to {percent(known.calibration)} of the rows in "
+            "a pair of true and predicted class"
+        )
+    return f"{out}. If they are right, the objective is {value}{met}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from operator import neg
@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Counted, Curve
-from setpoint.evidence.hull import hull
-from setpoint.goals.errors import GoalError
-from setpoint.program.accepted import Accepted
-from setpoint.program.program import LinkedGoal, Program
-from setpoint.rules import Mixture, PerSegment, Rule, Threshold
+from setpoint.errors import GoalError
+from setpoint.evidence import Counted, Curve, Evidence
+from setpoint.evidence.argmax import surest_first
+from setpoint.evidence.curves import hull
+from setpoint.parameters import SATISFIED
+from setpoint.program.program import Accepted, LinkedGoal, Program
+from setpoint.rules import Band, Mixture, PerSegment, Rule, Threshold, ValueAware
 from setpoint.rules.segments import segment_in_words
-from setpoint.tolerances import SATISFIED
-
-__all__ = ["OperatingCurve", "OperatingPoints", "operating_points"]
 
 Numbers = tuple[float, ...]
 
@@ -252,3 +250,190 @@ def _curve_from(data: Mapping[str, Any]) -> OperatingCurve:
     out["objective"] = tuple(float(x) for x in data["objective"])
     out["chosen"] = tuple(tuple(float(x) for x in c) for c in data["chosen"])
     return OperatingCurve(**out)
+
+
+# --- How many of those decided are wrong, by the share that is decided ----------------------------
+
+
+"""A picture shows no more of a curve."""
+
+_MOST_CUTOFFS = 200
+"""Of more cut-offs so many are looked at, with those of the rule: each pair of them."""
+
+_FEWEST = 20
+"""Rows decided before an error by the largest posterior is shown."""
+
+
+@dataclass(frozen=True)
+class DeferralCurve:
+    """The error among the decided by the share decided, on one segment's rows."""
+
+    name: str
+    decided: Numbers
+    error: Numbers
+    chosen: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class DeferralPoints:
+    """The curves of a rule that defers, and what it reaches on all rows together."""
+
+    curves: tuple[DeferralCurve, ...]
+    by: str
+    decided: float
+    error: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars."""
+        curves = [
+            {**vars(c), "decided": list(c.decided), "error": list(c.error)} for c in self.curves
+        ]
+        for c in curves:
+            c["chosen"] = None if c["chosen"] is None else list(c["chosen"])
+        return {"curves": curves, "by": self.by, "decided": self.decided, "error": self.error}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> DeferralPoints:
+        """The points that :meth:`to_dict` wrote."""
+        curves = tuple(_deferral_curve_from(c) for c in data["curves"])
+        return cls(**{**data, "curves": curves})
+
+
+def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
+    """Where a rule that defers stands among what other shares decided would cost.
+
+    Examples
+    --------
+    >>> from setpoint import Goal, solve
+    >>> y, scores = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9]
+    >>> goal = "minimize cost({(0, 1): 5, (1, 0): 5, (0, 'defer'): 1, (1, 'defer'): 1})"
+    >>> points = solve(goal, scores, y).report.section("deferral").points
+    >>> round(points.decided, 3), points.error
+    (0.667, 0.0)
+    """
+    book = evidence.codebook
+    n = len(book.labels)
+    own = np.array([c.dataset is None and c.measure is None for c in book.strata])
+    if not book.defers or not evidence.marginals.weights[own, :n].any():
+        return None
+    by_cuts = evidence.n_scores is None and n == 2
+    if not by_cuts and not _has_posteriors(evidence, rule, n):
+        return None
+    counts = evidence.confusion(rule).counts
+    curves = []
+    for s, segment in enumerate(evidence.segments):
+        here = own & (book.stratum_segment == s)
+        table = counts[here].sum(axis=0)
+        if not table[:n].any():
+            continue
+        if by_cuts:
+            shares, errors = _by_cutoffs(evidence.curve(s), own, _bands_of(rule, evidence, s))
+        else:
+            assert isinstance(evidence, Evidence)
+            shares, errors = _by_posterior(evidence, own, s)
+        share, error = _reached(table, n)
+        name = segment_in_words(segment) if evidence.decide_on else ""
+        chosen = None if error is None else (share, error)
+        curves.append(DeferralCurve(name, tuple(shares.tolist()), tuple(errors.tolist()), chosen))
+    share, error = _reached(counts[own].sum(axis=0), n)
+    return DeferralPoints(tuple(curves), "cut-offs" if by_cuts else "posterior", share, error)
+
+
+def _deferral_curve_from(data: Mapping[str, Any]) -> DeferralCurve:
+    out: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return DeferralCurve(**out)
+
+
+def _reached(table: Floats, n: int) -> tuple[float, float | None]:
+    """Share decided of all rows of a table (classes + 1, classes), and the error among them."""
+    share = float(table[:, :n].sum() / table.sum())
+    known = table[:n, :n]
+    decided = float(known.sum())
+    return share, float(decided - np.trace(known)) / decided if decided > 0.0 else None
+
+
+def _has_posteriors(evidence: Counted, rule: Rule, n: int) -> bool:
+    """Whether each row has posteriors of the classes."""
+    if not isinstance(evidence, Evidence) or evidence.n_scores is None:
+        return False
+    return evidence.n_scores == n or any(isinstance(r, ValueAware) for r in _parts(rule))
+
+
+def _parts(rule: Rule) -> Iterator[Rule]:
+    """A rule, and those that it chooses or draws among."""
+    yield rule
+    inside: tuple[Rule, ...] = ()
+    if isinstance(rule, Mixture):
+        inside = tuple(r for _, r in rule.atoms)
+    elif isinstance(rule, PerSegment):
+        inside = rule.rules
+    for r in inside:
+        yield from _parts(r)
+
+
+# -- two classes: pairs of cut-offs ---------------------------------------------------------
+def _bands_of(rule: Rule, evidence: Counted, s: int) -> list[tuple[float, float]]:
+    """The pairs of thresholds (low, high) that the rule uses in a segment."""
+    if isinstance(rule, PerSegment) and rule.needs_segments:
+        known = dict(zip(rule.segment_keys, rule.rules, strict=True))
+        rule = known.get(evidence.segments[s], Threshold(np.inf))
+    parts = list(_parts(rule))
+    bands = [(r.low, r.high) for r in parts if isinstance(r, Band)]
+    return bands + [(r.threshold, r.threshold) for r in parts if isinstance(r, Threshold)]
+
+
+def _by_cutoffs(
+    curve: Curve, own: NDArray[np.bool_], bands: list[tuple[float, float]]
+) -> tuple[Floats, Floats]:
+    """For each share decided the least error of a pair of cut-offs that decides as many."""
+    sums = np.zeros((3, curve.n_cutoffs))  # negatives, positives, all
+    for (stratum, true), row in zip(curve.kinds, curve.counts, strict=True):
+        if own[stratum]:
+            sums[2] += row
+            if true < 2:
+                sums[true] += row
+    used = [bisect_right(curve.values, -t, key=neg) for band in bands for t in band]
+    at = _looked_at(sums, used)
+    negative, positive, everybody = sums[:, at]
+    high, low = np.triu_indices(len(at))  # accepted above the first, rejected below the second
+    labelled = negative + positive
+    known = labelled[high] + labelled[-1] - labelled[low]
+    wrong = negative[high] + positive[-1] - positive[low]
+    share = (everybody[high] + everybody[-1] - everybody[low]) / everybody[-1]
+    share = np.round(share, 12)  # sums of weights in another order are the same share
+    some = known > 0.0
+    share, error = share[some], np.clip(wrong[some] / known[some], 0.0, 1.0)
+    # From many decided to few, those with less error than all with more decided.
+    order = np.lexsort((error, -share))
+    share, error = share[order], error[order]
+    least = np.minimum.accumulate(error)
+    better = np.append(True, least[1:] < least[:-1])
+    return _thin(share[better][::-1], error[better][::-1])
+
+
+def _looked_at(sums: Floats, used: list[int]) -> NDArray[np.int64]:
+    """Cut-offs, evenly along both classes, with the ends and those of the rule."""
+    m = sums.shape[1]
+    if m <= _MOST_CUTOFFS:
+        return np.arange(m)
+    way = sum((row / row[-1] for row in sums if row[-1] > 0.0), np.zeros(m))
+    even = np.searchsorted(way, np.linspace(0.0, way[-1], _MOST_CUTOFFS))
+    return np.unique(np.concatenate([[0, m - 1], np.minimum(even, m - 1), used])).astype(np.int64)
+
+
+# -- posteriors: the largest first ----------------------------------------------------------
+def _by_posterior(evidence: Evidence, own: NDArray[np.bool_], s: int) -> tuple[Floats, Floats]:
+    """The error among the rows with the largest posteriors, by their share."""
+    sums = surest_first(evidence, own, s)
+    enough = (sums.rows >= min(_FEWEST, int(sums.rows[-1]))) & (sums.known > 0.0)
+    share, error = sums.weight[enough] / sums.total, sums.wrong[enough] / sums.known[enough]
+    return _thin(share, np.clip(error, 0.0, 1.0))
+
+
+def _thin(share: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """A few hundred points, evenly by the share decided."""
+    if len(share) <= MOST_POINTS:
+        return share, error
+    even = np.searchsorted(share, np.linspace(share[0], share[-1], MOST_POINTS))
+    keep = np.unique(np.minimum(even, len(share) - 1))
+    return share[keep], error[keep]

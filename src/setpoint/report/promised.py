@@ -1,38 +1,95 @@
-"""What is promised on new rows, in sentences: the first that is read, and the small print."""
+"""Goals near one that no rule meets: each can be met, and is there to be copied."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from setpoint.goals.constraints import Constraint
 from setpoint.goals.expressions import Const
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import column_in_words, value_in_words
-from setpoint.goals.ranges import range_of
-from setpoint.goals.words import in_words
-from setpoint.guarantees.guarantee import Guarantee, Shown
-from setpoint.guarantees.sequences import level_of_try
-from setpoint.report.entry import Entry
+from setpoint.goals.goal import Goal, expression_of, in_words
+from setpoint.goals.populations import Constraint, Label, column_in_words, value_in_words
+from setpoint.goals.table import range_of
+from setpoint.guarantees.promise import Guarantee, Shown, level_of_try
+from setpoint.parameters import SATISFIED
+from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import Facts
-from setpoint.report.nearby import inwards
-from setpoint.report.numbers import percent, plural
-from setpoint.report.units import asked, shown, shown_bound, unit_of
-from setpoint.tolerances import SATISFIED
+from setpoint.report.numbers import (
+    Unit,
+    asked,
+    number,
+    percent,
+    plural,
+    shown,
+    shown_bound,
+    unit_of,
+)
 
-__all__ = [
-    "STATES",
-    "assurances",
-    "best_bound",
-    "best_limit",
-    "certified_in_words",
-    "explained",
-    "failures",
-    "more_rows",
-    "promising",
-    "statement",
-    "sure",
-]
+
+def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
+    """The goal with one bound moved to what is reachable, for each bound that can be moved.
+
+    Examples
+    --------
+    >>> goal = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate >= 0.2")
+    >>> reachable = {"precision >= 0.9": 0.7219, "predicted_rate >= 0.2": 0.031}
+    >>> for near in goals_nearby(goal, reachable):
+    ...     print(near)
+    maximize recall subject to precision >= 0.721 and predicted_rate >= 0.2
+    maximize recall subject to precision >= 0.9 and predicted_rate >= 0.03
+    """
+    out = []
+    for i, constraint in enumerate(goal.constraints):
+        best = reachable.get(str(constraint))
+        if best is None or not math.isfinite(best) or not isinstance(constraint.rhs, Const):
+            continue
+        bound = inwards(best, constraint.relation == ">=")
+        moved = replace(constraint, rhs=Const(bound))
+        out.append(
+            replace(goal, constraints=(*goal.constraints[:i], moved, *goal.constraints[i + 1 :]))
+        )
+    return out
+
+
+def between_bounds(goal: Goal, blamed: Mapping[str, float]) -> tuple[Goal, Constraint] | None:
+    """The goal whose frontier shows what two bounds cost each other, and the bound that moves.
+
+    Examples
+    --------
+    >>> goal = Goal.parse("maximize f1 subject to precision >= 0.9 and recall >= 0.5")
+    >>> other, moving = between_bounds(goal, {"precision >= 0.9": 0.6, "recall >= 0.5": 0.4})
+    >>> print(other, "|", moving)
+    maximize recall subject to precision >= 0.9 | precision >= 0.9
+    """
+    known = [c for c in goal.constraints if str(c) in blamed and isinstance(c.rhs, Const)]
+    if not 1 <= len(known) == len(blamed) <= 2:
+        return None
+    moving, *others = known
+    if not others:
+        return goal, moving
+    kept = tuple(c for c in goal.constraints if c not in others)
+    sense = "maximize" if others[0].relation == ">=" else "minimize"
+    return Goal(sense, others[0].lhs, kept), moving  # type: ignore[arg-type]
+
+
+def inwards(value: float, floor: bool) -> float:
+    """The value in three digits at most, rounded to where it can be met.
+
+    Examples
+    --------
+    >>> inwards(0.72198, True), inwards(0.72198, False)
+    (0.721, 0.722)
+    """
+    if value == 0.0:
+        return 0.0
+    scale = 10.0 ** (2 - math.floor(math.log10(abs(value))))
+    scale = min(scale, 1000.0) if abs(value) > 0.01 else scale
+    moved = (math.floor if floor else math.ceil)(value * scale - (1e-9 if floor else -1e-9))
+    return float(f"{moved / scale:.12g}")
+
+
+# --- What is promised on new rows, in sentences: the first that is read ---------------------------
+
 
 STATES = {
     "certified": "Certified",
@@ -349,3 +406,78 @@ def _listed(texts: Sequence[str]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+# --- The groups of a report as one table: rows, shares, what is found -----------------------------
+
+
+_HEADS = {
+    "prior": "true share",
+    "predicted_rate": "accepted",
+    "recall": "found",
+    "precision": "right",
+    "accuracy": "right",
+    "deferral_rate": "deferred",
+}
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """One row for each group."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def of(cls, facts: Facts) -> GroupTable:
+        """The table of a report's groups."""
+        compared = tuple(dict.fromkeys(g.metric for g in facts.groups if g.compared))
+        metrics = dict.fromkeys(g.metric for g in facts.groups)
+        explaining = [m for m in metrics if m not in compared]
+        units = {m: unit_of(expression_of(m)) for m in metrics}
+        groups: dict[tuple[tuple[str, Label], ...], dict[str, GroupRow]] = {}
+        for g in facts.groups:
+            groups.setdefault(g.columns, {})[g.metric] = g
+        cutoffs = dict(facts.rule.cutoffs)
+        cut = len(cutoffs) > 1
+        head = ["group", "rows", *(_HEADS.get(m, m) for m in explaining)]
+        head += ["cut-off"] if cut else []
+        head += [_HEADS.get(m, m) for m in compared]
+        rows = []
+        for columns, own in groups.items():
+            name = next(iter(own.values())).name
+            row = [name, f"{max(g.rows for g in own.values()):,}"]
+            known = _counted(own)
+            row += [_cell(known.get(m), units[m], interval=False) for m in explaining]
+            if cut:
+                row.append(_cutoff(columns, cutoffs))
+            row += [_cell(known.get(m), units[m], interval=True) for m in compared]
+            rows.append(tuple(row))
+        return cls(tuple(head), tuple(rows), compared)
+
+
+def _counted(own: dict[str, GroupRow]) -> dict[str, GroupRow]:
+    """Without the precision of a group of which no row is accepted: its 0 counts nothing."""
+    accepted, right = own.get("predicted_rate"), own.get("precision")
+    if accepted is None or right is None or accepted.value != 0.0 or right.value != 0.0:
+        return own
+    return {name: row for name, row in own.items() if name != "precision"}
+
+
+def _cell(row: GroupRow | None, unit: Unit, *, interval: bool) -> str:
+    if row is None or row.value is None:
+        return "no rows"
+    value = shown(row.value, unit)
+    if not interval or row.low is None:
+        return value
+    return f"{value} ({shown(row.low, unit)} to {shown(row.high, unit)})"
+
+
+def _cutoff(
+    columns: tuple[tuple[str, Label], ...],
+    cutoffs: dict[tuple[tuple[str, Label], ...], float],
+) -> str:
+    """The cut-off of the segment that a group lies in, if it lies in one."""
+    within = [value for key, value in cutoffs.items() if set(key) <= set(columns)]
+    return number(within[0]) if len(within) == 1 else "several"

@@ -5,20 +5,65 @@ from __future__ import annotations
 import json
 import math
 import os
+import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from setpoint.report.entry import Entry
-from setpoint.report.facts import Facts
-from setpoint.report.section import TextSection
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.errors import GoalError, warn_caller
+from setpoint.evidence import Confusion, Counted
+from setpoint.evidence.codebook import Deferred
+from setpoint.evidence.rows import Rows, counted_rows
+from setpoint.goals.expressions import Apply, Const, Expression, Product, Quotient, Reduce, walk
+from setpoint.goals.goal import Goal, in_words
+from setpoint.goals.populations import Constraint, Key, Label, Other, Relation
+from setpoint.guarantees.promise import Guarantee
+from setpoint.inference.intervals import is_group_gap
+from setpoint.inference.profiles import CountedRates
+from setpoint.inputs.inputs import CheckedTable
+from setpoint.program.linking import Linker, link
+from setpoint.program.program import LinkedGoal
+from setpoint.report.entry import (
+    LEVEL,
+    BoundSide,
+    Counter,
+    Entry,
+    GroupMetric,
+    check_reachable,
+    entries_on,
+    group_metrics,
+    lone_group,
+)
+from setpoint.report.facts import (
+    Certificate,
+    Comparison,
+    Facts,
+    RuleFacts,
+    Run,
+    Search,
+    Section,
+    TextSection,
+    compared,
+)
+from setpoint.report.findings import few_rows
+from setpoint.report.numbers import MOST_CLASSES, Counts, unit_of
+from setpoint.report.operating import deferral_points, operating_points
+from setpoint.report.sections import DeferralSection, OperatingSection, Prices, SearchTrace
+from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
+from setpoint.rules.codec import first_lines
+from setpoint.search.achievable import Outcome
+from setpoint.search.limits import TracePoint
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.report.page.header import Header
-
-__all__ = ["GoalReport"]
+    from setpoint.report.page.parts import Header
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,6 +204,413 @@ class GoalReport(Facts):
         return report_text(self)
 
     def _repr_html_(self) -> str:
-        from setpoint.report.notebook import report_html
+        from setpoint.report.text import report_html
 
         return report_html(self)
+
+
+# --- From a confusion to a report: count, and say what a reader should know -----------------------
+
+
+_PACKAGES = ("setpoint", "numpy", "scipy", "scikit-learn", "numba", "highspy")
+"""What the numbers of a report may hang on."""
+
+
+class FewRowsWarning(UserWarning):
+    """A constraint was measured on so few rows that its interval is wide."""
+
+
+def report_on(
+    linked: LinkedGoal,
+    confusion: Confusion,
+    *,
+    objective: Entry | None = None,
+    warnings: Sequence[str] = (),
+    level: float = LEVEL,
+) -> GoalReport:
+    """Count a goal on a confusion: the objective, each constraint, the groups compared.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.program.linking import link
+    >>> found = Confusion.of_counts(("no", "yes"), [[900, 10], [19, 81], [0, 0]])
+    >>> goal = Goal.parse("maximize recall subject to precision >= 0.85")
+    >>> report = report_on(link(goal, found.codebook), found)
+    >>> report.objective.value, report.satisfied, round(report.constraints[0].slack, 4)
+    (0.81, True, 0.0401)
+    """
+    goal = linked.goal
+    counter = Counter(confusion, level)
+    counted = BoundSide(None) if objective is not None else counter.side(linked.objective)
+    sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
+    metrics = group_metrics(linked, counter.folder)
+    counter.measure()
+    for parts in sides:
+        check_reachable(counter, *parts)
+    bounds = [counted, *(left for _, left, _, _ in sides)]
+    notes = [*warnings, *_gaps(goal, bounds), *_without_rows(metrics), *_alone(linked)]
+    return GoalReport(
+        goal=str(goal),
+        objective=counter.entry(str(goal.objective), counted) if objective is None else objective,
+        constraints=tuple(counter.constraint(*parts) for parts in sides),
+        counts=_counts(confusion),
+        groups=tuple(counter.group(m) for m in metrics),
+        sections=_prices(linked, counter, counted),
+        warnings=tuple(dict.fromkeys(notes)),
+        level=level,
+        run=Run(datetime.now(UTC).isoformat(timespec="seconds"), versions=dict(_versions())),
+    )
+
+
+def warn_few_rows(report: GoalReport) -> None:
+    """Issue a :class:`FewRowsWarning` for each constraint with a wide interval."""
+    for text in few_rows(report):
+        warn_caller(text, FewRowsWarning)
+
+
+def _alone(linked: LinkedGoal) -> list[str]:
+    """Sentences about reducers that find one group only."""
+    goal, linker = linked.goal, Linker(linked.codebook)
+    sides = [(str(goal.objective), goal.objective)]
+    sides += [(str(c), side) for c in goal.constraints for side in (c.lhs, c.rhs)]
+    found = [(text, lone_group(side, linker)) for text, side in sides]
+    return [
+        f"{text}: there is one group only ({name}), which nothing is compared with"
+        for text, name in found
+        if name is not None
+    ]
+
+
+def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
+    """A sentence about what is partly noise."""
+    texts = [str(goal.objective), *(str(c) for c in goal.constraints)]
+    pairs = zip(texts, bounds, strict=True)
+    gaps = [t for t, side in pairs if side.bound is not None and is_group_gap(side.bound)]
+    if not gaps:
+        return []
+    return [
+        f"{'; '.join(gaps)}: such a gap is partly noise. Even groups that are alike differ on "
+        "any sample, the more of them and the smaller the more; the interval allows for it"
+    ]
+
+
+def _without_rows(metrics: Sequence[GroupMetric]) -> list[str]:
+    return [
+        f"{m.metric} in {m.name}: not evaluated: {m.why}" for m in metrics if m.why and m.compared
+    ]
+
+
+def _counts(confusion: Confusion) -> Counts:
+    """The rows of X by true and decided class."""
+    plain = [i for i, stratum in enumerate(confusion.strata) if stratum.measure is None]
+    own = [i for i in plain if confusion.strata[i].dataset is None]
+    table = confusion.counts[own].sum(axis=0)
+    return Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
+
+
+def _prices(linked: LinkedGoal, counter: Counter, objective: BoundSide) -> tuple[Section, ...]:
+    """What the decisions cost, and what deciding every row alike would; where there are prices."""
+    goal, bound = linked.goal, objective.bound
+    if bound is None or not _adds_up(goal.objective) or unit_of(goal.objective) != "amount":
+        return ()
+    confusion = counter.confusion
+    n_labels = len(linked.codebook.labels)
+    names = ["accepting nobody", "accepting everybody"]
+    if n_labels > 2:
+        names = [f"deciding {label!r} for everyone" for label in linked.codebook.labels]
+    if linked.codebook.defers:
+        names.append("deferring everybody")
+    constants = []
+    for k, name in enumerate(names):
+        counts = np.zeros_like(confusion.counts)
+        counts[..., k] = confusion.counts.sum(axis=2)
+        alike = CountedRates(
+            counter.folder.table, replace(confusion, counts=counts, squares=counts)
+        )
+        constants.append((name, float(alike.value(bound))))
+    if n_labels > 2:  # the best of them says it all
+        constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
+    value = float(counter.counted.value(bound))
+    what = in_words(goal.objective).removeprefix("mean ").replace(" per row", "", 1)
+    return (Prices(what, value, tuple(constants)),)
+
+
+def _adds_up(x: Expression) -> bool:
+    """Whether ten times as many rows cost ten times as much: not of a ratio, nor of a root."""
+    for e in walk(x):
+        if isinstance(e, Quotient) and not isinstance(e.right, Const):
+            return False
+        if isinstance(e, Product) and Const not in (type(e.left), type(e.right)):
+            return False
+        if isinstance(e, Apply) and e.function in ("log", "sqrt"):
+            return False
+        if isinstance(e, Reduce) and e.kind == "ratio":
+            return False
+    return True
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _PACKAGES} | {"python": platform.python_version()}
+
+
+# --- From what a search found to a report ---------------------------------------------------------
+
+
+def report_on_outcome(
+    linked: LinkedGoal,
+    outcome: Outcome,
+    evidence: Counted,
+    search: Search,
+    *,
+    objective: Entry | None = None,
+    notes: Sequence[str] = (),
+    trace: Sequence[TracePoint] | None = None,
+    seconds: float | None = None,
+    guarantee: Guarantee | None = None,
+) -> GoalReport:
+    """The report of what a search found, counted by labels."""
+    expected = outcome.expected
+    steps = outcome.trace if trace is None else trace
+    report = report_on(linked, outcome.confusion, objective=objective, warnings=notes)
+    certificate = Certificate(
+        _number(outcome.gap), _number(outcome.bound), outcome.rivals, _number(outcome.with_draws)
+    )
+    entry = report.objective
+    if expected is not None:
+        entry = replace(entry, posteriors=float(expected.objective))
+        certificate = replace(
+            certificate,
+            violation=float(expected.violation),
+            calibration=_number(expected.calibration),
+        )
+    if guarantee is not None:
+        report = with_guarantee(report, guarantee)
+    return replace(
+        report,
+        status=outcome.status,
+        objective=entry,
+        search=replace(
+            search,
+            solver=search.solver or outcome.solver,
+            why=outcome.why,
+            evidence="label" if expected is None else "soft",
+            calls=None if trace is not None else outcome.n_calls,
+            blame={text: float(share) for text, share in (outcome.blame or {}).items()},
+        ),
+        certificate=certificate,
+        rule=rule_facts(outcome.rule, evidence, float(outcome.randomized_share)),
+        sections=(*report.sections, *_sections(linked, outcome, evidence, steps, trace is None)),
+        run=replace(report.run, seconds=_number(seconds)),
+    )
+
+
+def with_guarantee(report: GoalReport, guarantee: Guarantee) -> GoalReport:
+    """The report with what is promised, for the goal and for each constraint."""
+    if guarantee.state == "approximate":
+        return replace(report, guarantee=guarantee)
+    shown = {c.text: c for c in guarantee.constraints}
+    entries = []
+    for entry in report.constraints:
+        found = shown.get(entry.text)
+        if found is None:
+            entries.append(entry)
+            continue
+        limit = entry.bound if guarantee.state == "certified" else found.limit
+        entries.append(replace(entry, certified=limit, passed=found.passed))
+    objective = report.objective
+    if guarantee.method == "every cut-off":
+        # The best of thousands on these very rows: its limits would be too good.
+        objective = replace(objective, low=None, high=None, interval=None)
+    return replace(report, guarantee=guarantee, objective=objective, constraints=tuple(entries))
+
+
+def rule_facts(rule: Rule, evidence: Counted, drawn: float) -> RuleFacts:
+    """A rule in words, what it looks at, and its cut-offs where it has some."""
+    return RuleFacts(
+        first_lines(rule.explain(ClassNames(evidence.classes))),
+        tuple(evidence.decide_on) if rule.needs_segments else (),
+        drawn,
+        cutoffs_of(rule),
+    )
+
+
+def with_words(report: GoalReport, words: str) -> GoalReport:
+    """The report with its rule in other words."""
+    return replace(report, rule=replace(report.rule, text=words))
+
+
+def cutoffs_of(rule: Rule) -> tuple[tuple[tuple[tuple[str, Label], ...], float], ...]:
+    """The cut-off of each segment of a rule over thresholds; none for rules of another kind."""
+    pairs: list[tuple[Key, Rule]] = [((), rule)]
+    if isinstance(rule, PerSegment) and rule.needs_segments:
+        pairs = list(zip(rule.segments, rule.rules, strict=True))
+    cuts = [(key, r.threshold) for key, r in pairs if isinstance(r, Threshold)]
+    if len(cuts) < len(pairs):
+        return ()
+    return tuple((tuple((c, _label(v)) for c, v in key), float(cut)) for key, cut in cuts)
+
+
+def _label(value: Label | Other) -> Label:
+    return str(value) if isinstance(value, Other) else value
+
+
+def _sections(
+    linked: LinkedGoal,
+    outcome: Outcome,
+    evidence: Counted,
+    steps: Sequence[TracePoint],
+    of_passes: bool,
+) -> list[Section]:
+    """What the search and the thresholds add."""
+    out: list[Section] = []
+    points = operating_points(linked, evidence, outcome.rule)
+    if points is not None:
+        out.append(OperatingSection(points))
+    deferred = deferral_points(evidence, outcome.rule)
+    if deferred is not None:
+        out.append(DeferralSection(deferred))
+    if steps:
+        trace = tuple((t.call, t.objective, t.bound, t.violation) for t in steps)
+        out.append(SearchTrace(trace, of_passes))
+    return out
+
+
+def _number(x: float | None) -> float | None:
+    return None if x is None else float(x)
+
+
+# --- A rule and the deployed model on the same rows: the goal of both -----------------------------
+
+
+def against_deployed(
+    goal: Goal,
+    classes: Sequence[Label],
+    table: CheckedTable,
+    decided: NDArray[Any],
+    measured: tuple[float, float] | None = None,
+    level: float = LEVEL,
+) -> Comparison | None:
+    """What changes against the deployed model on some rows; None where there is none."""
+    if table.deployed is None:
+        return None
+    defer = len(classes) - 1 if isinstance(classes[-1], Deferred) else None
+    found = compared(table.true, table.deployed, decided, table.weight, defer=defer)
+    if measured is not None:
+        return measured_difference(found, goal, *measured)
+    if table.true is None or goal.is_blackbox:
+        return found
+    try:
+        return _with_objective(found, goal, classes, table, decided, level)
+    except GoalError:  # such as a goal that is too long with both models in it
+        return found
+
+
+def with_deployed(report: GoalReport, found: Comparison | None) -> GoalReport:
+    """The report with the comparison, and the deployed model's price beside the others."""
+    if found is None:
+        return report
+    sections = tuple(
+        replace(s, deployed=found.objective) if isinstance(s, Prices) else s
+        for s in report.sections
+    )
+    return replace(report, deployed=found, sections=sections)
+
+
+def measured_difference(found: Comparison, goal: Goal, ours: float, todays: float) -> Comparison:
+    """The comparison with the objective as it was measured, which has no interval."""
+    gain = Entry(str(goal.objective), ours - todays, 0.0, relation=_better(goal))
+    return replace(found, objective=todays, difference=gain)
+
+
+def _with_objective(
+    found: Comparison,
+    goal: Goal,
+    classes: Sequence[Label],
+    table: CheckedTable,
+    decided: NDArray[Any],
+    level: float,
+) -> Comparison:
+    """The goal of both models, as far as it refers to the rows of X alone."""
+    if replace(goal, constraints=()).needs.datasets:
+        return found
+    # What compares with the deployed model says nothing of that model by itself.
+    needs = [replace(goal, objective=c.lhs, constraints=(c,)).needs for c in goal.constraints]
+    own = [
+        c
+        for c, need in zip(goal.constraints, needs, strict=True)
+        if not need.datasets and not need.baseline
+    ]
+    objective = goal.objective.baseline()
+    todays = Goal(
+        goal.sense,
+        objective,
+        tuple(replace(c, lhs=c.lhs.baseline(), rhs=c.rhs.baseline()) for c in own),
+    )
+    gain = Constraint(goal.objective - objective, _better(goal), Const(0.0))
+    assert table.true is not None
+    rows = Rows.from_arrays(
+        classes, table.true, len(table.true), needs=todays.subject_to(gain).needs,
+        weight=table.weight, columns=table.columns, baseline=table.deployed,
+    )  # fmt: skip
+    confusion = rows.confusion(decided[counted_rows(table.weight)])
+    linked = link(todays.subject_to(gain), rows.codebook)
+    entry, *constraints, difference = entries_on(linked, confusion, level, checked=False)
+    return replace(
+        found,
+        objective=entry.value,
+        difference=replace(difference, text=str(goal.objective)),
+        constraints=tuple(replace(e, text=str(c)) for e, c in zip(constraints, own, strict=True)),
+        confusion=_deployed_counts(confusion),
+    )
+
+
+def differences_of_constraints(
+    goal: Goal,
+    classes: Sequence[Label],
+    table: CheckedTable,
+    decided: NDArray[Any],
+    level: float = LEVEL,
+) -> list[Entry | None]:
+    """What the left side of each constraint gains against the deployed model, with intervals."""
+    assert table.true is not None
+    out: list[Entry | None] = []
+    for c in goal.constraints:
+        needs = replace(goal, objective=c.lhs, constraints=()).needs
+        if needs.datasets or needs.baseline:
+            out.append(None)
+            continue
+        gain = Constraint(c.lhs - c.lhs.baseline(), c.relation, Const(0.0))
+        try:
+            pair = Goal(goal.sense, c.lhs.baseline(), (gain,))
+            rows = Rows.from_arrays(
+                classes, table.true, len(table.true), needs=pair.needs, weight=table.weight,
+                columns=table.columns, baseline=table.deployed,
+            )  # fmt: skip
+            confusion = rows.confusion(decided[counted_rows(table.weight)])
+            found = entries_on(link(pair, rows.codebook), confusion, level, checked=False)[1]
+        except GoalError:  # such as a side that is too long with both models in it
+            out.append(None)
+            continue
+        out.append(replace(found, text=str(c.lhs)))
+    return out
+
+
+def _better(goal: Goal) -> Relation:
+    return ">=" if goal.sense == "maximize" else "<="
+
+
+def _deployed_counts(confusion: Confusion) -> tuple[tuple[float, ...], ...]:
+    """Weights by true class and what the deployed model decides, from strata that know it."""
+    labels = confusion.codebook.labels
+    n = len(labels)
+    if n > MOST_CLASSES:
+        return ()
+    out = np.zeros((n + 1, n))
+    for stratum, counts in zip(confusion.strata, confusion.counts, strict=True):
+        if stratum.dataset is None and stratum.measure is None:
+            rows = counts.sum(axis=1)
+            out[:, stratum.baseline] += np.append(rows[:n], rows[-1])
+    return tuple(tuple(row) for row in out.tolist())

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from html import escape
 
-from setpoint.goals.goal import Goal
+from setpoint.errors import InputError
+from setpoint.goals.goal import Goal, goal_in_words
 from setpoint.report.advice import advice_of
-from setpoint.report.deployed import TITLE
-from setpoint.report.facts import Facts
+from setpoint.report.facts import TITLE, Facts
 from setpoint.report.findings import (
     Line,
     caveats,
+    certificate,
+    certified_head,
     headline,
+    how_found,
     lines_of,
     rows_in_words,
+    rule_lines,
     summary,
 )
-from setpoint.report.group_table import GroupTable
-from setpoint.report.numbers import plural
-from setpoint.report.people import in_people
-from setpoint.report.printable import printed, shortened
-from setpoint.report.promised import assurances, explained
-from setpoint.report.rule_words import certificate, how_found, rule_lines
-from setpoint.report.units import shown_bound
-
-__all__ = ["report_text"]
+from setpoint.report.numbers import cleaned, in_people, plural, printed, shortened, shown_bound
+from setpoint.report.promised import GroupTable, assurances, explained
 
 WIDTH = 79
 
@@ -154,3 +153,115 @@ def _filled(text: str, indent: int, hang: int = 0) -> str:
 def _indented(line: str) -> str:
     depth = len(line) - len(line.lstrip())
     return _filled(line.lstrip(), 2 + depth, 2)
+
+
+# --- A report as short HTML for notebooks, with every caveat: no scripts --------------------------
+
+
+_LEFT = ' style="text-align:left"'
+
+
+def report_html(facts: Facts) -> str:
+    """The finding, the parts of the goal as a table, and what to beware of; all text is escaped."""
+    goal = Goal.parse(facts.goal)
+    first = [
+        summary(facts),
+        " ".join(assurances(facts, goal)),
+        in_people(facts.counts),
+        rows_in_words(facts),
+    ]
+    limits = f"{facts.counts.on_new} ({100 * facts.level:.4g} % confidence for each end)"
+    lines = lines_of(facts, goal)
+    third = certified_head(lines, facts).lower()
+    names = ("", "value", "rows", limits, *([third] if third else []), "verdict")
+    head = "".join(f"<th{_LEFT}>{t}</th>" for t in names)
+    rows = "".join(_row(line, bool(third)) for line in lines)
+    out = [
+        f"<p><code>{_text(facts.goal)}</code></p>",
+        f"<p><strong>{_text(headline(facts, goal))}.</strong></p>",
+        *(f"<p>{_text(text)}</p>" for text in first if text),
+        _bullets("", caveats(facts)),
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>",
+    ]
+    if facts.deployed is not None:
+        out.append(_bullets(TITLE, facts.deployed.lines(goal, facts.counts)))
+    out += [_bullets(s.title, s.lines()) for s in facts.sections]
+    out.append(_bullets("What to do", [str(a) for a in advice_of(facts)]))
+    out.append(_bullets("Rule", [*rule_lines(facts, goal), certificate(facts, goal)]))
+    out.append(_bullets("What is promised", explained(facts)))
+    out.append(_bullets("Please note", facts.warnings))
+    return f'<div class="setpoint-report">{"".join(out)}</div>'
+
+
+def _row(line: Line, with_certified: bool) -> str:
+    entry = line.entry
+    verdict = line.wanted if entry.relation is None else line.verdict
+    if entry.worked is not None:
+        verdict += f" (searched with {shown_bound(entry.worked, line.unit)})"
+    limits = line.limits
+    if limits and entry.interval == "bootstrap":
+        limits += " (bootstrap)"
+    third = [line.certified] if with_certified else []
+    cells = (entry.text, line.value, line.counts or entry.why, limits, *third, verdict)
+    return "<tr>" + "".join(f"<td{_LEFT}>{_text(c)}</td>" for c in cells) + "</tr>"
+
+
+def _bullets(title: str, lines: Sequence[str]) -> str:
+    known = [line for line in lines if line]
+    if not known:
+        return ""
+    head = f"<p><strong>{_text(title)}</strong></p>" if title else ""
+    return f"{head}<ul>{''.join(f'<li>{_text(line)}</li>' for line in known)}</ul>"
+
+
+def _text(text: str) -> str:
+    return escape(cleaned(text)).replace("\n", "<br>")
+
+
+# --- A model card in Markdown: the goal, what was measured and on which rows ----------------------
+
+
+HEADINGS = ("Intended use", "What was measured", "The fit", "Versions and digests")
+
+
+def card_text(facts: Facts, *, name: str = "", held_out: Facts | None = None) -> str:
+    """The card of a model as Markdown.
+
+    Examples
+    --------
+    >>> from setpoint.report.entry import Entry
+    >>> text = card_text(Facts("maximize recall", Entry("recall", 0.8)), name="Loans")
+    >>> text.splitlines()[4]
+    '# Loans'
+    """
+    if held_out is not None and held_out.goal != facts.goal:
+        raise InputError(
+            f"`held_out` refers to the goal {held_out.goal!r}, and the model to {facts.goal!r}"
+        )
+    words = (
+        f"{goal_in_words(Goal.parse(facts.goal), facts.counts.positive)}. As a goal of setpoint:"
+    )
+    judged = report_text(facts) if held_out is None else report_text(held_out, facts)
+    run = facts.run
+    made_by = [f"- {key} {text}" for key, text in run.versions.items()]
+    made_of = [f"- digest of {key}: {text}" for key, text in run.digests.items()]
+    parts = [
+        f"{_card_lines(words)}\n\n{_code(facts.goal)}",
+        _code(judged),
+        _code(facts.rule.text if held_out is None else report_text(facts)),
+        "\n".join([f"- fitted {run.when} UTC", *map(_card_lines, [*made_by, *made_of])]),
+    ]
+    blocks = [f"## {heading}\n\n{part}" for heading, part in zip(HEADINGS, parts, strict=True)]
+    head = "---\nlibrary_name: setpoint\n---"
+    return "\n\n".join([head, f"# {_card_lines(name or 'A classifier')}", *blocks]) + "\n"
+
+
+def _card_lines(text: str) -> str:
+    """Text that Markdown and HTML leave as it is."""
+    return re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(cleaned(text).split()))
+
+
+def _code(text: str) -> str:
+    """A block of code, longer fenced than anything in it."""
+    fence = "`" * max(3, 1 + max((len(x) for x in re.findall("`+", text)), default=0))
+    return f"{fence}text\n{cleaned(text)}\n{fence}"

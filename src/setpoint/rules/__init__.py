@@ -15,16 +15,12 @@ nor the rows it came from. JSON in, JSON out.
 
 from __future__ import annotations
 
-from setpoint.rules.argmax import Argmax
-from setpoint.rules.band import Band
+from setpoint.rules.argmax import Argmax, ValueAware
 from setpoint.rules.base import Rule
-from setpoint.rules.codec import FORMAT, RuleFormatError
-from setpoint.rules.mixture import Mixture, mixture
-from setpoint.rules.per_segment import PerSegment, per_segment
+from setpoint.rules.codec import FORMAT, ClassNames, RuleFormatError
+from setpoint.rules.combined import Mixture, PerSegment, mixture, per_segment
 from setpoint.rules.segments import segment_codes
-from setpoint.rules.threshold import Threshold
-from setpoint.rules.value_aware import ValueAware
-from setpoint.rules.words import ClassNames
+from setpoint.rules.thresholds import Band, Threshold
 
 __all__ = [
     "FORMAT",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,16 @@ from numpy.typing import ArrayLike
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules.base import Ints, Rule
-from setpoint.rules.codec import list_of, numbers_of
-from setpoint.rules.export.questions import (
+from setpoint.rules.codec import ClassNames, list_of, numbers_of, wrong
+from setpoint.rules.questions import (
     Answer,
-    Constant,
     Largest,
     Number,
-    Product,
+    NumberLiteral,
     Score,
-    Sum,
+    SumOfTerms,
+    Times,
 )
-from setpoint.rules.words import ClassNames
-
-__all__ = ["Argmax"]
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
@@ -247,13 +244,13 @@ class Argmax(Rule, written_as="argmax"):
         """The total of a class, its terms in the order in which they are added."""
         G = [(j, self.weights[j])] if self.weights is not None else _column(self.matrix, j)
         terms: list[Number] = [
-            scores[i] if g == 1.0 else Product(Constant(g), scores[i]) for i, g in G if g != 0.0
+            scores[i] if g == 1.0 else Times(NumberLiteral(g), scores[i]) for i, g in G if g != 0.0
         ]
         if self.offset is not None and self.offset[j] != 0.0:
-            terms.append(Constant(self.offset[j]))
+            terms.append(NumberLiteral(self.offset[j]))
         if not terms:
-            return Constant(0.0)
-        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+            return NumberLiteral(0.0)
+        return terms[0] if len(terms) == 1 else SumOfTerms(tuple(terms))
 
     def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
@@ -360,3 +357,249 @@ def weighted_sums(scores: Floats, G: Floats) -> Floats:
             total += term
         out[start : start + step] = total.T
     return out
+
+
+# --- The words of a rule that looks at the values of a row ----------------------------------------
+
+
+_ROUNDING = 1e-12
+"""Differences smaller than this part of what they are taken of are rounding."""
+
+
+def gains_in_words(columns: tuple[str, ...], rule: Argmax, names: ClassNames, digits: int) -> str:
+    """Explain a :class:`~setpoint.rules.ValueAware` rule.
+
+    Examples
+    --------
+    >>> gain = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+    >>> rule, names = Argmax(gain, [0.0, -5.2]), ClassNames(("genuine", "fraud"))
+    >>> gains_in_words(("amount",), rule, names, 4)
+    "predict 'fraud' when the probability times amount exceeds 5.2"
+    """
+    if names.score == ClassNames(names.classes).score:
+        names = replace(names, score="the probability")
+    texts = [name if name.isidentifier() else f'"{name}"' for name in columns]
+    n = rule.score_columns // (1 + len(columns))
+    if n == rule.n_classes == 2:
+        return _condition(texts, rule, names, digits)
+    own = n == rule.n_classes - int(names.defers)
+    posteriors = [
+        names.score_of(i) if own else f"{names.score} in column {i + 1}" for i in range(n)
+    ]
+    products = [f"{posterior} x {text}" for text in texts for posterior in posteriors]
+    return _plain(rule, n)._listing([*posteriors, *products], names, digits)
+
+
+def _plain(rule: Argmax, n: int) -> Argmax:
+    """Totals that decide alike and read well."""
+    G = rule.G.copy()
+    offset = np.zeros(rule.n_classes) if rule.offset is None else np.array(rule.offset)
+    first = G[:n]
+    alike = np.ptp(first, axis=0) <= _ROUNDING * np.abs(first).max(axis=0)
+    offset += np.where(alike, first[0], 0.0)
+    G[:n] = np.where(alike, 0.0, first)
+    sizes = np.abs(G[n:][G[n:] != 0.0])
+    if len(sizes) and np.ptp(sizes) <= _ROUNDING * sizes.max():
+        G, offset = G / sizes.max(), offset / sizes.max()
+    return Argmax(G, offset if offset.any() else None)
+
+
+def _condition(texts: Sequence[str], rule: Argmax, names: ClassNames, digits: int) -> str:
+    """Where the total of class 1 is the larger one: ``constant + sum of terms > 0``."""
+    constant, coefficients = _reduced(rule)
+    p = names.score
+    # products first, for they say the most; coefficients are of p, x_1, p x_1, x_2, p x_2, ...
+    terms = list(zip(coefficients[2::2], [f"{p} times {text}" for text in texts], strict=True))
+    terms += [(coefficients[0], p), *zip(coefficients[1::2], texts, strict=True)]
+    pairs = [(float(c), what) for c, what in terms if c != 0.0]
+    one = names.label(1)
+    if not pairs:
+        return f"predict {one} for {'everyone' if constant > 0.0 else 'nobody'}"
+    relation = "exceeds"
+    if all(c < 0.0 for c, _ in pairs):
+        pairs, constant, relation = [(-c, what) for c, what in pairs], -constant, "is below"
+    if len(pairs) == 1:
+        c, what = pairs[0]
+        return f"predict {one} when {what} {relation} {-constant / c + 0.0:.{digits}g}"
+    pairs.sort(key=lambda pair: pair[0] < 0.0)
+    text = ""
+    for c, what in pairs:
+        sign = ("plus " if c > 0.0 else "minus ") if text else ""
+        factor = f"{abs(c):.{digits}g}"
+        text += f" {sign}{what if factor == '1' else f'{factor} times {what}'}"
+    return f"predict {one} when{text} {relation} {-constant + 0.0:.{digits}g}"
+
+
+def _reduced(rule: Argmax) -> tuple[float, Floats]:
+    """The constant, and the coefficients of p, x_1, p x_1, x_2, ... for p of class 1."""
+    G = rule.G
+    none, one = rule.offset or (0.0, 0.0)
+    totals = G.reshape(-1, 2, 2)  # 1 or a column, posterior, class
+    gains, sizes = totals[:, :, 1] - totals[:, :, 0], np.abs(totals).sum(axis=2)
+    # p_0 = 1 - p: what class 0 gains is a constant, and p gains the difference
+    apart = np.stack([gains[:, 0], gains[:, 1] - gains[:, 0]], axis=1)
+    size = np.stack([sizes[:, 0], sizes[:, 0] + sizes[:, 1]], axis=1)
+    apart[0, 0] += one - none
+    size[0, 0] += abs(one) + abs(none)
+    apart[np.abs(apart) <= _ROUNDING * size] = 0.0
+    return float(apart[0, 0]), apart.reshape(-1)[1:]
+
+
+# --- The class with the largest gain --------------------------------------------------------------
+
+
+"""Numbers of one block of expanded scores: it stays in the processor's cache."""
+
+
+@dataclass(frozen=True, init=False)
+class ValueAware(Rule, written_as="value_aware"):
+    """Decide by an argmax over the posteriors and their products with columns of the row.
+
+    A row's scores are its n posteriors and behind them the C numbers that stand in
+    `columns`. The inner rule sees the n (1 + C) *expanded* scores: p_1 to p_n,
+    then p_1 x_1 to p_n x_1, and so on.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns of values, at least one, in the order of the scores.
+    rule : Argmax
+        Over the expanded scores.
+
+    Raises
+    ------
+    TypeError
+        If a column is not text, or the rule is not an :class:`Argmax`.
+    ValueError
+        If there is no column, one stands there twice, or the rule's score columns are not
+        1 + C for each posterior.
+
+    Examples
+    --------
+    >>> from setpoint.rules import Argmax, ClassNames, ValueAware
+    >>> gain = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]  # p_0, p_1, p_0 x, p_1 x
+    >>> rule = ValueAware(["amount"], Argmax(gain, [0.0, -5.2]))
+    >>> rule.decide([[0.9, 0.1, 60.0], [0.4, 0.6, 8.0]])
+    array([1, 0])
+    >>> rule.explain(ClassNames(("genuine", "fraud")))
+    "predict 'fraud' when the probability times amount exceeds 5.2"
+    """
+
+    columns: tuple[str, ...]
+    rule: Argmax
+
+    def __init__(self, columns: Sequence[str], rule: Argmax) -> None:
+        if isinstance(columns, str):
+            raise InputTypeError(f"`columns` must be a list of names, got the text {columns!r}")
+        names: tuple[Any, ...] = tuple(columns)
+        for name in names:
+            if not isinstance(name, str) or not name:
+                raise InputTypeError(f"`columns`: a column is named by text, got {name!r}")
+        if not names or len(set(names)) < len(names):
+            raise InputError(f"`columns` must be one or more different names, got {list(names)}")
+        if not isinstance(rule, Argmax):
+            raise InputTypeError(f"`rule` must be an Argmax, got {rule!r} ({type(rule).__name__})")
+        if rule.score_columns % (1 + len(names)):
+            raise InputError(
+                f"`rule`: with {len(names)} columns of values there are {1 + len(names)} score "
+                f"columns for each posterior, got {rule.score_columns} in all"
+            )
+        object.__setattr__(self, "columns", names)
+        object.__setattr__(self, "rule", rule)
+
+    @property
+    def n_posteriors(self) -> int:
+        """The posteriors in front of the columns of values."""
+        return self.rule.score_columns // (1 + len(self.columns))
+
+    @property
+    def n_classes(self) -> int:
+        """As in the inner rule."""
+        return self.rule.n_classes
+
+    @property
+    def score_columns(self) -> int:
+        """The posteriors and the columns of values."""
+        return self.n_posteriors + len(self.columns)
+
+    @property
+    def value_columns(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.columns
+
+    def expand(self, scores: ArrayLike) -> Floats:
+        """Return what the inner rule looks at.
+
+        Parameters
+        ----------
+        scores : array, (N, n + C)
+            The posteriors, and behind them the columns of values.
+
+        Returns
+        -------
+        float64 array, (N, n * (1 + C))
+
+        Raises
+        ------
+        ValueError
+            As in `decide`.
+
+        Examples
+        --------
+        >>> gain = [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]
+        >>> ValueAware(["amount"], Argmax(gain)).expand([[0.75, 0.25, 8.0]])
+        array([[0.75, 0.25, 6.  , 2.  ]])
+        """
+        return self._expanded(self._checked_scores(scores))
+
+    def _expanded(self, scores: Floats) -> Floats:
+        n = self.n_posteriors
+        out = np.empty((len(scores), n * (1 + len(self.columns))))
+        out[:, :n] = scores[:, :n]
+        for k in range(len(self.columns)):
+            np.multiply(
+                scores[:, :n], scores[:, n + k, None], out=out[:, n * (k + 1) : n * (k + 2)]
+            )
+        return out
+
+    def _fields(self) -> dict[str, Any]:
+        return {"columns": list(self.columns), "rule": self.rule._written()}
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any], where: str) -> ValueAware:
+        names = list_of(fields["columns"], f"{where}.columns")
+        for i, name in enumerate(names):
+            if not isinstance(name, str) or not name:
+                wrong(f"{where}.columns[{i}]", name, "a column's name")
+        rule = cls._read(fields["rule"], f"{where}.rule")
+        if not isinstance(rule, Argmax):
+            wrong(f"{where}.rule.type", fields["rule"]["type"], "'argmax'")
+        return cls(names, rule)
+
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
+        out = np.empty(len(scores), np.int64)
+        rows = max(1, _CHUNK // self.rule.score_columns)
+        for start in range(0, len(scores), rows):
+            block = slice(start, start + rows)
+            out[block] = self.rule._decide(self._expanded(scores[block]), None, None)
+        return out
+
+    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+        return self.rule._margins(self._expanded(scores), None, code)
+
+    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
+        return self.rule._decide_without(self._expanded(scores), None, code)
+
+    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
+        out = np.zeros((len(scores), self.n_classes))
+        out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
+        return out
+
+    def _answer(self, u: Number) -> Answer:
+        n = self.n_posteriors
+        posteriors: list[Number] = [Score(i) for i in range(n)]
+        products = [Times(p, Score(n + k)) for k in range(len(self.columns)) for p in posteriors]
+        return self.rule._largest([*posteriors, *products])
+
+    def _words(self, names: ClassNames, digits: int) -> str:
+        return gains_in_words(self.columns, self.rule, names, digits)

@@ -14,16 +14,13 @@ from numpy.typing import ArrayLike
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence.columns import Column
+from setpoint.evidence.codebook import Column
 from setpoint.goals.populations import Key
 from setpoint.rules import codec
-from setpoint.rules.export.methods import Exportable
-from setpoint.rules.export.questions import Answer, Draw, Number, Questions, as_chance
-from setpoint.rules.ranking import Ranks
-from setpoint.rules.segments import segment_codes
-from setpoint.rules.words import LONGEST, SHORTEST, ClassNames, first_lines
-
-__all__ = ["Ints", "Rule", "plain_number"]
+from setpoint.rules.codec import LONGEST, SHORTEST, ClassNames, first_lines
+from setpoint.rules.export import Exportable
+from setpoint.rules.questions import Answer, Draw, Number, Questions, as_chance
+from setpoint.rules.segments import Ranks, segment_codes
 
 Ints: TypeAlias = Codes
 

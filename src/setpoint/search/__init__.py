@@ -1,13 +1,13 @@
 """The best mixture over an achievable set, by the shape of the goal.
 
-An :class:`~setpoint.search.achievable_set.AchievableSet` has columns of features, and a way
+An :class:`~setpoint.search.achievable.AchievableSet` has columns of features, and a way
 to find the best one for a linear objective. Here are the programs over its mixtures.
 """
 
+from setpoint.search.achievable import ConstantGoalWarning, Outcome
 from setpoint.search.frontier import Frontier
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.limits import StoppedError, StoppedWarning
-from setpoint.search.outcome import ConstantGoalWarning, Outcome
 
 __all__ = [
     "ConstantGoalWarning",

@@ -8,11 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from setpoint.array_types import Floats
-from setpoint.caller import warn_caller
-from setpoint.errors import SetpointError
+from setpoint.errors import SetpointError, warn_caller
 from setpoint.program.program import Program
-
-__all__ = ["INTERRUPTED", "Limits", "StoppedError", "StoppedWarning", "TracePoint", "now"]
 
 
 def now() -> float:

@@ -1,29 +1,84 @@
-"""The master: a linear program over mixtures of columns (CMA's restricted master).
+"""One block and one row: the best mixture draws between two columns at most.
 
-Each block's weights sum to one. Columns are priced with the duals of the rows, over
-every column of the space, so the bound holds for all its mixtures.
+Found without a linear program: between a column that meets the row and one that does not,
+the column that is furthest out in the direction normal to both takes the place of one of
+them, until there is none (Newton's method for the row's multiplier).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.errors import ShapeError
+from setpoint.parameters import SATISFIED
+from setpoint.program import algebra
 from setpoint.program.functions import Affine, RateFunction
-from setpoint.program.rows import RowBuilder
-from setpoint.search.achievable_set import AchievableSet
-from setpoint.search.column_program import ColumnProgram, MasterResult, split_terms
-from setpoint.search.epigraph import EpigraphTerm
-from setpoint.search.linear_program import TOLERANCE, UNSOLVED, UnfinishedError
-from setpoint.search.pair import best_pair
-from setpoint.tolerances import SATISFIED
+from setpoint.program.program import NotLinearError, Program, ProgramConstraint, RowBuilder
+from setpoint.search.achievable import AchievableSet
+from setpoint.search.linear_program import (
+    TOLERANCE,
+    UNSOLVED,
+    ColumnProgram,
+    EpigraphTerm,
+    MasterResult,
+    UnfinishedError,
+    pieces_of_level,
+    split_terms,
+)
 
-__all__ = ["InfeasibleMasterError", "Master", "Pricing"]
+_ROUNDS = 100
+_OUT = 1e-14
+
+
+class ColumnPair(NamedTuple):
+    """A draw between two columns: `inside` with probability `p`, else `outside`."""
+
+    inside: int
+    outside: int
+    p: float
+    multiplier: float
+
+
+def best_pair(gains: Floats, slack: Floats) -> ColumnPair | None:
+    """The mixture with the largest gain among those with slack of at least 0.
+
+    Examples
+    --------
+    >>> best_pair(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.8, -0.8]))
+    Pair(inside=1, outside=2, p=0.5, multiplier=0.625)
+    """
+    meets = slack >= 0.0
+    if not meets.any():
+        return None
+    best = int(np.argmax(gains))
+    if meets[best]:
+        return ColumnPair(best, best, 1.0, 0.0)
+    inside = int(np.argmax(np.where(meets, gains, -np.inf)))
+    outside = best
+    for _ in range(_ROUNDS):
+        wide = slack[inside] - slack[outside]
+        multiplier = float((gains[outside] - gains[inside]) / wide)
+        both = gains + multiplier * slack
+        k = int(np.argmax(both))
+        if both[k] - both[inside] <= _OUT * (abs(both[inside]) + abs(multiplier * slack[inside])):
+            return ColumnPair(inside, outside, float(-slack[outside] / wide), multiplier)
+        if k in (inside, outside):
+            return None
+        if meets[k]:
+            inside = k
+        else:
+            outside = k
+    return None
+
+
+# --- The master: a linear program over mixtures of columns (CMA's restricted ----------------------
+
 
 INF = float("inf")
 _PRICED = 1e-11
@@ -187,3 +242,137 @@ class Master:
                 self._columns.join(block, [k])
                 grown = True
         return Pricing(const + float(priced.values.sum()), grown, slack, slopes, const)
+
+
+# --- The one place where bounds move: solve, recount, move what is missed -------------------------
+
+
+Found = TypeVar("Found")
+
+
+def worked_with(meant: Program, inwards: Floats) -> Program:
+    """The program that a search works with: bounds moved inwards (m,), below 0 outwards."""
+    bounds = zip(meant.constraints, inwards.tolist(), strict=True)
+    return meant.changed(constraints=[replace(c, level=c.level + c.sign * by) for c, by in bounds])
+
+
+def solve_and_recount(
+    solve: Callable[[Floats], Found], missed: Callable[[Found], Floats], n_bounds: int, times: int
+) -> list[Found]:
+    """Solve; recount; move the bounds that are worked with by what was missed; solve again."""
+    inwards = np.zeros(n_bounds)
+    found = [solve(inwards)]
+    for _ in range(times):
+        further = missed(found[-1])
+        if not further.any():
+            break
+        inwards = inwards + further
+        try:
+            found.append(solve(inwards))
+        except InfeasibleMasterError:
+            break
+    return found
+
+
+# --- What the constraints allow: linear rows ------------------------------------------------------
+
+
+_CLOSED = 1e-10
+_NEAR, _STALLED = 1e-8, 5
+_REGION_ROUNDS = 400
+_TANGENTS = 100
+"""More than so many tangents slow each program more than finding them again does."""
+
+
+class Region:
+    """The mixtures of a space that meet the constraints of a program."""
+
+    def __init__(
+        self,
+        space: AchievableSet,
+        program: Program,
+        master: Master | None = None,
+    ) -> None:
+        self.space = space
+        self.program = program
+        self.forms = space.rates
+        self.master = master or Master(space)
+        self.rows: list[Affine] = []
+        self.sources: list[int] = []
+        self.curved: list[tuple[EpigraphTerm, int]] = []
+        self.inner: Floats = space.features_of_constants().mean(axis=0)
+        self.builder = self.master.builder
+        for i, c in enumerate(program.constraints):
+            self._add(i, c)
+        self.n_plain = len(self.rows)
+        self.active: Floats = np.zeros(0)
+
+    def _add(self, source: int, c: ProgramConstraint) -> None:
+        key = (c.function, c.sign, c.level)
+        if key not in self.master.built:
+            self.master.built[key] = self._build(c)
+        rows, curved = self.master.built[key]
+        self.rows += rows
+        self.sources += [source] * len(rows)
+        self.curved += [(piece, source) for piece in curved]
+
+    def _build(self, c: ProgramConstraint) -> tuple[list[Affine], list[EpigraphTerm]]:
+        """A bound as rows, and what is curved in it."""
+        try:
+            return self.builder.bound(c.function, c.level, c.sign), []
+        except NotLinearError:
+            f = algebra.scaled(c.sign, c.function)
+            if not (f.shape.concave and np.isfinite(c.level)):
+                raise ShapeError(
+                    f"{c}: no exact search knows a bound of this shape "
+                    f"({c.function.shape_name}). Bound its parts, as f1.min() does those of "
+                    f"macro_f1, or make it the objective; {self.space.otherwise}"
+                ) from None
+        links, pieces = pieces_of_level(f, c.sign * c.level, self.builder)
+        # A tangent where it begins bounds a piece's auxiliary.
+        return [*links, *(p.touching(self.inner) for p in pieces if p.under.terms)], pieces
+
+    def solve(self, objective: Affine, extra: Sequence[Affine] = ()) -> MasterResult:
+        """The best mixture of the columns so far for an affine objective."""
+        self._forget()
+        least, since = float("inf"), 0
+        for _ in range(_REGION_ROUNDS):
+            found = self.master.solve(objective, [*self.rows, *extra])
+            self.active = found.duals[: len(self.rows)]
+            missing = self._cut(found)
+            least, since = (missing, 0) if missing < 0.9 * least else (least, since + 1)
+            # Near the tolerance of the program tangents tell nothing more.
+            if missing == 0.0 or (missing <= _NEAR and since >= _STALLED):
+                break
+        return found
+
+    def _forget(self) -> None:
+        """Drop tangents that the last program did not need, once there are many."""
+        if len(self.rows) - self.n_plain <= _TANGENTS:
+            return
+        held = np.arange(len(self.rows)) < self.n_plain
+        held[: len(self.active)] |= self.active > 0.0
+        self.rows = [r for r, keep in zip(self.rows, held, strict=True) if keep]
+        self.sources = [s for s, keep in zip(self.sources, held, strict=True) if keep]
+        self.active = np.zeros(0)
+
+    def _cut(self, found: MasterResult) -> float:
+        """Add tangents for each curved bound that is broken; by how much the worst one is."""
+        worst = 0.0
+        for piece, source in self.curved:
+            missing = piece.missing(found.v, found.aux)
+            if missing > _CLOSED * (1.0 + abs(piece.level(found.aux))):
+                cuts = piece.cuts(found.v, found.aux, self.inner)
+                self.rows += cuts
+                self.sources += [source] * len(cuts)
+                worst = max(worst, missing if cuts else 0.0)
+        return worst
+
+    def blame(self, error: InfeasibleMasterError) -> dict[int, float]:
+        """The constraints that make the region empty, with their shares of the proof."""
+        shares: dict[int, float] = {}
+        for source, dual in zip(self.sources, error.duals, strict=False):
+            if dual > 1e-9:
+                shares[source] = shares.get(source, 0.0) + float(dual)
+        total = sum(shares.values())
+        return {i: s / total for i, s in shares.items()} if total else {}

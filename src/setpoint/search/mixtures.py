@@ -1,36 +1,176 @@
-"""The best mixture, by the shape of the objective.
-
-affine: one linear program · fractional: Dinkelbach, also for the smallest of several ·
-concave: linear rows where it has them, else tangent cuts · sums of ratios: conditional
-gradients, which end at a stationary point.
-"""
+"""The smallest of several ratios over mixtures: Dinkelbach's method for several at once."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.goals.errors import ShapeError
-from setpoint.program.functions import RateFunction, Ratio, WeightedSum
+from setpoint.errors import ShapeError
+from setpoint.parameters import SATISFIED
+from setpoint.program.functions import (
+    Absolute,
+    Affine,
+    Max,
+    Min,
+    MinOverMax,
+    RateFunction,
+    Ratio,
+    WeightedSum,
+)
 from setpoint.program.program import Program
-from setpoint.search.achievable_set import AchievableSet, mixed_of
-from setpoint.search.column_generation import Search, generate
-from setpoint.search.conditional_gradients import SumSearch, bound_of_sum
-from setpoint.search.cutting_planes import concave_search
-from setpoint.search.dinkelbach import RatioSearch
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import Master
-from setpoint.search.max_min_ratio import SmallestSearch
-from setpoint.search.moved_bounds import solve_and_recount, worked_with
-from setpoint.search.optimum import Optimum
-from setpoint.search.region import Region
-from setpoint.tolerances import SATISFIED
-
-__all__ = ["UnfinishedError", "best_mixture", "search_for"]
+from setpoint.search.achievable import AchievableSet, Optimum, mixed_of
+from setpoint.search.linear_program import MasterResult, UnfinishedError
+from setpoint.search.master import (
+    InfeasibleMasterError,
+    Master,
+    Region,
+    solve_and_recount,
+    worked_with,
+)
+from setpoint.search.methods import (
+    MixtureSearch,
+    RatioSearch,
+    SumSearch,
+    bound_of_sum,
+    closed,
+    concave_search,
+    generate,
+    least_denominator,
+)
 
 INF = float("inf")
+_TINY = 1e-12
+_ONE = Affine({}, 1.0)
+_ROUNDS = 100
+
+
+@dataclass(frozen=True)
+class _RatioPart:
+    """One of several ratios ``above / below``: `size` is the denominator at features v."""
+
+    above: Affine
+    below: Affine
+    size: RateFunction
+    least: float
+    at_zero: float = INF
+
+
+class SmallestSearch:
+    """The largest smallest ratio."""
+
+    method = "Dinkelbach"
+    smooths = False
+    certain = True
+
+    def __init__(self, region: Region, score: RateFunction) -> None:
+        self.region = region
+        self.score = score
+        self.splitter = _Splitter(region)
+        self.parts = self.splitter.split(score, 1.0, 0.0)
+        self.margin = region.builder.auxiliary()
+        self.best: MasterResult | None = None
+        self.value = -INF
+        self.stretch = 1.0
+
+    def step(self, gap: float) -> MasterResult | None:
+        """Solve over the columns so far; `gap` is not used, each round is exact."""
+        if self.best is None:
+            self.best = self.region.solve(Affine({}, 0.0))
+            self.value = float(self.score.value(self.best.v))
+        for _ in range(_ROUNDS):
+            rows, self.stretch = self._rows(self.best)
+            try:
+                found = self.region.solve(self.margin, rows)
+            except InfeasibleMasterError:
+                # Some denominator is 0 in every mixture allowed.
+                return None
+            now = float(self.score.value(found.v))
+            if now <= self.value + 1e-15 * (1 + abs(self.value)):
+                break
+            self.best, self.value = found, now
+        return found
+
+    def bound_at(self, bound: float) -> float:
+        """What a margin can be worth at most."""
+        return closed(self.value + max(bound, 0.0) * self.stretch, self.value, self.stretch)
+
+    def _rows(self, at: MasterResult) -> tuple[list[Affine], float]:
+        """Rows of the margin at the present value, and how much a margin can be worth."""
+        rows = list(self.splitter.rows)
+        stretch = 1.0
+        for p in self.parts:
+            size = max(float(p.size.value(at.v)), p.least)
+            stretch = max(stretch, size / p.least)
+            level = p.below.scaled(self.value).plus(p.above.scaled(-1.0))
+            rows.append(level.plus(self.margin.scaled(size)))
+            if p.at_zero < self.value + _TINY:
+                rows.append(Affine({}, p.least).plus(p.below.scaled(-1.0)))
+        return rows, stretch
+
+
+class _Splitter:
+    """Takes a quasiconcave function apart into ratios of which it is the smallest."""
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.weights = region.forms
+        self.rows: list[Affine] = []
+
+    def split(self, x: RateFunction, k: float, c: float) -> list[_RatioPart]:
+        """The ratios whose smallest is ``k x + c``."""
+        if isinstance(x, Affine):
+            return [_RatioPart(x.scaled(k).plus(c), _ONE, _ONE, 1.0)]
+        if isinstance(x, Ratio):
+            above = x.above.scaled(k).plus(x.below.scaled(k * x.offset + c))
+            vanishes = self.weights.range(x.below)[0] <= _TINY
+            at_zero = k * x.at_zero + c if vanishes else INF
+            return [
+                _RatioPart(
+                    above,
+                    x.below,
+                    x.below,
+                    least_denominator(self.weights, x.below) or 1.0,
+                    at_zero,
+                )
+            ]
+        if isinstance(x, Min if k > 0 else Max):
+            return [p for child in x.children for p in self.split(child, k, c)]
+        if isinstance(x, Absolute) and k < 0:
+            return [p for sign in (1.0, -1.0) for p in self.split(x.children[0], sign * k, c)]
+        if isinstance(x, MinOverMax) and k > 0:
+            return self._extremes(x, k, c)
+        if isinstance(x, WeightedSum):
+            terms = list(zip(x.coefs, x.children, strict=True))
+            moving = [(a, child) for a, child in terms if not child.is_constant]
+            fixed = sum(a * child.low for a, child in terms if child.is_constant)
+            if len(moving) == 1:
+                return self.split(moving[0][1], k * moving[0][0], c + k * fixed)
+        raise ShapeError(
+            f"{self.region.program.goal.objective}: no exact method for mixtures "
+            f"takes this quasiconcave shape; {self.region.space.otherwise}"
+        )
+
+    def _extremes(self, x: MinOverMax, k: float, c: float) -> list[_RatioPart]:
+        """Smallest over largest: x_i / t for all i, where t is at least each of them."""
+        t = self.region.builder.auxiliary()
+        children = [child for child in x.children if isinstance(child, Affine)]
+        self.rows += [child.plus(t.scaled(-1.0)) for child in children]
+        largest = Max(children)
+        least = max(self.weights.range(child)[0] for child in children)
+        vanishes = least <= _TINY
+        if vanishes:
+            least = min((s for y in children if (s := self.weights.step(y))), default=1.0)
+        return [
+            _RatioPart(y.scaled(k).plus(t.scaled(c)), t, largest, least, c if vanishes else INF)
+            for y in children
+        ]
+
+
+# --- The best mixture, by the shape of the objective ----------------------------------------------
+
+
 _MOVES = 3
 """Times that bounds are moved by twice what they were missed by."""
 _NUDGES = (1e-10, 1e-9, 1e-8, 1e-7)
@@ -92,7 +232,7 @@ def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -
     return replace(mixed, choice=choice, v=v[k], value=value, bound=bound)
 
 
-def search_for(region: Region, score: RateFunction) -> Search:
+def search_for(region: Region, score: RateFunction) -> MixtureSearch:
     """The search that takes a score's shape."""
     if score.shape.concave:
         return concave_search(region, score)

@@ -1,6 +1,5 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
-from setpoint.solvers.base import Solver
 from setpoint.solvers.catalogue import (
     FAMILIES,
     MEASURING,
@@ -10,37 +9,41 @@ from setpoint.solvers.catalogue import (
     solvers_of,
     takes,
 )
-from setpoint.solvers.confidence import Confidence
-from setpoint.solvers.hold_out import HoldOut
-from setpoint.solvers.limits import SearchLimits
-from setpoint.solvers.penalty import (
-    CrossEntropy,
-    Ero,
-    EroAdam,
-    FromCrossEntropy,
-    Lagrangian,
-    Portfolio,
-    Profiled,
-    Sigmoid,
-)
-from setpoint.solvers.plugin import (
+from setpoint.solvers.named import (
+    AdaptiveSurrogates,
     Argmax,
+    AugmentedLagrangian,
     Auto,
     Balanced,
     Bisection,
     ColumnGeneration,
+    CrossEntropy,
+    CuttingPlane,
     Ellipsoid,
+    Ero,
+    EroAdam,
     Exact,
     FrankWolfe,
+    FromCrossEntropy,
     Gda,
+    Lagrangian,
     OverPosteriors,
+    Portfolio,
     PostShift,
+    Profiled,
+    Sigmoid,
+    SurrogateWeights,
 )
-from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
-from setpoint.solvers.response import ModelResponse
-from setpoint.solvers.settings import Settings
-from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
-from setpoint.solvers.training import FirstModel, Minibatches
+from setpoint.solvers.settings import (
+    Confidence,
+    FirstModel,
+    HoldOut,
+    Minibatches,
+    ModelResponse,
+    SearchLimits,
+    Settings,
+    Solver,
+)
 
 __all__ = [
     "FAMILIES",

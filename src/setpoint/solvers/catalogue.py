@@ -5,40 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.solvers.base import Solver
-from setpoint.solvers.penalty import (
-    CrossEntropy,
-    Ero,
-    EroAdam,
-    Lagrangian,
-    Portfolio,
-    Profiled,
-    Sigmoid,
-)
-from setpoint.solvers.plugin import (
+from setpoint.solvers.named import (
+    AdaptiveSurrogates,
     Argmax,
+    AugmentedLagrangian,
     Auto,
     Balanced,
     Bisection,
     ColumnGeneration,
+    CrossEntropy,
+    CuttingPlane,
     Ellipsoid,
+    Ero,
+    EroAdam,
     Exact,
     FrankWolfe,
     Gda,
+    Lagrangian,
+    Portfolio,
     PostShift,
+    Profiled,
+    Sigmoid,
+    SurrogateWeights,
 )
-from setpoint.solvers.ramp import AugmentedLagrangian, CuttingPlane
-from setpoint.solvers.surrogates import AdaptiveSurrogates, SurrogateWeights
-
-__all__ = [
-    "FAMILIES",
-    "MEASURING",
-    "SOLVERS",
-    "WITHOUT_FORMULA",
-    "solver_of",
-    "solvers_of",
-    "takes",
-]
+from setpoint.solvers.settings import Solver
 
 FAMILIES = {
     "plugin": "PlugInClassifier",

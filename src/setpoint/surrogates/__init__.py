@@ -5,10 +5,9 @@ surrogates" (ICML 2020).
 """
 
 from setpoint.surrogates.classifier import AdaptiveSurrogateClassifier
-from setpoint.surrogates.display import SurrogatePathDisplay
-from setpoint.surrogates.fitting import NotMonotoneWarning
-from setpoint.surrogates.ranking import PRBEP, PrecisionAtK, PrecisionAtRecall
-from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
+from setpoint.surrogates.losses import PRBEP, PrecisionAtK, PrecisionAtRecall
+from setpoint.surrogates.selection import NotMonotoneWarning
+from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
 
 __all__ = [
     "PRBEP",

@@ -10,34 +10,40 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import measured_on
-from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.binding import BudgetedMetric, measured_on
 from setpoint.blackbox.smoothing import margin
 from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.base import atomic_fit
-from setpoint.estimators.evaluation import value_of
-from setpoint.estimators.features import fit_preprocessor, transformed
-from setpoint.estimators.linear_rule import TrainedClassifier, linear_scores, most_models
-from setpoint.estimators.progress import Progress
+from setpoint.estimators.linear_rule import (
+    TrainedClassifier,
+    fit_preprocessor,
+    linear_scores,
+    most_models,
+    transformed,
+)
+from setpoint.estimators.modules import Progress
+from setpoint.estimators.scorer import value_of
 from setpoint.goals.goal import Goal
-from setpoint.goals.requirements import require_plain
+from setpoint.goals.table import require_plain
 from setpoint.inputs.arrays import check_length
-from setpoint.inputs.dataset import Dataset, as_datasets
-from setpoint.inputs.index import aligned
-from setpoint.report.paired import measured_difference
+from setpoint.inputs.columns import Dataset, as_datasets
+from setpoint.inputs.deployed import aligned
+from setpoint.report.report import measured_difference
 from setpoint.rules import Threshold
 from setpoint.search.limits import Limits
 from setpoint.solvers import AdaptiveSurrogates, Confidence, FirstModel, SearchLimits, Solver
-from setpoint.surrogates.fitting import Search
-from setpoint.surrogates.groups import RowGroup, groups_of, overlapping
+from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided
-from setpoint.surrogates.parameters import PARAMETERS, check_surrogates_for
-from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.samples import Prepared, Training, of_folds, of_validation, splits_of
+from setpoint.surrogates.problem import (
+    PreparedSamples,
+    Training,
+    of_folds,
+    of_validation,
+    splits_of,
+)
+from setpoint.surrogates.selection import PARAMETERS, SampleSearch, SearchPlan, check_surrogates_for
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
-
-__all__ = ["AdaptiveSurrogateClassifier"]
 
 
 class AdaptiveSurrogateClassifier(TrainedClassifier):
@@ -291,13 +297,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             where="validation" if held else "y",
         )  # fmt: skip
         n_surrogates = len(groups) * sum(2 if isinstance(k, str) else 1 for k in kinds)
-        plan = Plan.of(solver, data.limits, n_surrogates)
+        plan = SearchPlan.of(solver, data.limits, n_surrogates)
         prepared = self._prepare(data, held, groups, kinds, metric, on_scores)
         with Progress(bool(self.verbose), plan.budget) as limits.report:
             metered = BudgetedMetric(prepared.metric, plan.budget, limits)
             rng = np.random.default_rng(data.key)
             most = 0 if data.certifying is None else most_models(prepared.metric.n_rows)
-            search = Search(prepared.sample, metered, plan, prepared.first, rng, most)
+            search = SampleSearch(prepared.sample, metered, plan, prepared.first, rng, most)
             found = search.run()
         self.body_ = prepared.body
         decision = decided(
@@ -341,7 +347,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         kinds: Any,
         metric: Any,
         on_scores: bool,
-    ) -> Prepared:
+    ) -> PreparedSamples:
         """Learn the preprocessor and the first models, of folds or for a validation sample."""
         weight = data.weight
         self.preprocessor_ = fit_preprocessor(self.preprocessor, data.trained_on, data.classes)

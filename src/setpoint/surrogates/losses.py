@@ -6,8 +6,9 @@ rows, K of them give values and gradients with respect to the scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError, InputTypeError
-
-__all__ = ["POINTWISE", "Back", "Losses", "Own", "Pointwise", "Term"]
+from setpoint.errors import InputError, InputTypeError, nearest
+from setpoint.evidence.codebook import Column
+from setpoint.goals.populations import column_in_words, value_in_words
+from setpoint.inputs.columns import as_columns
 
 Back = Callable[[Floats], Floats]
 """From weights of the losses to the gradient (n,) of their weighted sum."""
@@ -210,3 +212,317 @@ class Losses:
             return np.asarray(sum(b(part) for (_, b), part in parts))
 
         return np.concatenate([u for u, _ in found]), back
+
+
+# --- Surrogates of the top of a ranking: precision at a recall, at K ------------------------------
+
+
+_SMOOTH = 0.02
+"""The cut is a mean over this share of the ranks it is drawn from, so that its slope is not
+that of one row."""
+
+
+@dataclass(frozen=True)
+class PrecisionAtRecall:
+    """A surrogate of the precision where a given recall is reached.
+
+    The cut is the quantile of the positives' scores that leaves `recall` of them above;
+    hinge losses of the negatives and of the positives above it, with the gradient through
+    the cut (Mackey, Luo and Eban, "Constrained classification and ranking via quantiles").
+
+    Parameters
+    ----------
+    recall : float
+        Between 0 and 1, both excluded.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.surrogates import PrecisionAtRecall
+    >>> AdaptiveSurrogateClassifier("g_mean", surrogates=[PrecisionAtRecall(0.9)])
+    AdaptiveSurrogateClassifier(goal='g_mean',
+                                surrogates=[PrecisionAtRecall(recall=0.9)])
+    """
+
+    recall: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.recall, bool) or not 0 < self.recall < 1:
+            raise InputError(f"`recall` lies between 0 and 1, got {self.recall!r}")
+
+    def __str__(self) -> str:
+        return f"precision at recall {self.recall:g}"
+
+
+@dataclass(frozen=True)
+class PrecisionAtK:
+    """A surrogate of the precision among the rows with the `k` largest scores.
+
+    Parameters
+    ----------
+    k : int or float
+        Rows, or below 1 a share of them.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.surrogates import PrecisionAtK
+    >>> AdaptiveSurrogateClassifier("g_mean", surrogates=[PrecisionAtK(100)])
+    AdaptiveSurrogateClassifier(goal='g_mean', surrogates=[PrecisionAtK(k=100)])
+    """
+
+    k: float
+
+    def __post_init__(self) -> None:
+        whole = self.k >= 1 and not self.k % 1
+        if isinstance(self.k, bool) or not (whole or 0 < self.k < 1):
+            raise InputError(f"`k` is a whole number of rows, or a share below 1, got {self.k!r}")
+
+    def __str__(self) -> str:
+        return f"precision at {self.k:g}"
+
+
+@dataclass(frozen=True)
+class PRBEP:
+    """A surrogate of the precision where it equals recall: at K, the number of positives.
+
+    Examples
+    --------
+    >>> from setpoint import AdaptiveSurrogateClassifier
+    >>> from setpoint.surrogates import PRBEP
+    >>> AdaptiveSurrogateClassifier("g_mean", surrogates=[PRBEP(), "hinge"])
+    AdaptiveSurrogateClassifier(goal='g_mean', surrogates=[PRBEP(), 'hinge'])
+    """
+
+    def __str__(self) -> str:
+        return "precision-recall break-even point"
+
+
+@dataclass(frozen=True, eq=False)
+class TopLoss:
+    """One of the above on rows."""
+
+    kind: PrecisionAtRecall | PrecisionAtK | PRBEP
+    true: NDArray[np.int64]
+    weight: Floats
+    names: tuple[str, ...]
+
+    def values(self, scores: Floats) -> Floats:
+        """Losses (m, k) at score vectors (m, n)."""
+        return np.array([self._loss(f)[0] for f in scores])[:, None]
+
+    def at(self, scores: Floats) -> tuple[Floats, Back]:
+        """Losses at scores (n,), and the way back to rows."""
+        loss, slope, (rows, shares) = self._loss(scores)
+        slope[rows] -= slope.sum() * shares  # through the cut, which moves with its rows
+        return np.array([loss]), lambda c: np.asarray(c[0] * slope)
+
+    def _loss(self, scores: Floats) -> tuple[float, Floats, tuple[NDArray[np.int64], Floats]]:
+        """The loss, its slope with the cut held, and of what rows' scores the cut is a mean."""
+        rows, shares = self._cut(scores)
+        over = 1.0 + scores - shares @ scores[rows]  # by how much negatives pass the cut
+        above = self._positive * (over >= 1.0)
+        above /= max(above.sum(), 1e-300)
+        under = 2.0 - over
+        loss = self._negative @ np.maximum(over, 0.0) + above @ np.maximum(under, 0.0)
+        slope = self._negative * (over > 0) - above * (under > 0)
+        return float(loss), slope, (rows, shares)
+
+    @cached_property
+    def _positive(self) -> Floats:
+        return np.asarray(self.weight * (self.true == 1))
+
+    @cached_property
+    def _negative(self) -> Floats:
+        found = self.weight * (self.true == 0)
+        return np.asarray(found / found.sum())
+
+    @cached_property
+    def _ranked(self) -> tuple[NDArray[np.int64], Floats, float]:
+        """The rows that the cut is a quantile of, their weights, and the weight above it."""
+        positives = float(self._positive.sum())
+        if isinstance(self.kind, PrecisionAtRecall):
+            rows = np.flatnonzero(self._positive)
+            return rows, self._positive[rows], self.kind.recall * positives
+        rows = np.flatnonzero(self.weight)
+        weight = self.weight[rows]
+        total = float(weight.sum())
+        if isinstance(self.kind, PRBEP):
+            return rows, weight, positives
+        k = self.kind.k
+        return rows, weight, k * total if k < 1 else min(k, total)
+
+    def _cut(self, scores: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """Rows around the cut, and their shares in it."""
+        among, weight, wanted = self._ranked
+        order = np.argsort(-scores[among], kind="stable")
+        weight = weight[order]
+        ends = np.cumsum(weight)
+        # The weight of each row within a window of ranks around the one wanted.
+        half = max(_SMOOTH * ends[-1], weight.max()) / 2.0
+        low, high = max(wanted - half, 0.0), min(wanted + half, ends[-1])
+        inside = np.minimum(ends, high) - np.maximum(ends - weight, low)
+        near = np.flatnonzero(inside > 0)
+        return among[order[near]], inside[near] / inside[near].sum()
+
+
+# --- Which rows each surrogate looks at -----------------------------------------------------------
+
+
+_RECALLS = (0.25, 0.5, 0.75)
+_RANKING = (PrecisionAtRecall, PrecisionAtK, PRBEP)
+_BY_NAME: dict[str, tuple[Any, ...]] = {
+    **{name: (name,) for name in POINTWISE},
+    "quantile": tuple(PrecisionAtRecall(r) for r in _RECALLS),
+    "prbep": (PRBEP(),),
+}
+"""What a name stands for."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroup:
+    """A subset of the rows."""
+
+    name: str
+    rows: NDArray[np.bool_]
+
+    def take(self, index: NDArray[Any]) -> RowGroup:
+        """The same among some of the rows."""
+        return RowGroup(self.name, self.rows[index])
+
+
+def check_surrogates(given: Any) -> tuple[Any, ...]:
+    """The kinds of surrogates that a user names, one entry each.
+
+    Examples
+    --------
+    >>> check_surrogates(["hinge", "prbep"])
+    ('hinge', PRBEP())
+    """
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    out: list[Any] = []
+    for one in given if several else (given,):
+        if isinstance(one, str):
+            if one not in _BY_NAME:
+                raise InputError(
+                    f"`surrogates`: {one!r} is not one of {sorted(_BY_NAME)} "
+                    f"({nearest(one, _BY_NAME)})"
+                )
+            out += _BY_NAME[one]
+        elif isinstance(one, _RANKING) or callable(one):
+            out.append(one)
+        else:
+            raise InputTypeError(
+                f"`surrogates`: names among {sorted(_BY_NAME)}, PrecisionAtRecall, PrecisionAtK, "
+                f"PRBEP or functions (scores, y, sample_weight) -> (value, gradient), got {one!r}"
+            )
+    if not out:
+        raise InputError("`surrogates` is empty: name at least one")
+    return tuple(out)
+
+
+def groups_of(given: Any, sensitive_features: Any, X: Any, n_rows: int) -> list[RowGroup]:
+    """The subsets that ``surrogate_groups`` names."""
+    if given is None:
+        return [RowGroup("", np.ones(n_rows, bool))]
+    entries = [given] if isinstance(given, (str, Mapping)) else given
+    if not isinstance(entries, Sequence) or not entries:
+        raise InputTypeError(
+            "`surrogate_groups` is None, names of columns, or dicts from a column to a value, got "
+            f"{given!r}"
+        )
+    for e in entries:
+        known = isinstance(e, str) or (isinstance(e, Mapping) and e)
+        if not known or not all(isinstance(name, str) for name in e):
+            raise InputTypeError(f"`surrogate_groups`: an entry is a column or a dict, got {e!r}")
+    names = sorted({name for e in entries for name in ([e] if isinstance(e, str) else e)})
+    split = {e for e in entries if isinstance(e, str)}
+    columns = as_columns(
+        sensitive_features,
+        n_rows=n_rows,
+        X=X,
+        wanted=names,
+        free=[name for name in names if name not in split],
+        who="`surrogate_groups` names",
+    )
+    out = []
+    for e in entries:
+        if isinstance(e, str):
+            levels, codes = columns[e].levels, columns[e].codes
+            out += [
+                RowGroup(f"{column_in_words(e)} = {value_in_words(v)}", codes == i)
+                for i, v in enumerate(levels)
+            ]
+        else:
+            out.append(_where(e, columns))
+    return out
+
+
+def overlapping(groups: Sequence[RowGroup], rows: NDArray[Any]) -> bool:
+    """Whether one of some rows is in several groups."""
+    return bool((np.sum([group.rows[rows] for group in groups], axis=0) > 1).any())
+
+
+def _where(wanted: Mapping[str, Any], columns: Mapping[str, Column]) -> RowGroup:
+    rows = None
+    for column, value in wanted.items():
+        levels, codes = columns[column].levels, columns[column].codes
+        if value not in levels:
+            raise InputError(
+                f"`surrogate_groups`: no row has {column} = {value!r} ({nearest(value, levels)})"
+            )
+        here = codes == levels.index(value)
+        rows = here if rows is None else rows & here
+    assert rows is not None
+    return RowGroup(
+        " and ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in wanted.items()), rows
+    )
+
+
+def losses_on(
+    kinds: Sequence[Any],
+    groups: Sequence[RowGroup],
+    true: NDArray[np.int64],
+    weight: Floats | None,
+    labels: tuple[Any, ...],
+    where: str = "",
+) -> Losses:
+    """Every kind of surrogate on every group."""
+    w = np.ones(len(true)) if weight is None else weight
+    for group in groups:
+        for side in (1, 0):
+            if not (w * (group.rows & (true == side))).any():
+                name = group.name or "any group"
+                raise InputError(
+                    f"`surrogate_groups`: no row{where} of {name} is of class {labels[side]!r}, "
+                    "and a surrogate needs rows of both classes; leave the group out or join it "
+                    "with another"
+                )
+    terms: list[Term] = []
+    for kind in kinds:
+        if isinstance(kind, str):
+            terms.append(_pointwise(kind, groups, true, w))
+            continue
+        for group in groups:
+            name = str(kind)
+            if not isinstance(kind, _RANKING):
+                name = getattr(kind, "__name__", type(kind).__name__)
+            name += f", {group.name}" if group.name else ""
+            if isinstance(kind, _RANKING):
+                terms.append(TopLoss(kind, true, w * group.rows, (name,)))
+            else:
+                rows = None if group.rows.all() else np.flatnonzero(group.rows)
+                terms.append(Own(kind, rows, true, w, (name,)))
+    return Losses(terms)
+
+
+def _pointwise(
+    kind: str, groups: Sequence[RowGroup], true: NDArray[np.int64], w: Floats
+) -> Pointwise:
+    shares, names = [], []
+    for group in groups:
+        for side, word in ((1, "positives"), (0, "negatives")):
+            share = w * (group.rows & (true == side))
+            shares.append(share / share.sum())
+            names.append(f"{kind} of {word}" + (f", {group.name}" if group.name else ""))
+    return Pointwise(kind, np.where(true == 1, 1.0, -1.0), np.array(shares), tuple(names))

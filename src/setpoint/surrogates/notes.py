@@ -8,26 +8,22 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.blackbox.binding import FormulaMetric
-from setpoint.blackbox.budget import BudgetedMetric
+from setpoint.blackbox.binding import BudgetedMetric, FormulaMetric
 from setpoint.deciding import Certification, Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
-from setpoint.program.link import link
+from setpoint.parameters import SATISFIED
+from setpoint.program.linking import link
 from setpoint.program.program import LinkedGoal
 from setpoint.report import Entry
-from setpoint.report.measured import measured_entry
+from setpoint.report.entry import measured_entry
 from setpoint.rules import Threshold
-from setpoint.search.outcome import Outcome
+from setpoint.search.achievable import Outcome
 from setpoint.solvers import AdaptiveSurrogates
-from setpoint.surrogates.plan import Plan
-from setpoint.surrogates.samples import Prepared
-from setpoint.surrogates.selection import Selected
-from setpoint.surrogates.solvers.candidates import Best, Step
+from setpoint.surrogates.problem import PreparedSamples
+from setpoint.surrogates.selection import SearchPlan, Selected
+from setpoint.surrogates.solvers import BestCandidates, Move
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
-from setpoint.tolerances import SATISFIED
-
-__all__ = ["decided", "summarize"]
 
 Certify: TypeAlias = Callable[[Callable[[Found], Sequence[Found]]], Certification | None]
 
@@ -43,12 +39,12 @@ _NORMAL = 1.959964
 
 def decided(
     data: FitData,
-    plan: Plan,
-    prepared: Prepared,
+    plan: SearchPlan,
+    prepared: PreparedSamples,
     metered: BudgetedMetric,
     found: Selected,
-    steps: Sequence[Step],
-    met: Best,
+    steps: Sequence[Move],
+    met: BestCandidates,
     certification: Certify | None = None,
 ) -> Decision:
     """The rule of the model kept, and the report with a summary of the search."""
@@ -82,11 +78,11 @@ def decided(
 
 
 def summarize(
-    plan: Plan,
-    prepared: Prepared,
+    plan: SearchPlan,
+    prepared: PreparedSamples,
     metered: BudgetedMetric,
     found: Selected,
-    steps: Sequence[Step],
+    steps: Sequence[Move],
 ) -> AdaptiveSummary:
     """The search in plain values."""
     sense, solver = metered.metric.sense, plan.solver
@@ -121,7 +117,7 @@ def _outcome(
     rows: Evidence,
     metered: BudgetedMetric,
     found: Selected,
-    plan: Plan,
+    plan: SearchPlan,
 ) -> Outcome:
     """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
     rule, goal = Threshold(0.0), linked.goal

@@ -1,23 +1,142 @@
-"""From candidates to the model that is kept: its cut-off, and whether its gain is believed."""
+"""What the constructor may be given."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import FormulaMetric
-from setpoint.blackbox.budget import BudgetedMetric, BudgetSpentError, RowMetric
+from setpoint.blackbox.binding import BudgetedMetric, BudgetSpentError, FormulaMetric, RowMetric
 from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
-from setpoint.goals.errors import EmptyPopulationError
-from setpoint.surrogates.plan import Plan
+from setpoint.errors import EmptyPopulationError, InputError, warn_caller
+from setpoint.parameters import Allowed, Number
+from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver, SurrogateWeights
+from setpoint.surrogates.losses import POINTWISE, Own, check_surrogates
 from setpoint.surrogates.problem import Sample
-from setpoint.surrogates.solvers.candidates import Candidate
+from setpoint.surrogates.solvers import (
+    BestCandidates,
+    Descent,
+    Differences,
+    Estimator,
+    KeptModels,
+    Move,
+    WeightSearch,
+    fitted,
+)
 
-__all__ = ["Selected", "Selector", "drawn_rows", "errors_wanted", "gain_error"]
+STARTS = ("post-shift", "logistic", "zero")
+
+_INF = float("inf")
+
+PARAMETERS: Mapping[str, Allowed] = {
+    "limits": SearchLimits,
+    "training": FirstModel,
+    "penalty": Number("a number above 0", 0.0, False, below=_INF),
+}
+LIMITS = SearchLimits(evaluations=2000)
+"""Where the user sets none."""
+
+
+def check_surrogates_for(solver: Solver, surrogates: Any) -> tuple[Any, ...]:
+    """The kinds of surrogates that a user names, one entry each."""
+    kinds = check_surrogates(surrogates)
+    pointwise = len(kinds) == 1 and isinstance(kinds[0], str) and kinds[0] in POINTWISE
+    if isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters and not pointwise:
+        raise InputError(
+            f"`gradient={solver.gradient!r}` moves the scores of each surrogate's rows until it "
+            f"has a given value, which takes one of {list(POINTWISE)}; 'interpolation' takes any"
+        )
+    return kinds
+
+
+# --- How to search, and what the budget is spent on -----------------------------------------------
+
+
+COARSE = 10
+"""Cut-offs of the probe."""
+
+FEW = 2
+"""Perturbations of the probe where no gradients are needed."""
+
+_DRAWS = 50
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """How to search: the options of the estimator, settled."""
+
+    solver: AdaptiveSurrogates | SurrogateWeights
+    m: int
+    budget: int
+
+    @classmethod
+    def of(cls, solver: Any, limits: SearchLimits, n_surrogates: int) -> SearchPlan:
+        """The plan for parameters that were checked."""
+        m = getattr(solver, "n_perturbations", "auto")
+        m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
+        budget = limits.filled(LIMITS).evaluations
+        assert budget is not None
+        plan = cls(solver, m, int(budget))
+        least = plan
+        while least.budget < least.least:  # what is kept for afterwards grows with the budget
+            least = replace(least, budget=least.least)
+        if least is not plan:
+            one = f"one gradient of {2 * m} evaluations"
+            what = "models" if plan.over_weights else one
+            raise InputError(
+                f"`evaluations={plan.budget}` are too few: {what}, the cut-off of the "
+                f"baseline and what a gain is compared with need {least.budget}"
+            )
+        return plan
+
+    @property
+    def smooth(self) -> Any:
+        """Cut-offs over which the metric is averaged."""
+        return self.solver.smooth
+
+    @property
+    def over_weights(self) -> bool:
+        """Whether each evaluation trains a model, and there are no gradients."""
+        return isinstance(self.solver, SurrogateWeights)
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """Where paths begin, the first one first."""
+        return STARTS if self.solver.start == "auto" else (self.solver.start,)
+
+    @property
+    def cutoffs(self) -> int:
+        """Cut-offs that may be measured on one model's scores."""
+        return max(5, self.budget // 10)
+
+    @property
+    def draws(self) -> int:
+        """Draws of rows by which a gain is judged."""
+        return min(_DRAWS, max(10, self.budget // 20))
+
+    @property
+    def reserve(self) -> int:
+        """Evaluations kept for the last cut-off and for judging the gain."""
+        return self.cutoffs + 2 + 2 * self.draws
+
+    @property
+    def probe(self) -> int:
+        """Evaluations of the probe."""
+        return COARSE + 2 * (FEW if self.over_weights else self.m)
+
+    @property
+    def least(self) -> int:
+        """Evaluations without which nothing can be found."""
+        one = 3 if self.over_weights else 2 * self.m + 1
+        return self.probe + self.cutoffs + len(self.starts) + one + self.reserve
+
+
+# --- From candidates to the model that is kept: its cut-off ---------------------------------------
 
 
 _TRIES = 10
@@ -83,7 +202,7 @@ class Selector:
 
     sample: Sample
     metered: BudgetedMetric
-    plan: Plan
+    plan: SearchPlan
     rng: np.random.Generator
 
     def shifted(self, models: Floats) -> Shift:
@@ -110,7 +229,7 @@ class Selector:
         out[:, -1] -= cut
         return out
 
-    def last_cut(self, found: Candidate) -> Candidate:
+    def last_cut(self, found: KeptModels) -> KeptModels:
         """The models with the smoothed cut-off, where that does not lose on the sample."""
         limits = self.metered.limits
         if limits.stopped:
@@ -119,9 +238,9 @@ class Selector:
         with limits.keeping(True), suppress(BudgetSpentError):
             moved = self.moved(found.models, self.shifted(found.models))
             after = self.metered.gain(self.sample.scores(moved))
-        return Candidate(after, moved, found.start) if after > found.gain else found
+        return KeptModels(after, moved, found.start) if after > found.gain else found
 
-    def selected(self, baseline: Candidate, best: Candidate, *, cuts: bool) -> Selected:
+    def selected(self, baseline: KeptModels, best: KeptModels, *, cuts: bool) -> Selected:
         """The best models where their gain is beyond its standard errors, else the baseline."""
         sense, limits = self.metered.metric.sense, self.metered.limits
         gain = best.gain - baseline.gain
@@ -170,3 +289,142 @@ def _errors(wanted: float) -> str:
     return (
         "one bootstrap standard error" if wanted == 1 else f"{wanted:.3g} bootstrap standard errors"
     )
+
+
+# --- One fit on prepared samples: the probe, the baseline, the search -----------------------------
+
+
+_WIDE = 0.5
+"""The probe's change of the scores, in their standard deviations."""
+
+_ROWS_A_MODEL = 15
+"""Rows of the metric for each model of a search over weights: more would fit the sample."""
+
+_ITERATIONS = 10
+"""Of the training of such a model, in those of a projection."""
+
+
+class NotMonotoneWarning(UserWarning):
+    """A metric gets better as a surrogate gets worse."""
+
+
+class SampleSearch:
+    """One fit on prepared samples; its steps are there as soon as they are made."""
+
+    def __init__(
+        self,
+        sample: Sample,
+        metered: BudgetedMetric,
+        plan: SearchPlan,
+        first: Floats,
+        rng: np.random.Generator,
+        most: int = 0,
+    ) -> None:
+        self.sample, self.metered, self.plan = sample, metered, plan
+        self.met = BestCandidates(most)
+        self.first, self.rng = first, rng
+        self.steps: Sequence[Move] = ()
+
+    @property
+    def metric(self) -> RowMetric:
+        """The metric, without its budget."""
+        return self.metered.metric
+
+    def run(self) -> Selected:
+        """Probe, baseline, search, last cut-off, and whether all that is taken."""
+        self._check_own()
+        monotone = self._probe()
+        selector = Selector(self.sample, self.metered, self.plan, self.rng)
+        shift = selector.shifted(self.first)
+        models = self.first if shift.constant else selector.moved(self.first, shift)
+        baseline = KeptModels(self.metered.gain(self.sample.scores(models)), models, "post-shift")
+        best = self._searched(baseline.models, monotone)
+        if best is None or not best.gain > baseline.gain:
+            best = baseline
+        elif not shift.constant:
+            best = selector.last_cut(best)
+        return selector.selected(baseline, best, cuts=not shift.constant)
+
+    # ------------------------------------------------------------------ before
+    def _check_own(self) -> None:
+        """The user's own surrogates, before the metric is asked anything."""
+        fold = self.sample.folds[-1]
+        scores = fold.train.scores(self.first[-1])
+        for term in fold.losses.terms:
+            if isinstance(term, Own):
+                term.check(scores, np.random.default_rng(0))
+
+    def _probe(self) -> bool:
+        """Whether the metric falls as surrogates rise; an error if it never moves."""
+        f = self.sample.scores(self.first)
+        ranks = np.linspace(0.0, 1.0, COARSE)
+        cuts = np.quantile(f, ranks, method="inverted_cdf")
+        gains = self.metered(np.stack([margin(f, t) for t in cuts]))
+        weights = self.plan.over_weights
+        found = self._differences(_WIDE, FEW if weights else self.plan.m)
+        if np.ptp(gains) == 0.0 and found.moved == 0.0:
+            self._constant(float(gains[0]))
+        if weights:
+            return True
+        wrong, all_wrong = _non_monotone(found)
+        if not wrong:
+            return True
+        names = [self.sample.names[k] for k in wrong]
+        turned = "; check `greater_is_better`" if all_wrong else ""
+        warn_caller(
+            f"{self.metric.name} is not monotone in the surrogates: it gets better as "
+            f"{', '.join(names)} get{'' if len(names) > 1 else 's'} worse{turned}. Gradients are "
+            "fitted without that assumption",
+            NotMonotoneWarning,
+        )
+        return False
+
+    def _differences(self, sigma: float, m: int) -> Differences:
+        estimator = Estimator(self.sample, self.metered, "interpolation", m, self.rng)
+        return estimator.differences(self.first, sigma)
+
+    def _constant(self, gain: float) -> None:
+        raise InputError(
+            f"{self.metric.name} is {self.metric.sense * gain:.6g} for all of {self.metered.used} "
+            "different decisions: there is nothing to optimise. Check that it looks at what it is "
+            "given"
+        )
+
+    # ------------------------------------------------------------------ the search
+    def _searched(self, baseline: Floats, monotone: bool) -> KeptModels | None:
+        plan, solver, sample, metered = self.plan, self.plan.solver, self.sample, self.metered
+        known = {"post-shift": baseline, "logistic": self.first, "zero": np.zeros_like(self.first)}
+        search: Descent | WeightSearch
+        if isinstance(solver, AdaptiveSurrogates):
+            sigma = None if solver.sigma == "auto" else float(solver.sigma)
+            slope = Estimator(sample, metered, solver.gradient, plan.m, self.rng, sigma, monotone)
+            starts = {name: known[name] for name in plan.starts}
+            search = Descent(
+                sample, metered, slope, starts, float(solver.step), int(solver.max_iter),
+                int(solver.inner_iter), plan.reserve, met=self.met,
+            )  # fmt: skip
+        else:
+            most = max(self.metric.n_rows // _ROWS_A_MODEL, 3)
+            first, inner = plan.starts[0], _ITERATIONS * int(solver.inner_iter)
+            search = WeightSearch(
+                sample, metered, first, known[first], most, inner, plan.reserve, met=self.met
+            )
+        self.steps = search.steps
+        with self.metered.limits.keeping(True):  # the baseline, at least
+            search.run()
+        return search.best
+
+
+def _non_monotone(found: Differences) -> tuple[list[int], bool]:
+    """Surrogates that the metric's loss falls with, beyond three standard errors."""
+    h, d = found.surrogates, found.losses
+    n, k = h.shape
+    if n <= k or np.linalg.matrix_rank(h) < k:
+        return [], False
+    g = fitted(found, monotone=False)
+    residual = d - h @ g
+    variance = residual @ residual / (n - k)
+    error = np.sqrt(variance * np.diag(np.linalg.inv(h.T @ h)))
+    large = np.abs(g) > 0.2 * np.abs(g).max()
+    wrong = np.flatnonzero((g < -3.0 * error) & large)
+    return wrong.tolist(), bool((g[large] < 0).all())

@@ -2,22 +2,162 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from setpoint.errors import InputError
-from setpoint.estimators.as_floats import AsFloats
-from setpoint.plugin.auto.encoders import MOST_VALUES, as_codes, filled, one_hot
-from setpoint.tables.learners import learner_for
-from setpoint.tables.schema import ID_SHARE, ID_VALUES, Column
-from setpoint.tables.transformers import DateParts
+from setpoint.errors import InputError, nearest
+from setpoint.estimators.linear_rule import AsFloats
+from setpoint.plugin.auto.candidates import MOST_VALUES, as_codes, filled, one_hot
+from setpoint.tables.kinds import needed
+from setpoint.tables.table import ID_SHARE, ID_VALUES, TableColumn
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["described", "model_for", "transformer_for", "unusable"]
+
+# --- A table to try things on ---------------------------------------------------------------------
+
+
+def tumours() -> pd.DataFrame:
+    """Measurements of cell nuclei in 569 breast tumours, 212 of them malignant.
+
+    Examples
+    --------
+    >>> table = tumours()
+    >>> table.shape, table["diagnosis"].value_counts().to_dict()
+    ((569, 11), {'benign': 357, 'malignant': 212})
+    """
+    from sklearn.datasets import load_breast_cancer
+
+    frames = needed("pandas")
+    data = load_breast_cancer()
+    names = [name.replace(" ", "_") for name in data.feature_names]
+    frame: pd.DataFrame = frames.DataFrame(data.data, columns=names)
+    frame = frame[[name for name in names if name.startswith("mean_")]]
+    frame["diagnosis"] = data.target_names[data.target].astype(object)
+    return frame
+
+
+# --- The model inside, by name --------------------------------------------------------------------
+
+
+LEARNERS = ("logistic", "hist-gradient-boosting", "random-forest")
+"""The models that have a name; others are named by their class."""
+
+
+def learner_for(name: str, *, seed: int = 0) -> Any:
+    """A classifier by its name, not fitted.
+
+    Examples
+    --------
+    >>> learner_for("sklearn.naive_bayes.GaussianNB")
+    GaussianNB()
+    """
+    if name == "logistic":
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(max_iter=2000, random_state=seed)
+    if name == "hist-gradient-boosting":
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        return HistGradientBoostingClassifier(random_state=seed)
+    if name == "random-forest":
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(n_estimators=200, min_samples_leaf=2, random_state=seed)
+    made = _class_of(name)
+    named = inspect.signature(made).parameters
+    try:
+        return made(random_state=seed) if "random_state" in named else made()
+    except TypeError as error:
+        raise InputError(
+            f"the estimator {name} cannot be made without arguments ({error}); wrap it in a class "
+            "of your own that can"
+        ) from None
+
+
+def _class_of(name: str) -> Any:
+    allowed = f"allowed are {', '.join(LEARNERS)}, or a class such as sklearn.svm.SVC"
+    module, dot, word = name.rpartition(".")
+    if not dot or not all(part.isidentifier() for part in name.split(".")):
+        raise InputError(f"there is no estimator {name!r} ({nearest(name, LEARNERS)}); {allowed}")
+    try:
+        found = getattr(import_module(module), word, None)
+    except ImportError as error:
+        raise InputError(f"the estimator {name} cannot be imported: {error}; {allowed}") from None
+    if found is None:
+        known = [n for n in dir(import_module(module)) if not n.startswith("_")]
+        raise InputError(f"{module} has no {word!r} ({nearest(word, known)}); {allowed}")
+    # Of the class: a method that hangs on arguments, as SVC's predict_proba, is there all the same.
+    scores = hasattr(found, "predict_proba") or hasattr(found, "decision_function")
+    if not inspect.isclass(found) or not hasattr(found, "fit") or not scores:
+        raise InputError(
+            f"{name} is not a class with fit, and predict_proba or decision_function; {allowed}"
+        )
+    return found
+
+
+# --- Dates as a model takes them ------------------------------------------------------------------
+
+
+_PARTS = ("days", "month", "weekday")
+
+
+class DateParts(TransformerMixin, BaseEstimator):
+    """Three numbers for each column of dates: days since 1970, month, weekday.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> DateParts().fit_transform(pd.DataFrame({"d": pd.to_datetime(["1970-01-02", None])}))
+    array([[ 1.,  1.,  4.],
+           [nan, nan, nan]])
+    """
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> DateParts:
+        """Note the columns."""
+        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        self.n_features_in_ = len(self.feature_names_in_)
+        return self
+
+    def transform(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """The parts of each date."""
+        check_is_fitted(self)
+        parts = [date_parts(X[name].to_numpy()) for name in self.feature_names_in_]
+        return np.hstack(parts) if parts else np.empty((len(X), 0))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names such as ``born_days``, ``born_month``, ``born_weekday``."""
+        check_is_fitted(self)
+        names = [f"{name}_{part}" for name in self.feature_names_in_ for part in _PARTS]
+        return np.array(names, dtype=object)
+
+
+def date_parts(stamps: NDArray[Any]) -> NDArray[np.float64]:
+    """Days since 1970, month and weekday of each moment."""
+    # By way of seconds: a column without a single date may come as numbers.
+    seconds = stamps.astype("datetime64[us]").astype("datetime64[s]")
+    days, months = seconds.astype("datetime64[D]"), seconds.astype("datetime64[M]")
+    parts = np.column_stack(
+        [
+            seconds.astype(np.int64) / 86_400,
+            months.astype(np.int64) % 12 + 1,
+            (days.astype(np.int64) + 3) % 7,  # the first of 1970 was a Thursday
+        ]
+    )
+    parts[np.isnat(seconds)] = np.nan
+    return parts
+
+
+# --- From the columns of a table to a model: what is done to numbers ------------------------------
+
 
 _NOUNS = {
     "number": ("number", "numbers"),
@@ -28,7 +168,11 @@ _NOUNS = {
 
 
 def model_for(
-    frame: pd.DataFrame, columns: Sequence[Column], estimator: str = "logistic", *, seed: int = 0
+    frame: pd.DataFrame,
+    columns: Sequence[TableColumn],
+    estimator: str = "logistic",
+    *,
+    seed: int = 0,
 ) -> Any:
     """A pipeline from a frame of mixed columns with missing values to a classifier.
 
@@ -52,7 +196,7 @@ def model_for(
 
 
 def transformer_for(
-    frame: pd.DataFrame, columns: Sequence[Column], estimator: str = "logistic"
+    frame: pd.DataFrame, columns: Sequence[TableColumn], estimator: str = "logistic"
 ) -> Any:
     """From a frame of mixed columns with missing values to features.
 
@@ -104,7 +248,7 @@ def _steps(estimator: str) -> dict[str, Any]:
     }
 
 
-def unusable(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, str]:
+def unusable(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> dict[str, str]:
     """Columns that a model should not look at, with the reason.
 
     Examples
@@ -118,7 +262,7 @@ def unusable(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, str]:
     return {name: reason for name, reason in reasons if reason}
 
 
-def _why_unusable(values: pd.Series[Any], column: Column) -> str:
+def _why_unusable(values: pd.Series[Any], column: TableColumn) -> str:
     there = int(values.notna().sum())
     if not there:
         return "no values"
@@ -134,7 +278,7 @@ def _why_unusable(values: pd.Series[Any], column: Column) -> str:
 
 
 def described(
-    model: Any, columns: Sequence[Column], left_out: dict[str, str] | None = None
+    model: Any, columns: Sequence[TableColumn], left_out: dict[str, str] | None = None
 ) -> list[str]:
     """What is done to the columns, in sentences.
 
@@ -178,3 +322,33 @@ def described(
         reasons = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
         sentences.append(f"Left out: {reasons}")
     return sentences
+
+
+# --- The models that race under a goal ------------------------------------------------------------
+
+
+def auto_model_for(
+    frame: pd.DataFrame, columns: Sequence[TableColumn], *, seed: int = 0
+) -> dict[str, Any]:
+    """Candidates of scikit-learn for a frame of mixed columns with missing values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
+    >>> list(auto_model_for(X, [Column("age", "number")]))
+    ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
+    """
+    from sklearn.pipeline import Pipeline
+
+    from setpoint.plugin.auto.candidates import BOOSTING, LOGISTIC
+
+    n_codes = sum(column.kind == "category" for column in columns)
+    made: dict[str, Any] = {}
+    for kind in (LOGISTIC, *BOOSTING):
+        encoder = transformer_for(
+            frame, columns, "logistic" if kind.linear else "hist-gradient-boosting"
+        )
+        model = kind.make(seed, 0 if kind.linear else n_codes)
+        made[kind.name] = Pipeline([("columns", encoder), ("model", model)])
+    return made

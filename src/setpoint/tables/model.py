@@ -10,18 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import InputTypeError
-from setpoint.tables.errors import TableError
-from setpoint.tables.extras import needed
-from setpoint.tables.labels import labels_of
-from setpoint.tables.schema import Column, column_names
-from setpoint.tables.table import Table, absent, conform
+from setpoint.tables.kinds import TableError, needed
+from setpoint.tables.table import Table, TableColumn, absent, column_names, conform, labels_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.report import GoalReport
 
-__all__ = ["TableModel"]
 
 Array = NDArray[Any]
 
@@ -34,8 +30,8 @@ class TableModel:
     --------
     >>> from setpoint import PlugInClassifier
     >>> from setpoint.tables.features import model_for
-    >>> from setpoint.tables.generators import tumours
-    >>> from setpoint.tables.schema import kinds_of
+    >>> from setpoint.tables.features import tumours
+    >>> from setpoint.tables.table import kinds_of
     >>> X = tumours()
     >>> y = X.pop("diagnosis")
     >>> columns = kinds_of(X)
@@ -49,7 +45,7 @@ class TableModel:
     """
 
     classifier: Any
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     target: str
     dataset_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -70,7 +66,7 @@ class TableModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         columns = state["columns"]
         pairs = zip(columns["names"], columns["kinds"], strict=True)
-        vars(self).update(state, columns=tuple(Column(name, kind) for name, kind in pairs))
+        vars(self).update(state, columns=tuple(TableColumn(name, kind) for name, kind in pairs))
 
     def frame(self, table: Table) -> pd.DataFrame:
         """The table's columns as in training; a frame will do for a table."""

@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from setpoint.tables.table import TableColumn
 
-    from setpoint.tables.schema import Column
-
-__all__ = ["odd_columns", "profile_of"]
 
 _MOST_VALUES = 200
 _SOME = 0.02
 """Fewer rows than this share are not worth a word."""
 
 
-def profile_of(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, list[Any]]:
+def profile_of(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> dict[str, list[Any]]:
     """The ends of each column of numbers, and the values of each column of text.
 
     Examples
@@ -72,3 +70,129 @@ def odd_columns(frame: pd.DataFrame, profile: Mapping[str, Sequence[Any]]) -> li
         if share >= _SOME:
             found.append((share, f"{name}: {100 * share:.3g} % {text}"))
     return [text for _, text in sorted(found, key=lambda pair: -pair[0])]
+
+
+# --- Columns that are too good to be true: one that decides the class -----------------------------
+
+
+_ALMOST = 0.999
+"""The share of rows of each class, or of a group, that a column has to get right."""
+
+_TAIL = 0.01  # well above what `_ALMOST` leaves wrong
+
+_FEWEST = 20
+"""Rows of a class or a group below which nothing is said."""
+
+_MOST_LEVELS = 0.1
+"""A column with more values a row is an identifier, and knows every row by itself."""
+
+
+def decides_alone(column: pd.Series, y: pd.Series) -> bool:
+    """Whether one column, or whether it is filled, tells the classes apart all but perfectly.
+
+    Examples
+    --------
+    >>> y = pd.Series(["stays"] * 30 + ["leaves"] * 30)
+    >>> decides_alone(pd.Series([None] * 30 + ["May"] * 30), y)
+    True
+    >>> decides_alone(pd.Series(range(60)) % 7, y)
+    False
+    """
+    known = y.notna().to_numpy()
+    classes = pd.factorize(y[known])[0]
+    sizes = np.bincount(classes)
+    if len(sizes) < 2 or sizes.min() < _FEWEST:
+        return False
+    column = column[known]
+    missing = column.isna().to_numpy()
+    if missing.any() and _purity(missing.astype(np.int64), classes) >= _ALMOST:
+        return True
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if len(sizes) != 2 or _overlap(values, classes):
+            return False
+        return _separation(values, classes) >= _ALMOST
+    codes, levels = pd.factorize(column, use_na_sentinel=False)
+    return len(levels) <= _MOST_LEVELS * len(codes) and _purity(codes, classes) >= _ALMOST
+
+
+def gives_away(column: pd.Series, group: pd.Series) -> bool:
+    """Whether the values of one column say which group a row is of.
+
+    Examples
+    --------
+    >>> race = pd.Series(["black", "white", "asian"] * 40)
+    >>> gives_away(race == "black", race), gives_away(race.str.upper(), race)
+    (True, True)
+    >>> gives_away(pd.Series(["f", "m"] * 60), race)
+    False
+    """
+    codes, levels = pd.factorize(column, use_na_sentinel=False)
+    groups = pd.factorize(group, use_na_sentinel=False)[0]
+    sizes = np.bincount(groups).astype(np.float64)
+    if not 1 < len(levels) <= max(_MOST_LEVELS * len(codes), 2) or len(sizes) < 2:
+        return False
+    # One group alone that values stand for is given away, though others are not. Only the
+    # pairs that there are count: groups may be thousands, such as the values of a postcode.
+    pairs, inside = np.unique(codes * len(sizes) + groups, return_counts=True)
+    value, k = np.divmod(pairs, len(sizes))
+    outside = np.bincount(codes)[value] - inside
+    others = len(codes) - sizes
+    stands = inside / sizes[k] > outside / others[k]
+    found = np.bincount(k, inside * stands, minlength=len(sizes)) / sizes
+    kept = 1.0 - np.bincount(k, outside * stands, minlength=len(sizes)) / others
+    return bool((np.minimum(found, kept)[sizes >= _FEWEST] >= _ALMOST).any())
+
+
+def suspects(
+    frame: pd.DataFrame, target: str, features: Sequence[str], hidden: Sequence[str]
+) -> list[str]:
+    """A sentence for each feature that decides the class alone, or gives away a hidden group."""
+    out = []
+    for name in features:
+        if decides_alone(frame[name], frame[target]):
+            out.append(
+                f"The column {name} alone decides {target}: if it is filled in after the fact, "
+                "this result will not be seen on new rows. Leave it out unless it is known in time."
+            )
+        out += [
+            f"The column {name} says which group of {group} a row is of, so the model looks at "
+            f"{group} though it is not shown to it. Leave it out too."
+            for group in hidden
+            if gives_away(frame[name], frame[group])
+        ]
+    return out
+
+
+def _purity(codes: np.ndarray, classes: np.ndarray) -> float:
+    """The smallest share of a class that is found where each value takes its likeliest class."""
+    table = np.zeros((codes.max() + 1, classes.max() + 1))
+    np.add.at(table, (codes, classes), 1.0)
+    sizes = table.sum(axis=0)
+    best = (table / sizes).argmax(axis=1)
+    right = np.bincount(best, table[np.arange(len(best)), best], minlength=len(sizes))
+    return float((right / sizes).min())
+
+
+def _overlap(values: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether two classes overlap so much that no cut-off gets `_ALMOST` all right: no sorting."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    (low, high), (other_low, other_high) = (_ends(values[classes == k]) for k in (0, 1))
+    return bool(high > other_low and other_high > low)
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+    """The values that at least 1 % lie at or below, and fewer than 99 % below."""
+    low, high = int(np.ceil(_TAIL * len(values))) - 1, int(np.ceil((1 - _TAIL) * len(values))) - 1
+    found = np.partition(values, (low, high))
+    return found[low], found[high]
+
+
+def _separation(values: np.ndarray, classes: np.ndarray) -> float:
+    """The smaller share of two classes on its side of the best cut-off, missing as lowest."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    order = np.argsort(values, kind="stable")
+    ends = np.append(values[order][1:] != values[order][:-1], True)
+    below = np.cumsum(classes[order])[ends] / max(classes.sum(), 1)
+    other = np.cumsum(1 - classes[order])[ends] / max((1 - classes).sum(), 1)
+    return float(np.maximum(np.minimum(below, 1 - other), np.minimum(other, 1 - below)).max())

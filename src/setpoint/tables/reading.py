@@ -3,22 +3,222 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import BinaryIO
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from setpoint.tables.errors import TableError
-from setpoint.tables.excel import read_excel
-from setpoint.tables.extras import needed
-from setpoint.tables.kinds import Guess, guesses_of, notes_of
-from setpoint.tables.parquet import read_parquet
-from setpoint.tables.reader import Reader
-from setpoint.tables.records import FILL_UP, Rows
-from setpoint.tables.schema import Column
-from setpoint.tables.table import Table, as_frame, read_column
-from setpoint.tables.text import Source
+from setpoint.tables.kinds import Guess, TableError, guesses_of, holds_fractions, needed, notes_of
+from setpoint.tables.records import (
+    FILL_UP,
+    Block,
+    Rows,
+    Stored,
+    blocks_of,
+    first_record,
+    joined,
+    rows_of,
+    rows_with_floats,
+    separator_of,
+)
+from setpoint.tables.table import (
+    Table,
+    TableColumn,
+    absent,
+    as_frame,
+    column_names,
+    plain_column,
+    read_column,
+    read_excel,
+)
+from setpoint.tables.text import InputFile, refuse_empty, refuse_other_files
 
-__all__ = ["read_table"]
+# --- Read a delimited text: its columns, and all of its rows --------------------------------------
+
+
+_FIRST_ROWS = 1000
+"""So many tell the separator, and which numbers are not whole."""
+
+
+class Reader:
+    r"""A delimited text that is read once.
+
+    Examples
+    --------
+    >>> import io
+    >>> reader = Reader(Source("-", stdin=io.BytesIO(b"age,city\n31,Bonn\n45,\n")))
+    >>> rows, stored = reader.rows()
+    >>> stored["city"].to_pylist(), rows.lines.tolist()
+    (['Bonn', None], [2, 3])
+    """
+
+    def __init__(
+        self, source: InputFile, *, encoding: str | None = None, separator: str | None = None
+    ) -> None:
+        one = separator is None or (len(separator) == 1 and separator.isascii())
+        if not one or separator in ('"', "\n", "\r", "\0"):
+            raise TableError(
+                f"the separator is one character, such as ',' or ';', got {separator!r}"
+            )
+        self.name = source.name
+        self.notes: list[str] = []
+        pieces = source.text(encoding, self.notes)
+        head = b""
+        for piece in pieces:
+            head += piece
+            if head.lstrip().count(b"\n") > _FIRST_ROWS:
+                break
+        refuse_empty(head, self.name)
+        refuse_other_files(head[:1000], self.name)
+        self.separator = separator or separator_of(head)
+        self._blocks = blocks_of(chain([head], pieces), self.separator, self.name)
+        self.names = column_names(self._header(), self.name, self.notes)
+
+    def _header(self) -> list[str]:
+        for block in self._blocks:
+            fields, size = first_record(block, self.separator, self.name)
+            if size < len(block.text):
+                self._blocks = chain([block.after(size, self.separator)], self._blocks)
+            if fields:
+                break
+        else:
+            raise self._no_rows()
+        if len(fields) > 1 and self.separator != ",":
+            tabs = self.separator == "\t"
+            self.notes.append("tabs between fields" if tabs else f"separator {self.separator!r}")
+        return fields
+
+    def _no_rows(self) -> TableError:
+        return TableError(f"{self.name} has column names and no rows below them; is it cut short?")
+
+    def _rows_of(self, block: Block) -> Rows:
+        return rows_of(block, len(self.names), self.separator)
+
+    def rows(self, numbers: Collection[str] = ()) -> tuple[Rows, Stored]:
+        """All rows, and their columns as text."""
+        floats, blocks, parts = self._floats(numbers), list[Block](), list[Rows]()
+        for block in self._blocks:
+            part = None
+            if floats:
+                blocks.append(block)
+                part = rows_with_floats(block, len(self.names), self.separator, floats)
+                if part is None:  # all of it as text
+                    parts = [self._rows_of(before) for before in blocks[:-1]]
+                    floats, blocks = [], []
+            parts.append(self._rows_of(block) if part is None else part)
+        if not any(len(part.lines) or part.bad for part in parts):
+            raise self._no_rows()
+        rows = joined(parts)
+        return rows, Stored(self.names, rows, blocks, self.separator)
+
+    def _floats(self, numbers: Collection[str]) -> list[int]:
+        """Places of those columns of numbers that hold others than whole ones in the first rows."""
+        first = next(self._blocks, None) if numbers else None
+        if first is None:
+            return []
+        self._blocks = chain([first], self._blocks)
+        rows = self._rows_of(first)
+        wanted = ((i, rows.columns[i]) for i, name in enumerate(self.names) if name in numbers)
+        return [i for i, column in wanted if holds_fractions(column[:_FIRST_ROWS])]
+
+
+# --- Parquet files: whole, or some rows at a time -------------------------------------------------
+
+
+INDEX = re.compile(r"__index_level_\d+__")
+"""The column in which pandas stores an index."""
+
+
+def read_parquet(data: bytes, name: str) -> Table:
+    """The rows of a Parquet file."""
+    pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
+    with _undamaged(name):
+        # In this thread: others that are still busy after an error abort a process that ends,
+        # and on bytes in memory they save no time.
+        whole = parquet.read_table(pa.BufferReader(data), use_threads=False, pre_buffer=False)
+    if not whole.num_rows:
+        raise TableError(f"{name} has columns and no rows")
+    return _table_of(whole, name)
+
+
+def _table_of(whole: Any, name: str) -> Table:
+    """An Arrow table without the index that pandas stored."""
+    own = [raw for raw in whole.column_names if not INDEX.fullmatch(raw)]
+    notes = ["without the index that pandas stored"] * (whole.num_columns - len(own))
+    columns = [
+        plain_column(column, raw, name)
+        for raw, column in zip(whole.column_names, whole.columns, strict=True)
+        if not INDEX.fullmatch(raw)
+    ]
+    stored = dict(zip(column_names(own, name, notes), columns, strict=True))
+    table = Table(name, as_frame(stored), tuple(notes), stored)
+    table.refuse_infinite(stored)
+    return table
+
+
+@contextmanager
+def _undamaged(name: str) -> Iterator[None]:
+    pa = needed("pyarrow")
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise TableError(
+            f"{name} is a damaged Parquet file, or was cut short ({reason}); copy it again"
+        ) from None
+
+
+_ROWS = 1 << 16
+"""Rows at a time."""
+
+Chosen = Callable[[Sequence[str], str], Sequence[str]]
+
+
+def parquet_batches(
+    path: str | os.PathLike[str],
+    columns: Sequence[TableColumn],
+    more: Chosen = lambda _names, _name: (),
+    *,
+    rows: int | None = None,
+) -> Iterator[Table]:
+    """The rows of a Parquet file, some at a time, of some columns."""
+    name = Path(path).name
+    with _undamaged(name), needed("pyarrow.parquet").ParquetFile(path) as file:
+        raw, notes = list(file.schema_arrow.names), list[str]()
+        names = dict(zip(column_names(raw, name, notes), raw, strict=True))
+        missing = [c.name for c in columns if c.name not in names]
+        if missing:
+            frame = needed("pandas").DataFrame(columns=list(names))
+            raise TableError(absent(Table(name, frame), missing))
+        if not file.metadata.num_rows:
+            raise TableError(f"{name} has columns and no rows")
+        wanted = dict.fromkeys([*(c.name for c in columns), *more(list(names), name)])
+        first = 0
+        # Without threads: those of a file left half-way abort a process that ends.
+        for batch in file.iter_batches(
+            rows or _ROWS, columns=[names[own] for own in wanted], use_threads=False
+        ):
+            if batch.num_rows:
+                yield _table(batch, {own: names[own] for own in wanted}, name, notes, first)
+                first += batch.num_rows
+
+
+def _table(batch: Any, names: dict[str, str], name: str, notes: list[str], first: int) -> Table:
+    pa = needed("pyarrow")
+    place = {raw: i for i, raw in enumerate(batch.schema.names)}
+    stored = {
+        own: plain_column(pa.chunked_array([batch.column(place[raw])]), own, name)
+        for own, raw in names.items()
+    }
+    table = Table(name, as_frame(stored), tuple(notes), stored, first=first)
+    table.refuse_infinite(stored)
+    return table
+
+
+# --- Read a table: CSV, plain or gzipped, Parquet or a workbook -----------------------------------
 
 
 def read_table(
@@ -28,7 +228,7 @@ def read_table(
     separator: str | None = None,
     decimal: str | None = None,
     sheet: str | None = None,
-    columns: Sequence[Column] | None = None,
+    columns: Sequence[TableColumn] | None = None,
     stdin: BinaryIO | None = None,
 ) -> Table:
     r"""Read a table from outside, without changing a value silently.
@@ -49,7 +249,7 @@ def read_table(
         needed(package)
     if decimal not in (None, ".", ","):
         raise TableError(f"the decimal mark is '.' or ',', got {decimal!r}")
-    opened = Source(source, stdin=stdin)
+    opened = InputFile(source, stdin=stdin)
     if sheet is not None and not opened.is_excel:
         raise TableError(f"`sheet` is one of an Excel workbook, and {opened.name} is not one")
     if opened.is_parquet:
@@ -58,11 +258,11 @@ def read_table(
         table = _as_known(read_excel(opened.read(), opened.name, sheet), columns or ())
     else:
         reader = Reader(opened, encoding=encoding, separator=separator)
-        table = _table_of(reader, decimal, columns or ())
+        table = _reading_table_of(reader, decimal, columns or ())
     return table
 
 
-def _as_known(table: Table, columns: Sequence[Column]) -> Table:
+def _as_known(table: Table, columns: Sequence[TableColumn]) -> Table:
     """A table with some of its columns read as kinds that are known."""
     known = [column for column in columns if column.name in table.frame]
     if not known:
@@ -72,7 +272,7 @@ def _as_known(table: Table, columns: Sequence[Column]) -> Table:
     return replace(table, frame=frame, kinds={column.name: column.kind for column in known})
 
 
-def _table_of(reader: Reader, decimal: str | None, columns: Sequence[Column]) -> Table:
+def _reading_table_of(reader: Reader, decimal: str | None, columns: Sequence[TableColumn]) -> Table:
     known = [column for column in columns if column.name in reader.names]
     # Kinds that are known are read as such below; until then numbers only tell the decimal mark.
     settled = decimal is not None or reader.separator == ","

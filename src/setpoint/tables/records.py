@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,22 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.tables.errors import TableError
-from setpoint.tables.extras import needed
-from setpoint.tables.numbers import MISSING
-
-__all__ = [
-    "FILL_UP",
-    "BadRow",
-    "Block",
-    "Rows",
-    "blocks_of",
-    "first_record",
-    "joined",
-    "rows_of",
-    "rows_with_floats",
-    "separator_of",
-]
+from setpoint.tables.kinds import MISSING, TableError, needed
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -402,3 +387,42 @@ def _uneven(line: int, found: int, wanted: int, separator: str) -> BadRow:
     if found > wanted:
         remedy = f"put values that hold the separator {separator!r} in double quotes"
     return BadRow(line, f"{fields}, where the header has {wanted}", remedy, found)
+
+
+# --- Columns as they stand in a text --------------------------------------------------------------
+
+
+class Stored(Mapping[str, Any]):
+    r"""The columns of a text as text; those that were read as floats are read again when asked for.
+
+    Examples
+    --------
+    >>> from setpoint.tables.records import rows_with_floats
+    >>> block = Block(b"1.50,x\n2,y\n", 2)
+    >>> rows = rows_with_floats(block, 2, ",", [0])
+    >>> stored = Stored(["a", "b"], rows, [block], ",")
+    >>> rows.columns[0].to_pylist(), stored["a"].to_pylist()
+    ([1.5, 2.0], ['1.50', '2'])
+    """
+
+    def __init__(
+        self, names: Sequence[str], rows: Rows, blocks: Sequence[Block], separator: str
+    ) -> None:
+        self._columns = dict(zip(names, rows.columns, strict=True))
+        self._blocks, self._separator = list(blocks), separator
+
+    def __getitem__(self, name: str) -> Any:
+        column = self._columns[name]
+        if needed("pyarrow.types").is_string(column.type):
+            return column
+        parts = [rows_of(block, len(self._columns), self._separator) for block in self._blocks]
+        # All at once: whoever asks for one may ask for more.
+        self._columns = dict(zip(self._columns, joined(parts).columns, strict=True))
+        self._blocks = []
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from setpoint.goals.errors import nearest
-from setpoint.tables.errors import TableError
-from setpoint.tables.extras import needed
-from setpoint.tables.kinds import KIND_MESSAGES, Kind, as_kind, first_misfit
-from setpoint.tables.numbers import Decimal, beyond_floats
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Floats
+from setpoint.errors import nearest
+from setpoint.tables.kinds import (
+    KIND_MESSAGES,
+    MISSING,
+    Decimal,
+    Kind,
+    TableError,
+    as_kind,
+    beyond_floats,
+    first_misfit,
+    needed,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from setpoint.tables.schema import Column
-
-__all__ = ["Table", "absent", "as_frame", "conform", "plain_column", "read_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +120,20 @@ class Table:
         return read, first_misfit(stored, kind, self.decimal) if read is None else -1
 
 
-def conform(table: Table, columns: Sequence[Column]) -> pd.DataFrame:
+def conform(table: Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
     """A table brought to the columns, order and kinds of an earlier one.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from setpoint.tables.schema import Column
+    >>> from setpoint.tables.table import Column
     >>> table = Table("new.csv", pd.DataFrame({"extra": [0, 0], "code": [1, 2]}))
     >>> conform(table, [Column("code", "category")])["code"].tolist()
     ['1', '2']
     >>> conform(table, [Column("codes", "category")])
     Traceback (most recent call last):
     ...
-    setpoint.tables.errors.TableError: new.csv has no column 'codes' (did you mean 'code'?)
+    setpoint.tables.kinds.TableError: new.csv has no column 'codes' (did you mean 'code'?)
     """
     there = set(table.frame.columns)
     missing = [c.name for c in columns if c.name not in there]
@@ -146,7 +156,7 @@ def absent(table: Table, missing: Sequence[str]) -> str:
     return message
 
 
-def read_column(table: Table, column: Column) -> Any:
+def read_column(table: Table, column: TableColumn) -> Any:
     """A column of a table as a kind that is known, as an Arrow array."""
     read, row = table.read(column.name, column.kind)
     if read is None:
@@ -224,3 +234,216 @@ def _plain_integers(column: Any) -> Any:
     if whole.null_count and beyond_floats(whole):
         return column.cast(pa.string())
     return whole
+
+
+# --- The columns of a table and their kinds -------------------------------------------------------
+
+
+ID_VALUES, ID_SHARE = 50, 0.9
+"""Text with more different values than both may name its rows."""
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column's name and kind, and the decimal mark of its numbers where it is text.
+
+    Examples
+    --------
+    >>> Column("age", "number")
+    Column(name='age', kind='number', decimal='.')
+    """
+
+    name: str
+    kind: Kind
+    decimal: Decimal = "."
+
+
+def kinds_of(frame: pd.DataFrame) -> tuple[TableColumn, ...]:
+    """The columns of a frame, each with its kind.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> [column.kind for column in kinds_of(pd.DataFrame({"age": [31], "city": ["Bonn"]}))]
+    ['number', 'category']
+    """
+    kinds: dict[str, Kind] = {"b": "boolean", "M": "date", "i": "number", "u": "number"}
+    kinds["f"] = "number"
+    return tuple(
+        TableColumn(str(name), kinds.get(getattr(dtype, "kind", "O"), "category"))
+        for name, dtype in frame.dtypes.items()
+    )
+
+
+def column_names(found: list[str], name: str, notes: list[str]) -> list[str]:
+    """Names of columns, stripped, no two alike; a nameless column is called by its place."""
+    names = [column.strip() for column in found]
+    for i, column in enumerate(names):
+        if not column:
+            names[i] = f"column {i + 1}"
+            notes.append(f"column {i + 1} has no name and is called {names[i]!r}")
+    twice = [column for column, n in Counter(names).items() if n > 1]
+    if twice:
+        more = f" and {len(twice) - 5} more" if len(twice) > 5 else ""
+        shown = ", ".join(map(repr, twice[:5]))
+        raise TableError(
+            f"{name} has more than one column named {shown}{more}; names have to differ"
+        )
+    return names
+
+
+# --- Labels in the columns of tables: of known classes, or as they were read ----------------------
+
+
+Array = NDArray[Any]
+
+
+def labels_of(
+    table: Table, target: str, classes: Array | None = None, *, deployed: bool = False
+) -> Array:
+    """The labels in a column of a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labels_of(Table("a.csv", pd.DataFrame({"y": [1, 0]})), "y", np.array(["0", "1"]))
+    array(['1', '0'], dtype=object)
+    """
+    what, remedy, more = "label", "label them", ""
+    if deployed:
+        what, remedy = "decision of the deployed model", "fill them in"
+        more = "; it holds the deployed model's decisions"
+    if target not in table.frame:
+        raise TableError(absent(table, [target]) + more)
+    gone = np.asarray(table.frame[target].isna(), dtype=bool)
+    table.refuse_gaps(gone, f"{what} in column {target!r}", f"leave such rows out, or {remedy}")
+    if classes is None:
+        if table.frame[target].dtype.kind == "M":
+            raise TableError(
+                f"{table.name}: column {target!r} holds dates; labels are text, whole numbers or "
+                "booleans"
+            )
+        return _plain(table.frame[target])
+    kinds: dict[str, Kind] = {"b": "boolean", "i": "number", "u": "number", "f": "number"}
+    stored = table.column(target)
+    kind = kinds.get(classes.dtype.kind, "category")
+    read, row = table.read(target, kind)
+    if read is not None:
+        column = as_frame({target: read})[target]
+        known = np.asarray(column.isin(classes.tolist()), dtype=bool)
+        row = -1 if known.all() else int((~known).argmax())
+    if row >= 0:
+        label = stored[row].as_py()
+        raise TableError(
+            f"{table.name}, {table.place(row)}: the {what} {label!r} in column {target!r} is not a "
+            f"class of the model ({nearest(label, classes.tolist())})"
+        )
+    return _plain(column).astype(object if kind == "category" else classes.dtype)
+
+
+def _plain(column: pd.Series[Any]) -> Array:
+    """NumPy's types for numbers and booleans, objects for text."""
+    if column.dtype.kind in "biuf":
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(dtype=object))
+
+
+def scores_of(table: Table, name: str) -> Floats:
+    """The scores of a deployed model in a column of a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores_of(Table("a.csv", pd.DataFrame({"old": [0.5, 1]})), "old")
+    array([0.5, 1. ])
+    """
+    what = "the deployed model's scores"
+    if name not in table.frame:
+        raise TableError(f"{absent(table, [name])}; it holds {what}")
+    read, row = table.read(name, "number")
+    if read is None:
+        value = table.column(name)[row].as_py()
+        raise TableError(
+            f"{table.name}: column {name!r}, {table.place(row)}: {value!r} is "
+            f"{KIND_MESSAGES['number']}, and the column holds {what}"
+        )
+    table.refuse_infinite({name: read})
+    scores = np.asarray(as_frame({name: read})[name], np.float64)
+    table.refuse_gaps(
+        np.isnan(scores),
+        f"score of the deployed model in column {name!r}",
+        "leave such rows out, or fill them in",
+    )
+    return scores
+
+
+# --- A sheet of an Excel workbook as a table ------------------------------------------------------
+
+
+FIRST = "read the first of the sheets"
+"""How the note on a sheet that nobody named begins."""
+
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, IndexError, ValueError, TypeError,
+    AttributeError, SyntaxError,
+)  # fmt: skip
+"""What zip, XML and openpyxl raise at files that they cannot read."""
+
+
+def read_excel(data: bytes, name: str, sheet: str | None = None) -> Table:
+    """A sheet, whose first row that is not empty holds the names of the columns."""
+    if find_spec("openpyxl") is None:
+        raise TableError(
+            f"{name} is not a table: it looks like an Excel file; save it as CSV, or have it read "
+            "with pip install openpyxl"
+        )
+    try:
+        book = needed("openpyxl").load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheets = {one.title: one for one in book.worksheets}
+        title = next(iter(sheets)) if sheet is None else sheet
+        rows = [[_value(cell) for cell in row] for row in getattr(sheets.get(title), "values", ())]
+    except _DAMAGED as error:
+        reason = " ".join(str(error).split())
+        raise TableError(
+            f"{name} is a damaged Excel file, or was cut short ({reason}); save it as CSV"
+        ) from None
+    if title not in sheets:
+        raise TableError(f"`sheet`: {name} has no sheet {title!r} ({nearest(title, sheets)})")
+    notes = []
+    if sheet is None and len(sheets) > 1:
+        notes.append(f"{FIRST} {', '.join(map(repr, sheets))}; `sheet` names another")
+    head = next((i for i, row in enumerate(rows) if any(v is not None for v in row)), 0)
+    body = rows[head + 1 :]
+    while body and all(value is None for value in body[-1]):
+        body.pop()
+    if not body:
+        raise TableError(f"{name}: the sheet {title!r} has no rows below its column names")
+    width = max(len(row) for row in rows)
+    columns = [[row[i] if i < len(row) else None for row in rows[head:]] for i in range(width)]
+    columns = [column[: len(body) + 1] for column in columns if any(v is not None for v in column)]
+    names = column_names(["" if c[0] is None else str(c[0]) for c in columns], name, notes)
+    stored = {
+        own: plain_column(_typed(column[1:], own, notes), own, name)
+        for own, column in zip(names, columns, strict=True)
+    }
+    table = Table(name, as_frame(stored), tuple(notes), stored, first=head + 1)
+    table.refuse_infinite(stored)
+    return table
+
+
+def _value(cell: Any) -> Any:
+    return None if isinstance(cell, str) and cell in MISSING else cell
+
+
+def _typed(values: list[Any], name: str, notes: list[str]) -> Any:
+    """Values of one type as an Arrow column; those of several as text."""
+    pa = needed("pyarrow")
+    kinds = {bool if isinstance(v, bool) else type(v) for v in values if v is not None}
+    if len(kinds) < 2 or kinds == {int, float}:
+        if kinds == {int, float}:
+            values = [None if v is None else float(v) for v in values]
+        return pa.chunked_array([pa.array(values)])
+    notes.append(f"column {name!r} has cells of several types, so it was read as text")
+    return pa.chunked_array(
+        [pa.array([None if v is None else str(v) for v in values], pa.string())]
+    )

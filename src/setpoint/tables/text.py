@@ -13,9 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from setpoint.tables.errors import TableError
-
-__all__ = ["Source", "refuse_empty", "refuse_other_files"]
+from setpoint.tables.kinds import TableError
 
 _PIECE = 2**20  # bytes at once: they stay in the cache
 _LINES, _LARGEST = 2**12, 2**25
@@ -55,7 +53,7 @@ _MARKS = (
 _ORDERED = tuple(mark for mark, codec, _ in _MARKS if codec != "utf-8")
 
 
-class Source:
+class InputFile:
     r"""A file or stdin, unpacked if it was gzipped, of which the first bytes were read.
 
     Examples

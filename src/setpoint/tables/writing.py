@@ -10,9 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
-from setpoint.tables.extras import needed
-
-__all__ = ["FORMATS", "Dialect", "write_rows"]
+from setpoint.tables.kinds import needed
 
 FORMATS = (".csv", ".csv.gz", ".parquet", ".jsonl")
 
@@ -24,7 +22,7 @@ _NUMBER = re.compile(r"[+-]?(\d[\d.,]*|[.,]\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Dialect:
+class CsvDialect:
     """How CSV is written.
 
     Examples
@@ -40,13 +38,13 @@ class Dialect:
     rounded: Collection[str] = ()
 
     @classmethod
-    def excel(cls, decimal: str = ".", rounded: Collection[str] = ()) -> Dialect:
+    def excel(cls, decimal: str = ".", rounded: Collection[str] = ()) -> CsvDialect:
         """What Excel opens by a double click, where numbers have this decimal mark."""
         return cls(";" if decimal == "," else ",", decimal, "utf-8-sig", True, rounded)
 
 
 def write_rows(
-    columns: Mapping[str, Any], file: IO[bytes], kind: str, dialect: Dialect | None = None
+    columns: Mapping[str, Any], file: IO[bytes], kind: str, dialect: CsvDialect | None = None
 ) -> None:
     """Write columns of one length.
 
@@ -61,7 +59,7 @@ def write_rows(
     >>> file.getvalue().decode("utf-8-sig").splitlines()
     ['name;score', "'=1+1;0,123457", 'Kiel;-2']
     """
-    dialect = Dialect() if dialect is None else dialect
+    dialect = CsvDialect() if dialect is None else dialect
     if kind == ".parquet":
         needed("pyarrow.parquet").write_table(needed("pyarrow").table(dict(columns)), file)
     elif kind == ".csv.gz":
@@ -98,7 +96,7 @@ def _iso(value: Any) -> str:
     return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
 
 
-def _csv(columns: Mapping[str, Any], dialect: Dialect) -> Iterator[str]:
+def _csv(columns: Mapping[str, Any], dialect: CsvDialect) -> Iterator[str]:
     pa, pc = needed("pyarrow"), needed("pyarrow.compute")
     end = "\r\n" if dialect.spreadsheet else "\n"
     names = [_guarded(name) if dialect.spreadsheet else name for name in columns]
@@ -115,7 +113,7 @@ def _csv(columns: Mapping[str, Any], dialect: Dialect) -> Iterator[str]:
         yield end.join([*lines.to_pylist(), ""])
 
 
-def _cells(column: Any, dialect: Dialect, rounded: bool) -> Any:
+def _cells(column: Any, dialect: CsvDialect, rounded: bool) -> Any:
     """Values as text, "" where missing: a piece of text as it is, a float by repr."""
     pa, pc, types = needed("pyarrow"), needed("pyarrow.compute"), needed("pyarrow.types")
     column, made = column.combine_chunks(), column.type
@@ -159,7 +157,7 @@ def _quoted(text: Any, separator: str, alone: bool) -> Any:
     return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), text)
 
 
-def _values(values: list[Any], dialect: Dialect, rounded: bool) -> list[str | None]:
+def _values(values: list[Any], dialect: CsvDialect, rounded: bool) -> list[str | None]:
     """Values of any kind as the dialect has them."""
     if rounded or dialect.decimal != ".":
         digits = "{:.6g}" if rounded else "{!r}"

@@ -5,19 +5,26 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.tasks.comparison import ComparedTables, compare_tables
-    from setpoint.tasks.evaluation import EvaluatedTable, evaluate_table
-    from setpoint.tasks.explaining import ExplainedTable, explain_table
-    from setpoint.tasks.exploring import ExploredTable, explore_table
+    from setpoint.tasks.evaluation import (
+        ComparedTables,
+        EvaluatedTable,
+        compare_tables,
+        evaluate_table,
+    )
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
-    from setpoint.tasks.journal import Journal
-    from setpoint.tasks.moved_bound import TableFrontier, frontier_of_table
-    from setpoint.tasks.moving import MovedRule, move_rule
+    from setpoint.tasks.loaded import ExplainedTable, ShownModel, explain_table, show_model
+    from setpoint.tasks.moving import (
+        ExploredTable,
+        MovedRule,
+        TableFrontier,
+        explore_table,
+        frontier_of_table,
+        move_rule,
+    )
     from setpoint.tasks.prediction import DecidedTable, predict_table
-    from setpoint.tasks.reading import Reading
+    from setpoint.tasks.reading import Journal, Reading
     from setpoint.tasks.settings import FitSettings
-    from setpoint.tasks.shown import ShownModel, show_model
 
 __all__ = [
     "ComparedTables",
@@ -44,27 +51,27 @@ __all__ = [
 ]
 
 _HOME = {
-    "ComparedTables": "comparison",
+    "ComparedTables": "evaluation",
     "DecidedTable": "prediction",
     "EvaluatedTable": "evaluation",
-    "ExploredTable": "exploring",
-    "ExplainedTable": "explaining",
+    "ExploredTable": "moving",
+    "ExplainedTable": "loaded",
     "FitSettings": "settings",
     "FittedTable": "fitted",
-    "Journal": "journal",
+    "Journal": "reading",
     "MovedRule": "moving",
     "Reading": "reading",
-    "ShownModel": "shown",
-    "TableFrontier": "moved_bound",
-    "compare_tables": "comparison",
+    "ShownModel": "loaded",
+    "TableFrontier": "moving",
+    "compare_tables": "evaluation",
     "evaluate_table": "evaluation",
-    "explore_table": "exploring",
-    "explain_table": "explaining",
+    "explore_table": "moving",
+    "explain_table": "loaded",
     "fit_table": "fitting",
-    "frontier_of_table": "moved_bound",
+    "frontier_of_table": "moving",
     "move_rule": "moving",
     "predict_table": "prediction",
-    "show_model": "shown",
+    "show_model": "loaded",
 }
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.tasks.holdout import counted
-from setpoint.tasks.roles import ColumnRoles
+from setpoint.goals.expressions import Const
+from setpoint.goals.goal import Goal
+from setpoint.parameters import SATISFIED
+from setpoint.tasks.reading import Journal
+from setpoint.tasks.roles import ColumnRoles, counted
 from setpoint.tasks.settings import FitSettings
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.deciding import NotCertifiable
     from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
-    from setpoint.tables import TableModel
-    from setpoint.tasks.rows import TableRows
-
-__all__ = ["FittedTable", "Rows"]
+    from setpoint.report.operating import OperatingPoints
+    from setpoint.report.page import Header
+    from setpoint.search import Frontier, InfeasibleError
+    from setpoint.tables import Table, TableModel
+    from setpoint.tasks.roles import TableRows
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowCounts:
     """How many rows a data set has."""
 
     fitted: int
@@ -44,8 +50,8 @@ class FittedTable:
     cautions: Sequence[str] = ()
     notes: Sequence[str] = ()
     profile: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    datasets: Mapping[str, Rows] = field(default_factory=dict)
-    validation: Rows | None = None
+    datasets: Mapping[str, RowCounts] = field(default_factory=dict)
+    validation: RowCounts | None = None
     name: str = ""
     certify_on: str = ""
     held: TableRows | None = None
@@ -119,3 +125,249 @@ class FittedTable:
         if n >= self.n_fitted:  # and those of further data sets
             return f"the {n:,} rows that the model was trained on"
         return f"the {n:,} rows by which the model was chosen"
+
+
+# --- Sentences on the data and the model of a fit, for its page -----------------------------------
+
+
+_MOST = 12
+_NOUNS = {"linear": "A linear model", "mlp": "A network with three layers of 64"}
+
+
+def about_fit(
+    table: Table,
+    others: Mapping[str, Table],
+    fitted: FittedTable,
+    validation: Table | None = None,
+) -> list[tuple[str, list[str]]]:
+    """Sections of the page: a title and sentences."""
+    settings = fitted.settings
+    n_rows, n_columns = table.frame.shape
+    classes = ", ".join(f"{label} ({n:,} rows)" for label, n in fitted.classes.items())
+    data = [
+        f"{n_rows:,} rows and {n_columns:,} columns from {table.name}",
+        f"The target is {settings.target}: {classes}",
+    ]
+    if fitted.validation is not None:
+        data.append(_validated(fitted))
+    elif fitted.held_out is not None:
+        data.append(
+            f"{fitted.n_held_out:,} rows, drawn with seed {settings.random_state} in the "
+            "proportions of "
+            f"the classes, were held out; the model and its rule come from the other "
+            f"{fitted.n_fitted:,}"
+        )
+    if fitted.guarantee is not None:
+        data.append(_certified(fitted))
+    for name, other in others.items():
+        rows = fitted.datasets[name]
+        n_rows = len(other.frame)
+        line = f"The data set {name}: {n_rows:,} {'row' if n_rows == 1 else 'rows'} from "
+        line += other.name
+        if rows.held_out:
+            line += f", {rows.held_out:,} of them held out"
+        elif fitted.held_out is not None:
+            line += ", none of them held out"
+        if rows.shared:
+            line += f"; {rows.shared:,} are rows of another table too, and on the same side there"
+        data.append(line)
+    tables = (table, *others.values(), *([] if validation is None else [validation]))
+    data += [f"{t.name}: {note}" for t in tables for note in t.notes]
+    sections = [("The data", data), ("The model", about_model(fitted))]
+    if fitted.candidates:
+        sections.append(("What was tried", _tried(fitted)))
+    return sections
+
+
+def about_model(fitted: FittedTable) -> list[str]:
+    """Sentences on the model: what it is, and what it looks at."""
+    from setpoint.tables import described
+
+    settings, roles, clf = fitted.settings, fitted.roles, fitted.classifier
+    choice = settings.choice
+    if choice.trains:
+        model = [
+            _NOUNS[choice.model]
+            + f", trained for the goal by {choice.solver}, seed {settings.random_state}"
+        ]
+        inner = clf.preprocessor
+    else:
+        chosen = getattr(clf, "choice_", None)
+        name = choice.model if chosen is None else f"{chosen.chosen}, chosen under the goal"
+        model = [f"The model inside is {name}, with seed {settings.random_state}"]
+        inner = clf.estimator if chosen is None else clf.estimator_
+    parts = dict(getattr(inner, "named_estimators_", {"": inner}))  # of a mean each
+    for name, part in parts.items():
+        said = described(part, roles.features, dict(roles.left_out))
+        model += [f"For {name}: {line}" if name else line for line in said if line not in model]
+    if settings.metric is not None:
+        model.append(_metric(settings.metric))
+    groups: dict[str, list[str]] = {}
+    for name, why in roles.hidden.items():
+        groups.setdefault(why, []).append(name)
+    for why, names in groups.items():
+        model.append(f"Not shown to the model, {why}: {_some(names)}")
+    if roles.scores is not None:
+        model.append(
+            f"The deployed model's scores, {roles.scores.name}, are one more feature; it decides "
+            f"positive from {settings.baseline_threshold:g} on"
+        )
+    if roles.decides_on:
+        names = [c.name for c in roles.decides_on]
+        model.append(f"The rule may look at these beside the score: {_some(names)}")
+    return model
+
+
+def _validated(fitted: FittedTable) -> str:
+    """Where a metric was measured that was not measured on the training rows."""
+    settings, rows = fitted.settings, fitted.validation
+    assert rows is not None
+    line = f"The metric was measured on {rows.fitted:,} rows of {fitted.name}"
+    if rows.held_out:
+        line += (
+            f"; {rows.held_out:,} others, drawn with seed {settings.random_state} in the "
+            "proportions of "
+            "the classes, were held out"
+        )
+    return f"{line}; the model was trained on {fitted.n_fitted:,} rows"
+
+
+def _certified(fitted: FittedTable) -> str:
+    """Which rows certify."""
+    assert fitted.guarantee is not None
+    n = counted(fitted.guarantee.rows)
+    if fitted.certify_on:
+        return f"{n} of {fitted.certify_on} certify, and took no other part"
+    of = "them and of the data sets" if fitted.datasets else "them"
+    return f"Of {of} {n} certify and took no other part"
+
+
+def _metric(metric: BlackBox) -> str:
+    """What a metric of one's own is, and is given."""
+    given = ["the labels", f"the {'decisions' if metric.takes == 'predictions' else 'scores'}"]
+    if metric.columns:
+        given.append(_some(list(metric.columns)))
+    better = "higher" if metric.greater_is_better else "lower"
+    return f"The metric {metric.name}, of which {better} is better, is given {', '.join(given)}"
+
+
+def _tried(fitted: FittedTable) -> list[str]:
+    """The best of each method, the one that was taken first."""
+    from setpoint.report.numbers import number
+
+    named = fitted.report.objective.text
+    lines = [
+        "The best model of each method with its best threshold, counted on "
+        f"{fitted.chosen_on}; the first was taken"
+    ]
+    for found in fitted.candidates:
+        line = f"{found['method']}: {named} = {number(found['objective'])}"
+        if found["violation"] > SATISFIED:
+            line += f", misses the constraints by {number(found['violation'])}"
+        lines.append(line)
+    return lines
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def noted_suspects(table: Table, target: str, roles: ColumnRoles, journal: Journal) -> list[str]:
+    """Sentences about columns that are too good to be true, noted."""
+    from setpoint.tables import suspects
+
+    with journal.step("looking for columns that know the target"):
+        hidden = [name for name, why in roles.hidden.items() if why == "sensitive"]
+        found = suspects(table.frame, target, [c.name for c in roles.features], hidden)
+    for sentence in found:
+        journal.note(sentence)
+    return found
+
+
+# --- The pages of a fit: of one that was judged ---------------------------------------------------
+
+
+def write_page(
+    fitted: FittedTable, path: Any, header: Header, frontiers: tuple[Frontier, ...] = ()
+) -> None:
+    """Write the page of a fit."""
+    from setpoint.report import Frontiers, TextSection
+
+    about = [TextSection(title, tuple(lines)) for title, lines in fitted.about]
+    report = replace(fitted.report, sections=(*fitted.report.sections, Frontiers(frontiers)))
+    report.to_html(path, held_out=fitted.held_out, about=about, header=header)
+
+
+def costs_of_constraints(fitted: FittedTable, journal: Journal) -> tuple[Frontier, ...]:
+    """What each constraint costs, where there is a method that says so."""
+    from setpoint.plugin import frontier
+
+    found = []
+    for i, entry in enumerate(fitted.report.constraints):
+        with journal.step(f"what {entry.text} costs"), journal.warnings_as_notes():
+            try:
+                found.append(frontier(fitted.classifier, vary=i).thinned())
+            except ValueError:  # a shape that no method takes, or no rule without this bound
+                continue
+    return tuple(found)
+
+
+def write_infeasible_page(
+    error: InfeasibleError, goal: Goal, path: Any, header: Header, message: str
+) -> None:
+    """Write the page of a goal that no rule meets: what can be met, and at what price."""
+    from setpoint.deciding import NotCertifiable
+    from setpoint.report.page import write_infeasible
+    from setpoint.report.page.page import NO_RULE, UNCERTIFIED
+
+    write_infeasible(
+        path,
+        goal,
+        message,
+        list(error.reachable.items()),
+        _between(error, goal),
+        [str(one) for one in goals_near(error, goal)],
+        header,
+        UNCERTIFIED if isinstance(error, NotCertifiable) else NO_RULE,
+        _points(error, goal) if isinstance(error, NotCertifiable) else None,
+    )
+
+
+def _points(error: NotCertifiable, goal: Goal) -> OperatingPoints | None:
+    """Every cut-off on the rows that certify, and the rule that could be certified."""
+    from setpoint.program.linking import link
+    from setpoint.report.operating import operating_points
+
+    if error.evidence is None or error.rule is None:
+        return None
+    return operating_points(link(goal, error.evidence.codebook), error.evidence, error.rule)
+
+
+def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
+    """The frontier between the bounds that cannot hold together, where the rows are there."""
+    from setpoint.plugin.exploring import frontier_of_evidence
+    from setpoint.report.promised import between_bounds
+
+    found = between_bounds(goal, error.blame)
+    if found is None or error.evidence is None:
+        return None
+    other, moving = found
+    try:
+        return frontier_of_evidence(
+            other, error.evidence, moving, None, randomized=False, soft=False
+        ).thinned()
+    except ValueError:  # a shape that no method takes
+        return None
+
+
+def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
+    """Goals near one that no rule meets; one, with all bounds moved, where it is not certified."""
+    from setpoint.deciding import NotCertifiable
+    from setpoint.report.promised import goals_nearby
+
+    if not isinstance(error, NotCertifiable):
+        return goals_nearby(goal, error.reachable)
+    bounds = {text: Const(bound) for text, bound in error.reachable.items()}
+    moved = tuple(replace(c, rhs=bounds.get(str(c), c.rhs)) for c in goal.constraints)
+    return [replace(goal, constraints=moved)] if bounds else []

@@ -3,33 +3,360 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import InputError
-from setpoint.goals.errors import nearest
+from setpoint.errors import InputError, nearest
 from setpoint.goals.goal import Goal, as_goal
 from setpoint.parameters import is_number
-from setpoint.tasks.about import noted_suspects
-from setpoint.tasks.fitted import FittedTable
-from setpoint.tasks.journal import Journal
+from setpoint.tasks.fitted import FittedTable, RowCounts, about_fit, noted_suspects
 from setpoint.tasks.reading import (
+    Journal,
     Reading,
     check_datasets,
+    check_folds,
+    check_positive,
+    classes_in,
+    label_of,
     labelled_rows,
     note_reading,
     only_one_stdin,
     read,
 )
-from setpoint.tasks.roles import find_roles
-from setpoint.tasks.settings import FitSettings
-from setpoint.tasks.solver_choice import AUTO, check_goal, choose_solver
-from setpoint.tasks.table_fit import TableFit
+from setpoint.tasks.roles import (
+    ColumnRoles,
+    HoldoutSplit,
+    TableRows,
+    check_threshold,
+    find_roles,
+    hold_out,
+    hold_out_with,
+    rows_of,
+)
+from setpoint.tasks.settings import AUTO, FitSettings, check_goal, choose_solver
 
 if TYPE_CHECKING:
+    from setpoint.report import GoalReport
     from setpoint.tables import Table
 
-__all__ = ["HELD_OUT", "fit_table", "prepare_fit"]
+
+# --- The classifier of the family that was asked for, and its fit ---------------------------------
+
+
+def classifier_for(
+    roles: ColumnRoles, X: Any, goal: Goal, settings: FitSettings, pos_label: Any
+) -> Any:
+    """A classifier, not fitted."""
+    choice = settings.choice
+    wanted = goal if settings.metric is None else settings.metric
+    common: dict[str, Any] = {
+        "solver": choice.solver, "pos_label": pos_label, "random_state": settings.random_state,
+        "confidence": settings.confidence, **choice.parameters,
+    }  # fmt: skip
+    if choice.family == "plugin":
+        from setpoint.plugin import PlugInClassifier
+        from setpoint.tables import auto_model_for, model_for
+
+        seed = settings.random_state
+        if choice.model == AUTO:
+            model: Any = auto_model_for(X, roles.features, seed=seed)
+        else:
+            model = model_for(X, roles.features, choice.model, seed=seed)
+        decide = [c.name for c in roles.decides_on] or None
+        return PlugInClassifier(
+            model,
+            wanted,
+            sensitive_features=decide,
+            decide_on=decide,
+            baseline=settings.baseline,
+            randomized="auto" if settings.randomized else False,
+            **common,
+        )
+    from setpoint.tables import transformer_for
+
+    common["preprocessor"] = transformer_for(X, roles.features)
+    if choice.family == "penalty":
+        from setpoint.penalty import ExactPenaltyClassifier
+
+        return ExactPenaltyClassifier(wanted, **common)
+    if choice.family == "ramp":
+        from setpoint.ramp import RampClassifier
+
+        return RampClassifier(
+            wanted, baseline=settings.deployed, randomized=settings.randomized, **common
+        )
+    from setpoint.surrogates import AdaptiveSurrogateClassifier
+
+    groups = list(roles.surrogate_groups) or None
+    return AdaptiveSurrogateClassifier(
+        wanted, surrogate_groups=groups, baseline=settings.baseline, **common
+    )
+
+
+def fit_classifier(
+    classifier: Any,
+    family: str,
+    rows: TableRows,
+    datasets: Mapping[str, Any],
+    validation: TableRows | None = None,
+    certify_on: TableRows | None = None,
+) -> None:
+    """Fit it on what its family takes."""
+    apart = {} if certify_on is None else {"certify_on": certify_on.as_dataset()}
+    if family == "penalty":
+        classifier.fit(rows.X, rows.y, **apart)
+        return
+    named = classifier.baseline
+    if rows.baseline is not None:  # the column is not in X, but `evaluate` has to know its name
+        classifier.set_params(baseline=None)
+    more: dict[str, Any] = {"datasets": datasets}
+    if family == "surrogates":
+        more = {"validation": None if validation is None else validation.as_dataset()}
+    classifier.fit(rows.X, rows.y, **more, **apart, **rows.sides())
+    classifier.set_params(baseline=named)
+    if getattr(classifier, "choice_", None) is not None:
+        from sklearn.base import clone
+
+        # Of the candidates the file holds the one that was chosen.
+        fitted = classifier.estimator_
+        classifier.set_params(estimator=clone(getattr(fitted, "model", fitted)))
+
+
+# --- A fit on tables that were read and checked: split, fitted and judged -------------------------
+
+
+_CHOSE = "where the rule was chosen"
+_DOES = {
+    False: "fitting the model and finding the rule",
+    True: "training the model for the goal",
+}
+
+
+@dataclass
+class TableFit:
+    """A fit on tables that were read and checked: all but the work."""
+
+    table: Table
+    others: Mapping[str, Table]
+    goal: Goal
+    meant: Goal | None
+    settings: FitSettings
+    roles: ColumnRoles
+    cautions: list[str]
+    validation: Table | None
+    certify_on: Table | None
+    journal: Journal = field(repr=False)
+
+    def run(self) -> FittedTable:
+        """Split, fit and judge."""
+        from setpoint.tables import profile_of
+
+        journal, choice = self.journal, self.settings.choice
+        with journal.step("preparing the columns"):
+            split = _Split.of(self)
+            rows, held = split.first.fitted, (split.second or split.first).judging
+            classifier = classifier_for(
+                self.roles, rows.X, self.goal, self.settings, split.pos_label
+            )
+        if not choice.trains or (choice.family == "surrogates" and split.second is None):
+            check_folds(rows.y, split.classes, self.table.name)
+        report = self._fitted(classifier, split, held is not None)
+        out = FittedTable(
+            classifier,
+            report,
+            None if held is None else self._judged(classifier, split, held),
+            split.classes,
+            rows.n_rows,
+            0 if held is None else held.n_rows,
+            self.settings,
+            self.roles,
+            cautions=self.cautions,
+            profile=profile_of(rows.X, self.roles.columns),
+            datasets={
+                name: RowCounts(made.fitted.n_rows, int(made.held.sum()), made.shared)
+                for name, made in split.sets.items()
+            },
+            certify_on="" if self.certify_on is None else self.certify_on.name,
+            held=held,
+        )
+        if split.second is not None and self.validation is not None:
+            measured = RowCounts(split.second.fitted.n_rows, out.n_held_out, split.first.shared)
+            out = replace(out, validation=measured, name=self.validation.name)
+        note_positive(out, self.goal, journal)
+        about = about_fit(self.table, self.others, out, self.validation)
+        return replace(out, about=about, notes=tuple(journal.notes))
+
+    def _fitted(self, classifier: Any, split: _Split, holds_out: bool) -> GoalReport:
+        """Fit, and the report on the rows that the rule was chosen on."""
+        journal, choice = self.journal, self.settings.choice
+        measured = None if split.second is None else split.second.fitted
+        with (
+            journal.warnings_as_notes(_CHOSE if holds_out else "") as notes,
+            journal.step(_DOES[choice.trains]),
+            _time_enough(),
+            redirect_stdout(sys.stderr),
+        ):
+            datasets = {name: made.fitted.as_dataset() for name, made in split.sets.items()}
+            fit_classifier(
+                classifier, choice.family, split.first.fitted, datasets, measured, split.testing
+            )
+            if choice.family == "surrogates" and journal.keep_best():
+                journal.note(
+                    f"the search was stopped after {classifier.n_evaluations_:,} evaluations of "
+                    "the metric: the best found so far is kept"
+                )
+        return self._with_notes(classifier.goal_report_, notes)
+
+    def _judged(self, classifier: Any, split: _Split, held: TableRows) -> GoalReport:
+        """The report on rows held out."""
+        journal = self.journal
+        small = [
+            _not_held(name, made.part.n_rows)
+            for name, made in split.sets.items()
+            if made.judging is None
+        ]
+        for note in small:
+            journal.note(note)
+        with (
+            journal.warnings_as_notes() as notes,
+            journal.step("judging the rule on rows held out"),
+            redirect_stdout(sys.stderr),
+        ):
+            sets = split.sets.items()
+            datasets = {name: (made.judging or made.fitted).as_dataset() for name, made in sets}
+            found = classifier.evaluate(
+                held.X, held.y, datasets=datasets, goal=self.meant, **held.sides()
+            )
+        if found.counts.seen > 0.0:
+            by = "" if self.settings.test_by else ", or keep them on one side with `test_by`"
+            note = (
+                f"{100 * found.counts.seen:.3g} % of the rows held out equal a row of the fit, so "
+                f"they flatter the rule: leave the copies out of {self.table.name}{by}"
+            )
+            journal.note(note)
+        return self._with_notes(found, [*small, *notes])
+
+    def _with_notes(self, report: GoalReport, notes: Sequence[str]) -> GoalReport:
+        """The report with what else was warned of, as the front end words it."""
+        warnings = [*report.warnings, *(note for note in notes if note not in report.warnings)]
+        return replace(report, warnings=tuple(map(self.journal.worded, warnings)))
+
+
+@dataclass
+class _Split:
+    """The rows of all tables, in those to fit on and those held out."""
+
+    first: HoldoutSplit
+    second: HoldoutSplit | None
+    sets: Mapping[str, HoldoutSplit]
+    testing: TableRows | None
+    classes: dict[str, int]
+    pos_label: Any
+
+    @classmethod
+    def of(cls, fit: TableFit) -> _Split:
+        """The tables as classifiers take them, checked and split."""
+        import numpy as np
+
+        from setpoint.tables import TableError, labels_of
+
+        table, settings, roles, journal = fit.table, fit.settings, fit.roles, fit.journal
+        choice, goal = settings.choice, fit.goal
+        looking = {c.name: "the rule" for c in roles.decides_on}
+        looking |= dict.fromkeys(roles.grouped, "`surrogate_groups`")
+        scores = None if roles.scores is None else roles.scores.name
+        # Where the goal is silent on the deployed model, the decisions are compared with it.
+        compared = settings.test_size > 0 or choice.family != "penalty"
+        baseline = settings.baseline if goal.needs.baseline or compared else None
+
+        def prepared(table: Table, classes: Any = None, dataset: str | None = None) -> TableRows:
+            return rows_of(
+                table, roles.columns, goal, settings.target, classes,
+                dataset=dataset, baseline=baseline, scores=scores,
+                threshold=settings.baseline_threshold, groups=looking,
+                metric_columns=roles.metric_columns, journal=journal,
+            )  # fmt: skip
+
+        def named(argument: str, table: Table) -> TableRows:
+            try:
+                return prepared(table, classes)
+            except TableError as error:
+                raise InputError(f"`{argument}`: {error}") from error
+
+        whole = prepared(table)
+        labels, counts = classes_in(whole.y, settings.target, table.name)
+        if (choice.trains or choice.measures) and len(labels) > 2:
+            does = "trains models" if choice.trains else "finds rules"
+            out = "leave out `solver`" if settings.metric is None else "and so is every `metric`"
+            raise InputError(
+                f"{table.name}: column {settings.target!r} holds {len(labels)} classes, and "
+                f"`solver={choice.solver}` {does} for two; {out}"
+            )
+        if isinstance(labels[0], str):
+            # Text of fixed width sorts several times faster than objects.
+            whole = replace(whole, y=np.asarray(whole.y).astype(str))
+        positive = label_of(settings.pos_label, labels, settings.target)
+        if positive is None:
+            check_positive(labels, goal, settings.target, table.name)
+        classes = np.array(labels)
+        if baseline is not None and scores is None:
+            # A label that is not a class is refused with its line, before the fit.
+            whole = replace(whole, baseline=labels_of(table, baseline, classes, deployed=True))
+        if scores is not None and settings.baseline_threshold is not None:
+            check_threshold(whole.X[scores], settings.baseline_threshold, table.name, journal)
+        parts = {name: prepared(other, classes, name) for name, other in fit.others.items()}
+        second: HoldoutSplit | None = None
+        if fit.validation is None:
+            by = None if settings.test_by is None else table.frame[settings.test_by]
+            first, sets = hold_out(whole, parts, settings, table.name, journal, by)
+        else:
+            apart = named("validation", fit.validation)
+            first, second = hold_out_with(whole, apart, settings, fit.validation.name, journal)
+            sets = {}
+        testing = None if fit.certify_on is None else named("certify_on", fit.certify_on)
+        return cls(first, second, sets, testing, counts, positive)
+
+
+def note_positive(fitted: FittedTable, goal: Goal, journal: Journal) -> None:
+    """Note which class is positive, where nobody said so and the goal refers to it."""
+    from setpoint.inputs.classes import refers_to_positive
+
+    positive = fitted.report.counts.positive
+    if positive is not None and fitted.settings.pos_label is None and refers_to_positive(goal):
+        journal.note(f"the positive class is {positive!r}; `pos_label` names another")
+
+
+@contextmanager
+def _time_enough() -> Iterator[None]:
+    """Say what to do where the limit on seconds left nothing to keep."""
+    from setpoint.search.limits import StoppedError
+
+    try:
+        yield
+    except StoppedError as error:
+        if error.limit is None:
+            raise
+        raise InputError(
+            f"{error}, before there was anything to keep; give more with `max_seconds`, or leave "
+            "it out"
+        ) from error
+
+
+def _not_held(name: str, n_rows: int) -> str:
+    """What to say of a data set of which no row is held out."""
+    if n_rows == 1:
+        return f"{name}: 1 row, too few to hold some out: what is counted on it was trained on"
+    return (
+        f"{name}: {n_rows:,} rows, and none could be held out: what is counted on them was "
+        "trained on"
+    )
+
+
+# --- From a table and a goal to a classifier that was fitted and judged ---------------------------
+
 
 HELD_OUT = 0.25
 """The share of rows held out where nobody says otherwise, and none certify."""
@@ -162,7 +489,7 @@ def prepare_fit(
 
 def goal_meant(given: Any, goal: Goal, test_size: float) -> Goal:
     """The goal that rows held out are judged by; it differs from the other in its bounds alone."""
-    from setpoint.report.worked import same_sides
+    from setpoint.report.page.page import same_sides
 
     if test_size == 0:
         raise InputError("`judge_by` judges by rows held out, and `test_size=0` leaves none")
@@ -201,7 +528,7 @@ def _check(settings: FitSettings) -> None:
 
 def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
-    from setpoint.tables.learners import LEARNERS, learner_for
+    from setpoint.tables.features import LEARNERS, learner_for
 
     if name is not None and name not in (AUTO, *LEARNERS):
         learner_for(name)

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.constraints import Constraint
-from setpoint.goals.errors import listed
-from setpoint.goals.goal import Goal
-from setpoint.tasks.journal import Journal
-from setpoint.tasks.loaded import LoadedModel, load_and_read
-from setpoint.tasks.reading import Reading, open_model
+from setpoint.errors import InputError, InputTypeError, listed
+from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals.populations import Constraint
+from setpoint.tasks.fitted import FittedTable
+from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
+from setpoint.tasks.reading import (
+    Journal,
+    Reading,
+    check_one_table,
+    columns_named,
+    only_one_stdin,
+    open_model,
+    read,
+)
 
 if TYPE_CHECKING:
+    from setpoint.explorer import Explorer
     from setpoint.report import GoalReport, TextSection
     from setpoint.rules import Rule
+    from setpoint.search import Frontier
     from setpoint.tables import TableModel
-
-__all__ = ["MovedRule", "move_rule", "moved_goal"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +87,7 @@ def move_rule(
     >>> moved.report.satisfied
     True
     """
-    from setpoint.plugin.moving import with_goal, with_rule
+    from setpoint.plugin.solving import with_goal, with_rule
     from setpoint.search import InfeasibleError
 
     journal = Journal() if journal is None else journal
@@ -243,3 +251,140 @@ def _moved_note(
         moved = f"moved to the score {line:g} and measured"
     rows = f"{loaded.part.n_rows:,} rows of {loaded.table.name}"
     return f"The rule of {source}, which was found for '{own}', was {moved} on {rows}"
+
+
+# --- What other bounds would mean for the rule of a stored model ----------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TableFrontier:
+    """The best objective at each bound, on the rows of a table."""
+
+    frontier: Frontier
+    loaded: LoadedModel
+    notes: Sequence[str]
+
+
+def frontier_of_table(
+    model: Any,
+    table: Any,
+    *,
+    vary: str | None = None,
+    values: Sequence[float] | None = None,
+    target: str | None = None,
+    baseline: str | None = None,
+    datasets: Mapping[str, Any] | None = None,
+    skip_unlabelled: bool = False,
+    trust: Sequence[str] = (),
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+) -> TableFrontier:
+    """The best objective as the bound of one constraint moves."""
+    from setpoint.plugin import frontier
+    from setpoint.search import InfeasibleError
+
+    journal = Journal() if journal is None else journal
+    loaded = load_and_read(
+        model, table, Reading() if reading is None else reading, journal,
+        trust=trust, target=target, baseline=baseline, files=datasets or {}, vary=vary,
+        skip_unlabelled=skip_unlabelled,
+    )  # fmt: skip
+    with journal.warnings_as_notes(), journal.step("moving the bound"):
+        try:
+            found = frontier(loaded.model.classifier, vary=vary, values=values, **loaded.rows())
+        except InfeasibleError as error:
+            error.goal = loaded.goal
+            raise
+    return TableFrontier(found, loaded, tuple(journal.notes))
+
+
+# --- The page on which the bounds of a stored model's goal are moved by hand ----------------------
+
+
+_COUNTING = "counting what every cut-off does"
+
+CHECKED = 0.3
+"""The share of the rows set apart for the check, where no table is named for it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExploredTable:
+    """The explorer of a stored model on the rows of a table."""
+
+    explorer: Explorer
+    loaded: LoadedModel
+    notes: Sequence[str]
+
+
+def explore_table(
+    model: Any,
+    table: Any,
+    *,
+    check: Any = CHECKED,
+    goal: Any = None,
+    other_goal: Any = None,
+    by: Sequence[str] = (),
+    target: str | None = None,
+    baseline: str | None = None,
+    skip_unlabelled: bool = False,
+    unknown_group: str = "raise",
+    trust: Sequence[str] = (),
+    reading: Reading | None = None,
+    journal: Journal | None = None,
+) -> ExploredTable:
+    """The operating-point explorer of a stored model.
+
+    Examples
+    --------
+    >>> from setpoint.tables import tumours
+    >>> from setpoint.tasks import explore_table, fit_table
+    >>> goal = "maximize recall subject to precision >= 0.9"
+    >>> fitted = fit_table(tumours()[::2], goal, target="diagnosis", pos_label="malignant")
+    >>> explore_table(fitted.model, tumours()[1::2]).loaded.part.n_rows
+    284
+    """
+    journal = Journal() if journal is None else journal
+    reading = Reading() if reading is None else reading
+    share = isinstance(check, (int, float)) and not isinstance(check, bool)
+    if share and not 0 <= check < 1:
+        raise InputError(f"`check` is a table, or a share from 0 to below 1, got {check}")
+    only_one_stdin([table] if share else [table, check])
+    found = open_model(model, trust, journal)
+    decide_new_groups(found.classifier, unknown_group)
+    whole = read(table, reading, journal, found.columns)
+    by = columns_named("by", by, list(whole.frame.columns), whole.name)
+    other = None if other_goal is None else as_goal(other_goal)
+    beside = dict.fromkeys(by, "`by`")
+    if other is not None:
+        check_one_table(other)
+        beside |= dict.fromkeys(other.needs.columns.get(None, {}), "`other_goal`")
+
+    def loaded_from(source: Any) -> LoadedModel:
+        return load_and_read(
+            found, source, reading, journal, trust=trust, target=target, baseline=baseline,
+            judging=True, goal=goal, skip_unlabelled=skip_unlabelled,
+            beside=beside,
+        )  # fmt: skip
+
+    loaded = loaded_from(whole)
+    apart = check if share else _rows(loaded_from(check))
+    with journal.warnings_as_notes(), journal.step(_COUNTING):
+        # A copy has none of the rows of its fit: bounds move on the rows of the table.
+        explorer = copy(loaded.model.classifier).explore(
+            **_rows(loaded), check=apart, by=list(by) or None, goal=loaded.goal, other_goal=other
+        )
+    return ExploredTable(explorer, loaded, tuple(journal.notes))
+
+
+def _rows(loaded: LoadedModel) -> dict[str, Any]:
+    """The rows as `explore` takes them."""
+    return {"X": loaded.part.X, "y": loaded.part.y, **loaded.part.sides()}
+
+
+def explore_fit(fitted: FittedTable, journal: Journal) -> Explorer:
+    """The explorer of a fit: bounds move on the rows of the fit, those held out check."""
+    held = fitted.held
+    apart = {} if held is None else {"X": held.X, "y": held.y, **held.sides()}
+    with journal.warnings_as_notes(), journal.step(_COUNTING):
+        found: Explorer = fitted.classifier.explore(**apart)
+    return found

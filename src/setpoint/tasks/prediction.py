@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,21 +10,177 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.errors import InputError
-from setpoint.tasks.drift import odd_rows
-from setpoint.tasks.journal import Journal
+from setpoint.errors import InputError, nearest
+from setpoint.estimators.batch import check_at_most
+from setpoint.inputs.arrays import one_column
 from setpoint.tasks.loaded import decide_new_groups
-from setpoint.tasks.reading import Reading, columns_named, note_reading, open_model, read
-from setpoint.tasks.room import Room
+from setpoint.tasks.reading import Journal, Reading, columns_named, note_reading, open_model, read
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from setpoint.report import GoalReport
     from setpoint.tables import Table, TableModel
 
-__all__ = ["DecidedTable", "decide_rows", "predict_table"]
+
+# --- What of new rows is not as it was where a rule was chosen, in words --------------------------
+
+
+_ERRORS, _RATIO = 4.0, 1.2
+_NAMED = 3
+
+
+def moved(share: float, n: int, before: float, n_before: float) -> bool:
+    """Whether two shares differ by more than chance, and by a fifth.
+
+    Examples
+    --------
+    >>> moved(0.033, 10_000, 0.117, 30_000), moved(0.12, 10_000, 0.117, 30_000)
+    (True, False)
+    """
+    if n_before <= 0 or n == 0:
+        return False
+    pooled = (share * n + before * n_before) / (n + n_before)
+    error = math.sqrt(max(pooled * (1 - pooled), 0.0) * (1 / n + 1 / n_before))
+    low, high = sorted((share, before))
+    return abs(share - before) > _ERRORS * error and high > _RATIO * low
+
+
+def odd_rows(model: TableModel, frame: Any, decisions: Any) -> str:
+    """One line on what is odd about rows that were decided; "" if nothing is."""
+    from setpoint.tables import odd_columns
+
+    counts = model.classifier.goal_report_.counts
+    parts: list[str] = []
+    if len(counts.classes) == 2 and counts.confusion:
+        n, positive = len(decisions), counts.classes[1]
+        share = float((decisions == positive).mean())
+        total = counts.total
+        before = sum(row[1] for row in counts.confusion) / total if total else 0.0
+        if moved(share, n, before, min(total, counts.n_rows)):
+            parts.append(
+                f"{positive!r} for {_percent(share)} of {n:,} rows, and for {_percent(before)} "
+                "where the rule was chosen"
+            )
+    found = odd_columns(frame, model.profile)
+    parts += found[:_NAMED]
+    if len(found) > _NAMED:
+        parts.append(f"{len(found) - _NAMED:,} more columns")
+    return "; ".join(parts)
+
+
+def class_share_moved(report: GoalReport, before: GoalReport) -> str:
+    """A sentence on the class whose share differs from that of the fit; "" if none does."""
+    now, then = report.counts, before.counts
+    if not now.confusion or not then.confusion or now.classes != then.classes:
+        return ""
+    n, n_before = now.labelled, then.labelled
+    if not n or not n_before:
+        return ""
+    moves = []
+    for code, label in enumerate(now.classes):
+        share, was = now.of_class(code) / n, then.of_class(code) / n_before
+        if moved(share, now.n_rows, was, then.n_rows):
+            moves.append((abs(share - was), label, share, was))
+    if not moves:
+        return ""
+    # Of two classes that moved alike, the positive one stands last.
+    _, label, share, was = max(enumerate(moves), key=lambda m: (round(m[1][0], 9), m[0]))[1]
+    return (
+        f"class {label!r} is {_percent(share)} of these rows, and {_percent(was)} of those that "
+        "the rule was chosen on: what held there need not hold here"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+# --- Room for so many rows of a table, in all or in each group ------------------------------------
+
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many rows of a table may be decided positive.
+
+    Examples
+    --------
+    >>> Room.asked({"north": 20, "south": 5}, "branch").by
+    'branch'
+    """
+
+    at_most: int | Mapping[Any, int]
+    by: str | None
+
+    @classmethod
+    def asked(cls, at_most: Any, by: str | None) -> Room:
+        """What was asked for, checked before anything is read."""
+        if at_most is None:
+            raise InputError("`by` names the groups that share no room; `at_most` says how much")
+        check_at_most(at_most, by is not None)
+        return cls(at_most, by)
+
+    def check(self, classifier: Any) -> None:
+        """Refuse models that do not rank rows."""
+        labels = classifier.classes_.tolist()
+        if len(labels) != 2:
+            raise InputError(
+                f"`at_most` is for two classes, and the model decides among {len(labels)}"
+            )
+        classifier._ranked_class(None)
+
+    def decide(
+        self, model: TableModel, table: Table, X: pd.DataFrame, scores: NDArray[np.float64]
+    ) -> Array:
+        """Decisions for which there is room."""
+        clf = model.classifier
+        groups, at_most = None, self.at_most
+        if self.by is not None:
+            there = list(map(str, table.frame))
+            if self.by not in there:
+                raise InputError(
+                    f"`by`: {table.name} has no column {self.by!r} ({nearest(self.by, there)})"
+                )
+            groups = one_column(table.column(self.by), "by")
+            at_most = _as_written(at_most, groups)
+        capacity = clf._capacity(X, at_most, groups, None)
+        decided: Array = clf._decide_batch(X, scores, capacity, 1)
+        return decided
+
+    def note(self, model: TableModel, free: Array, decided: pd.DataFrame, journal: Journal) -> None:
+        """Say how many rows the rule accepts and how many of them stay so."""
+        clf = model.classifier
+        accepted = free == clf.positive_
+        kept = accepted & (decided["prediction"] == clf.positive_).to_numpy()
+        n, n_kept = int(accepted.sum()), int(kept.sum())
+        if n == n_kept:
+            return
+        where, least = f", by group of {self.by}," if self.by is not None else "", ""
+        one_score = clf.rule_.score_columns is None and not clf.rule_.needs_segments
+        if self.by is None and one_score:
+            least = f", with a score of at least {decided['score'].to_numpy()[kept].min():.6g}"
+        lost = ""
+        if clf.goal_report_.constraints:
+            lost = "; whether the goal's constraints hold for them was not counted"
+        journal.note(
+            f"the rule decides {clf.positive_!r} for {n:,} of {len(free):,} rows, and the "
+            f"{n_kept:,} best{where} keep that{least}{lost}"
+        )
+
+
+def _as_written(at_most: Any, groups: Array) -> Any:
+    """Room for groups that are named by text, where the column holds numbers or booleans."""
+    if not isinstance(at_most, Mapping):
+        return at_most
+    here = dict.fromkeys(value for value in groups.tolist() if not isinstance(value, str))
+    named = {str(value): value for value in here}
+    return {named.get(group, group): most for group, most in at_most.items()}
+
+
+# --- Decisions for the rows of a table, by a stored model -----------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +199,7 @@ class DecidedTable:
 
     def to_frame(self) -> pd.DataFrame:
         """The columns as a pandas frame."""
-        from setpoint.tables.extras import needed
+        from setpoint.tables.kinds import needed
 
         frame: pd.DataFrame = needed("pyarrow").table(self.columns).to_pandas()
         return frame

@@ -3,31 +3,121 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from os import getcwd
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.errors import nearest
+from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.goals.goal import Goal
-from setpoint.tasks.journal import Journal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.tables import Column, Table, TableModel
+    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.tables import Table, TableColumn, TableModel
 
-__all__ = [
-    "Reading",
-    "check_datasets",
-    "check_one_table",
-    "columns_named",
-    "labelled_rows",
-    "note_reading",
-    "only_one_stdin",
-    "open_model",
-    "read",
-]
+
+# --- What a task says and does as it goes on: notes, steps with their seconds ---------------------
+
+
+# Of interest to developers, not to whoever has a table.
+_SILENT = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+
+
+class Journal:
+    """Keeps what a task says; a front end overrides `show`, `step` and `check` to say it at once.
+
+    Examples
+    --------
+    >>> journal = Journal()
+    >>> with journal.step("reading"):
+    ...     journal.note("separator ';'")
+    >>> journal.notes, list(journal.seconds)
+    (["separator ';'"], ['reading'])
+    """
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.seconds: dict[str, float] = {}
+
+    def note(self, text: str) -> None:
+        """Keep and show a sentence, unless it is there."""
+        text = self.worded(" ".join(text.split()))
+        if text not in self.notes:
+            self.notes.append(text)
+            self.show(text)
+
+    def worded(self, text: str) -> str:
+        """A sentence of the library as the front end writes it."""
+        return text
+
+    def show(self, text: str) -> None:
+        """Called with each new note."""
+
+    def check(self) -> None:
+        """Called between two steps, and now and then in long ones; it may raise to end the task."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody asked for an end: then what warnings say is of no interest."""
+        return False
+
+    def keep_best(self) -> bool:
+        """Whether somebody ended a search that goes on with its best; asked once, then settled."""
+        return False
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Time a part of the work."""
+        self.check()
+        start = time.perf_counter()
+        yield
+        self.check()
+        self.seconds[name] = time.perf_counter() - start
+
+    @contextmanager
+    def warnings_as_notes(self, rows: str = "") -> Iterator[list[str]]:
+        """Warnings of libraries become notes; the list holds their texts, each once."""
+        heard: list[str] = []
+        late: dict[str, str] = {}
+
+        def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+            text = " ".join(str(message).split())
+            if issubclass(category, _SILENT) or self.stopping:
+                return
+            if rows and category.__name__ == "FewRowsWarning":
+                text = f"{rows}: {text}"
+            if text in heard:
+                return
+            heard.append(text)
+            if category.__name__ == "StoppedWarning":  # an error after it keeps nothing
+                late[text] = getattr(message, "why", text)
+            else:
+                self.note(text)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = show
+            try:
+                yield heard
+            except Exception:
+                for why in late.values():
+                    self.note(why)
+                raise
+            for text in late:
+                self.note(text)
+
+
+# --- Tables and models as tasks take them: read ---------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -40,10 +130,12 @@ class Reading:
     sheet: str | None = None
 
 
-def read(source: Any, reading: Reading, journal: Journal, columns: Sequence[Column] = ()) -> Table:
+def read(
+    source: Any, reading: Reading, journal: Journal, columns: Sequence[TableColumn] = ()
+) -> Table:
     """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it."""
     from setpoint.tables import Table, read_table
-    from setpoint.tables.excel import FIRST
+    from setpoint.tables.table import FIRST
 
     if isinstance(source, Table):
         table = source
@@ -193,3 +285,220 @@ def columns_named(
                 )
             found[name] = None
     return tuple(found)
+
+
+# --- A metric of one's own, named by a text: a function in a Python module ------------------------
+
+
+_SPELLED = "`metric` is module:function, such as shop:revenue"
+
+
+@dataclass(frozen=True)
+class NamedMetric:
+    """A metric as texts name it."""
+
+    path: str | None = None
+    lower_is_better: bool = False
+    takes: str | None = None
+
+
+def metric_of(named: NamedMetric) -> BlackBox | None:
+    """The metric that was named; None where there is none."""
+    path = named.path
+    if path is None:
+        for argument in ("lower_is_better", "takes"):
+            if getattr(named, argument):
+                raise InputError(f"`{argument}` goes with `metric`, which is not there")
+        return None
+    from setpoint.blackbox.blackbox import BlackBox
+
+    _import(path)
+    kind: Any = named.takes or "auto"
+    try:
+        found = BlackBox(path, not named.lower_is_better, takes=kind)
+    except (ValueError, TypeError, ImportError) as error:
+        raise InputError(f"`metric`: {error}") from error
+    if "<" in found.path:
+        raise InputError(
+            f"`metric={path}`: {found.path.partition(':')[2]} cannot be found by its name; write "
+            "the function with def, outside of other functions"
+        )
+    return found
+
+
+def module_file(named: NamedMetric) -> dict[str, str]:
+    """The file of the metric's module, which no output may overwrite, by what messages call it."""
+    if named.path is None:
+        return {}
+    file = _import(named.path).__file__
+    return {} if file is None else {"the module of `metric`": file}
+
+
+def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) -> BlackBox | None:
+    """The metric that judges a model; None where its goal does."""
+    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.goals.goal import as_goal
+
+    own = stored if isinstance(stored, BlackBox) else None
+    if own is not None and named.path is None:
+        raise InputError(
+            f"{model} was fitted for the metric {own.name}, and model files hold no code: add "
+            f"`metric={own.name}`"
+        )
+    if own is not None and named.path == own.name:
+        if named.lower_is_better and own.greater_is_better:
+            journal.note(
+                f"{model} was fitted for a high value of {own.name}; here `lower_is_better` "
+                "judges it the other way round"
+            )
+        lower = named.lower_is_better or not own.greater_is_better
+        named = NamedMetric(named.path, lower, named.takes or own.takes)
+    found = metric_of(named)
+    if found is not None and (own is None or own.name != found.name):
+        what = f"'{as_goal(stored)}'" if own is None else f"the metric {own.name}"
+        journal.note(f"{model} was fitted for {what}; here `metric={found.name}` judges it")
+    return found
+
+
+def _import(path: str) -> ModuleType:
+    """Run the module, and tell what goes wrong in it from what is not there."""
+    module, colon, name = path.partition(":")
+    if not colon or not name or not module:
+        raise InputError(f"{_SPELLED}, got {path!r}; goals of the language go with `goal`")
+    folders = module.removesuffix(".py").replace("\\", "/").split("/")
+    if module.endswith(".py") or len(folders) > 1:
+        inside = [f for f in folders if f != "."]
+        known = "" not in inside and ".." not in inside  # else it is in no folder below
+        meant = ".".join(inside if known else inside[-1:])
+        raise InputError(
+            f"{_SPELLED}, got {path!r}: say a module's name, {meant}:{name}, not a path"
+        )
+    if getcwd() not in sys.path:  # it stays: processes that are started look there too
+        sys.path.insert(0, getcwd())
+    try:
+        with redirect_stdout(sys.stderr):
+            return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise _raised(path, module, error) from error
+        raise InputError(
+            f"`metric={path}`: there is no module {error.name!r}, neither in the current folder "
+            "nor where Python looks"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise _raised(path, module, error) from error
+
+
+def _raised(path: str, module: str, error: BaseException) -> InputError:
+    """What a module raised, and where in the user's files."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "importlib" not in f.filename and f.filename != __file__]
+    where = f", in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
+    text = " ".join(str(error).split())
+    message = f"{type(error).__name__}{': ' if text else ''}{text}"
+    return InputError(f"`metric={path}`: importing {module} raised {message}{where}")
+
+
+# --- The classes of a target, and values as they are written in a text ----------------------------
+
+
+_MOST_CLASSES = 200
+_FOLDS = 5  # of PlugInClassifier and AdaptiveSurrogateClassifier
+
+
+def label_of(given: Any, labels: Sequence[Any], target: str) -> Any:
+    """The class that was named, of the type that the table has; its text will do.
+
+    Examples
+    --------
+    >>> label_of("1", [0, 1], "y"), label_of("true", [False, True], "y"), label_of(None, [0], "y")
+    (1, True, None)
+    """
+    if given is None:
+        return None
+    text = str(given)
+    if len(labels) > 2:
+        raise InputError(
+            f"`pos_label` is for two classes, and column {target!r} holds {len(labels)}; name a "
+            "class in the goal, as in recall(label='a')"
+        )
+    found = value_named(text, labels)
+    if found is None:
+        raise InputError(
+            f"`pos_label`: column {target!r} holds no class {text!r} ({nearest(text, labels)})"
+        )
+    return found
+
+
+def check_positive(labels: Sequence[Any], goal: Goal, target: str, name: str) -> None:
+    """Refuse two text labels where the goal refers to the positive one and nothing says which."""
+    from setpoint.inputs.classes import refers_to_positive, settled_positive
+
+    if len(labels) != 2 or not refers_to_positive(goal) or settled_positive(labels) is not None:
+        return
+    one, other = labels
+    raise InputError(
+        f"{name}: column {target!r} holds {one!r} and {other!r}, and the goal refers to the "
+        f"positive class: say which it is, `pos_label={one}` or `pos_label={other}`"
+    )
+
+
+def value_named(text: str, values: Sequence[Any]) -> Any:
+    """The value that a text stands for; None where there is none.
+
+    Examples
+    --------
+    >>> value_named("1", [0, 1]), value_named("1.0", [0, 1]), value_named("yes", ["no"])
+    (1, 1, None)
+    """
+    for value in values:
+        same = isinstance(value, bool) and text.lower() == str(value).lower()
+        if same or text == str(value):
+            return value
+    for value in values:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and _is(text, value):
+            return value
+    return None
+
+
+def _is(text: str, value: float) -> bool:
+    try:
+        return float(text) == value
+    except ValueError:
+        return False
+
+
+def classes_in(y: Any, target: str, name: str) -> tuple[list[Any], dict[str, int]]:
+    """The classes in sorted order, and how many rows each has."""
+    import numpy as np
+
+    found, counts = np.unique(y, return_counts=True)
+    labels = found.tolist()
+    if len(labels) < 2:
+        raise InputError(
+            f"{name}: column {target!r} holds one class only, {labels[0]!r}; there is nothing to "
+            "decide"
+        )
+    if len(labels) > _MOST_CLASSES or any(isinstance(v, float) and v % 1 for v in labels):
+        raise InputError(
+            f"{name}: column {target!r} holds {len(labels)} different values, from {labels[0]!r} "
+            f"to {labels[-1]!r}; a target has classes, {_MOST_CLASSES} at most: make some, or "
+            "name another column, `target`"
+        )
+    return labels, {str(label): int(n) for label, n in zip(labels, counts, strict=True)}
+
+
+def check_folds(y: Any, counts: Mapping[str, int], name: str) -> None:
+    """Refuse classes that are too small for cross-validation."""
+    import numpy as np
+
+    found, left = np.unique(y, return_counts=True)
+    there = dict(zip(map(str, found.tolist()), left.tolist(), strict=True))
+    few = min(counts, key=lambda label: there.get(label, 0))
+    n = there.get(few, 0)
+    if n < _FOLDS:
+        whole = "" if n == counts[few] else f" of {counts[few]:,} left after the hold-out"
+        raise InputError(
+            f"{name}: class {few!r} has {n} rows{whole}, too few for cross-validation in "
+            f"{_FOLDS} folds; add rows, hold out fewer, or leave the class out"
+        )

@@ -16,12 +16,9 @@ for complex metrics and constraints" (CMA).
 
 from collections.abc import Callable
 
-from setpoint.plugin.solvers.bisection import bisection
-from setpoint.plugin.solvers.ellipsoid import ellipsoid
-from setpoint.plugin.solvers.frank_wolfe import frank_wolfe
-from setpoint.plugin.solvers.gda import gda
-from setpoint.plugin.solvers.recombine import recombine
-from setpoint.search.optimum import Optimum
+from setpoint.plugin.solvers.named import bisection, ellipsoid, frank_wolfe, gda
+from setpoint.plugin.solvers.steps import recombine
+from setpoint.search.achievable import Optimum
 
 __all__ = ["ALGORITHMS", "bisection", "ellipsoid", "frank_wolfe", "gda", "recombine"]
 

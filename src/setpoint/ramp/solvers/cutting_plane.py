@@ -1,27 +1,193 @@
-"""Algorithm 2: the dual of Problem 3 by cutting planes, and weights from the cuts' mixture.
-
-``z(v) = min_w Psi(w, v)`` is concave in the multipliers v, and for any w whatever the affine
-function Psi(w, .) lies above it (Goh, Cotter, Gupta and Friedlander, "Satisfying real-world
-goals with dataset constraints", section 2.2 and appendix E). The paper returns the last SVM's
-weights, which miss the rows; the shares that the linear program gives to the cuts mix all of
-them into weights that meet the rows and cost no more than the upper bound.
-"""
+"""The upper model of a concave dual: cuts, their maximiser and the centre of what they leave."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.errors import InputError
-from setpoint.goals.errors import nearest
-from setpoint.ramp.solvers.hypograph import Hypograph, Peak
-from setpoint.ramp.solvers.majorizer import Majorizer
+from setpoint.compiled import kernel
+from setpoint.errors import InputError, ShapeError, nearest
+from setpoint.estimators.linear_rule import linear_scores
+from setpoint.program.functions import Affine
+from setpoint.ramp.problem import Problem
+from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved, WeightSearch
 from setpoint.ramp.solvers.svm import SVM
+from setpoint.search.limits import Limits
+from setpoint.search.linear_program import IncrementalLP
+from setpoint.solvers import takes
 
-__all__ = ["CHOOSERS", "Convex", "cutting_planes"]
+INF = float("inf")
+_STEPS = 300
+"""Of the random walk, for each dimension."""
+_USED = 1e-9
+
+
+class Peak(NamedTuple):
+    """The maximum of the model."""
+
+    value: float
+    v: Floats
+    shares: Floats
+
+
+class Hypograph:
+    """Points (v, t) with v in [0, cap]^m and t under every cut ``b_s + g_s @ v``."""
+
+    def __init__(self, m: int, cap: float) -> None:
+        self.m, self.cap = m, cap
+        self._lp = IncrementalLP()
+        none = np.zeros(0)
+        for _ in range(m):
+            self._lp.add_column(none, 0.0, cap)
+        self._lp.add_column(none, -INF, INF)
+        self._b: list[float] = []
+        self._g: list[Floats] = []
+
+    def add(self, b: float, g: Floats) -> None:
+        """Cut off all above ``b + g @ v``."""
+        self._lp.add_row(np.append(-g, 1.0), -INF, b)
+        self._b.append(b)
+        self._g.append(g)
+
+    def widen(self, cap: float) -> None:
+        """Let the multipliers reach farther."""
+        self.cap = cap
+        for j in range(self.m):
+            self._lp.set_bounds(j, 0.0, cap)
+
+    def peak(self) -> Peak:
+        """The maximum, by a linear program; there is at least one cut."""
+        value, x, duals = self._solved(np.append(np.zeros(self.m), -1.0))
+        shares = np.abs(duals)
+        shares[shares < _USED] = 0.0
+        return Peak(-value, x[:-1], shares / shares.sum())
+
+    def slope(self, peak: Peak) -> Floats:
+        """The slope (m,) of the mixture of cuts at the maximum: above 0 where v is capped."""
+        return np.asarray(peak.shares @ np.array(self._g))
+
+    def centre(self, low: float, rng: np.random.Generator) -> tuple[Floats, float]:
+        """The centre of mass of what lies above `low`: multipliers (m,) and height."""
+        self._lp.set_bounds(self.m, low, INF)
+        ends = []
+        for j in range(self.m + 1):
+            for sign in (1.0, -1.0):
+                cost = np.zeros(self.m + 1)
+                cost[j] = sign
+                ends.append(self._solved(cost)[1])
+        self._lp.set_bounds(self.m, -INF, INF)
+        points = np.array(ends)
+        least, most = points.min(axis=0), points.max(axis=0)
+        scale = np.maximum(most - least, 1e-12)
+        A = np.column_stack([-np.array(self._g), np.ones(len(self._b))])
+        room = np.array(self._b) - A @ least
+        box = np.eye(self.m + 1)
+        A = np.vstack([A * scale, box, -box])
+        room = np.concatenate([room, np.ones(self.m + 1), np.zeros(self.m + 1)])
+        start = ((points - least) / scale).mean(axis=0)
+        n = _STEPS * (self.m + 1)
+        x = least + scale * _walk(A, room, start, rng.normal(size=(n, self.m + 1)), rng.random(n))
+        return np.clip(x[:-1], 0.0, self.cap), float(x[-1])
+
+    def _solved(self, cost: Floats) -> tuple[float, Floats, Floats]:
+        self._lp.set_costs(cost)
+        solved = self._lp.solve()
+        assert solved is not None
+        return solved
+
+
+@kernel()
+def _walk(A: Floats, room: Floats, start: Floats, ways: Floats, u: Floats) -> Floats:
+    """The mean of hit and run in ``A x <= room``: of the chords' middles, which vary less."""
+    x = start.copy()
+    slack = room - A @ x
+    total = np.zeros(len(x))
+    for i in range(len(ways)):
+        slope = A @ ways[i]
+        low, high = -np.inf, np.inf
+        for k in range(len(slack)):
+            if slope[k] > 1e-14:
+                high = min(high, max(slack[k], 0.0) / slope[k])
+            elif slope[k] < -1e-14:
+                low = max(low, max(slack[k], 0.0) / slope[k])
+        total += x + 0.5 * (low + high) * ways[i]
+        step = low + u[i] * (high - low)
+        x += step * ways[i]
+        slack -= step * slope
+    return total / len(ways)
+
+
+# --- Problem 3: the convex upper bound on the ramp problem that is tight at -----------------------
+
+
+class Split:
+    """Linear functions of the accepted weights, written with coefficients of one sign."""
+
+    def __init__(self, problem: Problem) -> None:
+        program = problem.program
+        if not isinstance(program.objective, Affine):
+            raise ShapeError(
+                f"{program.goal.objective}: {takes('cutting-plane', asked=True)}, and this one is "
+                f"{program.objective.shape_name}; "
+                "`solver='augmented-lagrangian'` takes it"
+            )
+        const, coefs = problem.loss(np.zeros(len(problem.totals)))
+        signed = np.vstack([coefs, problem.coefs])
+        self.up, self.down = np.maximum(signed, 0.0), np.maximum(-signed, 0.0)
+        self.const = np.append(const, problem.const) - self.down @ problem.totals
+
+
+class Majorizer:
+    """Problem 3 at given scores."""
+
+    def __init__(self, problem: Problem, old: Floats, split: Split | None = None) -> None:
+        self.problem = problem
+        self._split = Split(problem) if split is None else split
+        weight = np.ones(len(old)) if problem.weight is None else problem.weight
+        self._kind, self._n_kinds = problem.kind, len(problem.totals)
+        # The weights under a hinge; those under a constant are counted once and for all.
+        self._above = weight * (old <= 0.5)
+        self._below = weight * (old >= -0.5)
+        s = self._split
+        lost_up, lost_down = self._sums(weight - self._above), self._sums(weight - self._below)
+        self._const = s.const + s.up @ lost_up + s.down @ lost_down
+
+    @property
+    def n_constraints(self) -> int:
+        """The number m of rows."""
+        return len(self._const) - 1
+
+    def values(self, z: Floats) -> tuple[float, Floats]:
+        """The objective without the regulariser, and the rows (m,), at scores (N,)."""
+        s = self._split
+        up = self._sums(self._above * np.maximum(0.5 + z, 0.0))
+        down = self._sums(self._below * np.maximum(0.5 - z, 0.0))
+        out = s.up @ up + s.down @ down + self._const
+        return float(out[0]), out[1:]
+
+    def cut(self, w: Floats) -> tuple[float, Floats]:
+        """``Psi(w, v) = b + g @ v`` at fixed w: the number b and g (m,), which is the rows."""
+        loss, rows = self.values(linear_scores(self.problem.X, w))
+        return loss + 0.5 * self.problem.lam * float(w @ w), rows
+
+    def costs(self, v: Floats) -> tuple[Floats, Floats]:
+        """What the SVM at multipliers (m,) pays for each row's two hinges: a and c (N,)."""
+        price, s = np.append(1.0, v), self._split
+        return self._above * (price @ s.up)[self._kind], self._below * (price @ s.down)[self._kind]
+
+    def constant(self, v: Floats) -> float:
+        """The part of Psi(., v) that no w changes."""
+        return float(np.append(1.0, v) @ self._const)
+
+    def _sums(self, x: Floats) -> Floats:
+        return np.asarray(np.bincount(self._kind, x, self._n_kinds), np.float64)
+
+
+# --- Algorithm 2: the dual of Problem 3 by cutting planes -----------------------------------------
 
 
 CHOOSERS = ("max", "center")
@@ -65,7 +231,7 @@ def cutting_planes(
     """Maximise the dual of Problem 3 over multipliers in [0, cap]^m."""
     if chooser not in CHOOSERS:
         raise InputError(f"`chooser={chooser!r}`: {nearest(chooser, CHOOSERS)}")
-    search = _Search(majorizer, min(cap, _FIRST_CAP))
+    search = _CutSearch(majorizer, min(cap, _FIRST_CAP))
     for w in known:
         search.cut(w)
     rng = rng or np.random.default_rng(0)
@@ -98,7 +264,7 @@ def cutting_planes(
     )  # fmt: skip
 
 
-class _Search:
+class _CutSearch:
     """The cuts so far, the weights behind them and the best lower bound."""
 
     def __init__(self, majorizer: Majorizer, cap: float) -> None:
@@ -141,3 +307,132 @@ class _Search:
             return peak
         self.cut(self.mixture(peak))
         return self.model.peak()
+
+
+# --- Algorithm 1: majorisation-minimisation, one convex problem after another ---------------------
+
+
+_PROBLEMS = 40
+_EPS = 0.1
+"""Of the tolerance: how exactly each convex problem is solved."""
+_MAJORIZE_FIRST_CAP, _RAISING = 4.0, 4.0
+"""Of the multipliers while the weights miss the rows: they need not be met at once."""
+_OF_GAIN = 0.1
+"""Of what a convex problem has gained: that near its optimum it is left."""
+_SLOW = 0.02
+"""A gain so small, relative to what is paid for missed rows, asks for a higher cap."""
+_MET = 1e-9
+
+
+def majorize_minimize(
+    problem: Problem,
+    start: Floats,
+    *,
+    tol: float = 1e-3,
+    chooser: str = "max",
+    svm: str = "sdca",
+    drawn: bool = True,
+    limits: Limits | None = None,
+    seed: int = 0,
+) -> Solved:
+    """Minimise the ramp problem by convex problems, each solved by cutting planes."""
+    w = np.array(start, np.float64)
+    return _Majorized(problem, w, tol, chooser, svm, drawn, limits, seed).solved()
+
+
+class _Majorized(WeightSearch):
+    """w, the cuts' weights, the SVM's dual variables: carried from one problem to the next."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        w: Floats,
+        tol: float,
+        chooser: str,
+        svm: str,
+        drawn: bool,
+        limits: Limits | None,
+        seed: int,
+    ) -> None:
+        super().__init__(problem, w, tol, drawn, limits)
+        self.chooser = chooser
+        self.svm = SVM(problem.X, problem.lam, svm, seed)
+        self.split = Split(problem)
+        self.moves = 0 if drawn else self.moves
+        self.rng = np.random.default_rng(seed)
+        self.cap, self.missed = _MAJORIZE_FIRST_CAP, np.inf
+        self.xi: Floats | None = None
+        self.kept: list[Floats] = []
+        self.n_cuts = 0
+
+    def solve(self) -> None:
+        """Convex problems until one of them gains nothing."""
+        worst = self._excess().max(initial=0.0)
+        for i in range(_PROBLEMS):
+            cap = LARGEST_MULTIPLIER if worst <= _MET else self.cap
+            before = self._paid(cap)
+            convex = self._solve(cap)
+            self.note(self.problem, 0.0 if self.shift.any() else self.tol)
+            gained = before - self._paid(cap)
+            worst = self._excess().max(initial=0.0)
+            self.converged = convex.closed and worst <= self.tol and gained <= _EPS * self.tol
+            if self.converged:
+                return
+            if worst <= self.tol:
+                continue
+            if i == 0 and gained <= _MET and not self.shift.any():
+                # All scores lie where the ramp is flat; where they are 0 nothing is lost.
+                self.w, self.kept = np.zeros_like(self.w), []
+            elif gained <= _SLOW * before:
+                missed = self._missed()
+                if cap >= LARGEST_MULTIPLIER or missed > (1.0 - _SLOW) * self.missed:
+                    # What no price moves cannot be met: the multipliers would grow for ever.
+                    self.v *= LARGEST_MULTIPLIER / max(self.v.max(), _MET)
+                    return
+                self.missed = missed
+                self.cap = min(_RAISING * self.cap, LARGEST_MULTIPLIER)
+
+    @property
+    def why(self) -> str:
+        """Convex problems, cuts and passes."""
+        n = len(self.path)
+        return (
+            f"majorisation-minimisation, {n} convex problem{'s' * (n != 1)}, "
+            f"{self.n_cuts:,} cuts, {self.n_passes:,} passes"
+        )
+
+    def _solve(self, cap: float) -> Convex:
+        majorizer = Majorizer(self.problem, linear_scores(self.problem.X, self.w), self.split)
+        # Any weights give a cut, so those of the last problem need no new SVM.
+        convex = cutting_planes(
+            majorizer,
+            self.svm,
+            [self.w, *self.kept],
+            eps=_EPS * self.tol,
+            of_gain=_OF_GAIN,
+            cap=cap,
+            chooser=self.chooser,
+            xi=self.xi,
+            rng=self.rng,
+        )
+        self.w, self.v, self.xi, self.kept = convex.w, convex.v, convex.xi, convex.kept
+        self.n_cuts += convex.n_cuts
+        self.n_passes += convex.n_passes + 4
+        return convex
+
+    def _off(self, w: Floats) -> Floats:
+        off = super()._off(w)
+        self.split.const[1:] += off  # the rows of the convex problems move along
+        return off
+
+    def _excess(self) -> Floats:
+        return self.worked_with(self.problem, self.problem.accepted(self.w))
+
+    def _missed(self) -> float:
+        return float(np.maximum(self._excess(), 0.0).sum())
+
+    def _paid(self, cap: float) -> float:
+        """The regularised objective, and the cap for what each row is missed by."""
+        loss = self.problem.loss(self.problem.accepted(self.w))[0]
+        half = 0.5 * self.problem.lam * float(self.w @ self.w)
+        return loss + half + cap * self._missed()

@@ -1,32 +1,195 @@
-"""The parts of a picture of operating points: region, bounds, curves, the point chosen."""
+"""The plane of operating points: where a goal is met, and what mixtures reach."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.inference.proportions import clopper_pearson
+from setpoint.array_types import Floats
+from setpoint.errors import GoalError, InputTypeError
+from setpoint.evidence import Evidence
+from setpoint.evidence.codebook import Codebook, Marginals
+from setpoint.goals.expressions import Const, Metric
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import EVERYWHERE, Constraint
+from setpoint.inference.tails import clopper_pearson
+from setpoint.program.linking import link
+from setpoint.program.program import Program
 from setpoint.report.displays import style
-from setpoint.report.displays.labels import Labels
-from setpoint.report.displays.plane import Plane, at_least, plain_bound
 from setpoint.report.displays.scales import SHARE
+from setpoint.report.displays.style import PlacedLabels
+from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingCurve, OperatingPoints
+from setpoint.rules import Rule
+from setpoint.search.frontier import Frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "LINES",
-    "draw_bounds",
-    "draw_chosen",
-    "draw_curves",
-    "draw_region",
-    "name_curve",
-    "name_region",
-    "precision_band",
-]
+
+_PIECES = 80
+"""Straight pieces of a line across the whole picture, where it bends."""
+
+_FAR = 2.0
+"""Slacks beyond are cut off: a picture needs their sign alone."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """All pairs of false positive rate and recall on some rows, and a goal over them."""
+
+    positives: float
+    negatives: float
+    constraints: tuple[Constraint, ...]
+    left_out: tuple[Constraint, ...]
+    programs: tuple[Program, ...]
+
+    @classmethod
+    def of(cls, goal: Goal, points: OperatingPoints) -> Plane:
+        """The plane of the rows that some points were counted on.
+
+        Examples
+        --------
+        >>> from setpoint import Goal
+        >>> points = OperatingPoints((), 10.0, 90.0, 0.5, 0.1, 0.36, ("no", "yes"))
+        >>> goal = Goal.parse("maximize recall s.t. precision >= 0.5, recall.min('sex') >= 0.4")
+        >>> plane = Plane.of(goal, points)
+        >>> [str(c) for c in plane.left_out], plane.slack([0.0, 0.5], [0.5, 0.5]) > 0
+        (['recall.min("sex") >= 0.4'], array([ True, False]))
+        """
+        counts = np.array([[[0.0, points.negatives], [0.0, points.positives], [0.0, 0.0]]])
+        codebook, marginals = Codebook.of(points.labels), Marginals.of_counts(counts)
+        inside, outside, programs = [], [], []
+        for c in goal.constraints:
+            alone = Goal("maximize", Metric("accuracy"), (c,))
+            needs = alone.needs
+            if needs.datasets or needs.names or needs.baseline:
+                outside.append(c)
+                continue
+            try:
+                programs.append(link(alone, codebook).at(marginals))
+            except GoalError:  # such as a bound that is outside the range on these rows
+                outside.append(c)
+            else:
+                inside.append(c)
+        return cls(
+            points.positives, points.negatives, tuple(inside), tuple(outside), tuple(programs)
+        )
+
+    def slack(self, fpr: Any, recall: Any) -> Floats:
+        """How far inside all `constraints` each point is; negative outside, at most 2."""
+        x, y = np.asarray(fpr, np.float64), np.asarray(recall, np.float64)
+        out = np.full(np.broadcast_shapes(x.shape, y.shape), _FAR)
+        for program in self.programs:
+            v = self._features(program, x, y)
+            (bound,) = program.constraints
+            with np.errstate(invalid="ignore"):
+                slack = np.asarray(bound.slack(v))
+            slack = np.nan_to_num(slack, nan=-_FAR, posinf=_FAR, neginf=-_FAR)
+            out = np.minimum(out, np.clip(slack, -_FAR, _FAR))
+        return out
+
+    def slack_by_precision(self, recall: Any, precision: Any) -> Floats:
+        """The same at points of recall and precision; negative where there is no such point."""
+        # Where one of them is 0 there is more than one false positive rate, or none.
+        r = np.maximum(np.asarray(recall, np.float64), 1e-9)
+        p = np.maximum(np.asarray(precision, np.float64), 1e-9)
+        fpr = self.fpr(r, p)
+        return np.minimum(self.slack(np.minimum(fpr, 1.0), r), np.maximum(1.0 - fpr, -_FAR))
+
+    def _features(self, program: Program, fpr: Floats, recall: Floats) -> Floats:
+        """Features are affine in the two rates: three corners tell them."""
+        corners = [program.rates_of(self._counts(*at)) for at in ((0, 0), (1, 0), (0, 1))]
+        origin, by_fpr, by_recall = corners
+        return np.asarray(
+            origin + fpr[..., None] * (by_fpr - origin) + recall[..., None] * (by_recall - origin)
+        )
+
+    def _counts(self, fpr: float, recall: float) -> Floats:
+        n, p = self.negatives, self.positives
+        return np.array(
+            [[[n * (1 - fpr), n * fpr], [p * (1 - recall), p * recall], [0.0, 0.0]]], np.float64
+        )
+
+    def precision(self, fpr: Any, recall: Any) -> Floats:
+        """Precision at each point; 0 where nobody is accepted."""
+        hits = self.positives * np.asarray(recall, np.float64)
+        both = hits + self.negatives * np.asarray(fpr, np.float64)
+        return np.asarray(hits / np.where(both > 0, both, 1.0))
+
+    def fpr(self, recall: Any, precision: Any) -> Floats:
+        """False positive rate at each point with positive precision; above 1: no such point."""
+        r, p = np.asarray(recall, np.float64), np.asarray(precision, np.float64)
+        return np.asarray(r * self.positives / self.negatives * (1.0 - p) / p)
+
+    def path(
+        self, fpr: Sequence[float] | Floats, recall: Sequence[float] | Floats, *, roc: bool
+    ) -> tuple[Floats, Floats]:
+        """Mixtures of neighbouring points as a line: x and y in the picture."""
+        f, r = np.asarray(fpr, np.float64), np.asarray(recall, np.float64)
+        if roc or len(f) < 2:
+            return (f, r) if roc else (r, self.precision(f, r))
+        # Long segments take more pieces.
+        pieces = np.ceil(_PIECES * (np.abs(np.diff(f)) + np.abs(np.diff(r)))).astype(np.int64)
+        pieces = np.maximum(pieces, 1)
+        first = np.repeat(np.arange(len(pieces)), pieces)
+        t = (np.arange(len(first)) - np.repeat(np.cumsum(pieces) - pieces, pieces)) / pieces[first]
+        f = np.append(f[first] + t * (f[first + 1] - f[first]), f[-1])
+        r = np.append(r[first] + t * (r[first + 1] - r[first]), r[-1])
+        p = self.precision(f, r)
+        if f[0] == r[0] == 0:
+            # Drawing between nobody and a threshold keeps the precision of the threshold.
+            p[0] = p[1]
+        if f[-1] == r[-1] == 0:
+            p[-1] = p[-2]
+        return r, p
+
+
+def plain_bound(c: Constraint, positive: Any) -> tuple[str, float] | None:
+    """A rate of all rows and its bound, where a constraint says no more than that.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> goal = Goal.parse("maximize recall subject to specificity >= 0.75")
+    >>> plain_bound(goal.constraints[0], "yes")
+    ('false positive rate', 0.25)
+    """
+    e, level = c.lhs, c.rhs
+    if not isinstance(e, Metric) or not isinstance(level, Const):
+        return None
+    if e.population != EVERYWHERE or e.label not in (None, positive):
+        return None
+    if e.name in ("recall", "precision"):
+        return e.name, level.value
+    if e.name == "false_negative_rate":
+        return "recall", 1.0 - level.value
+    if e.name == "false_positive_rate":
+        return "false positive rate", level.value
+    if e.name == "specificity":
+        return "false positive rate", 1.0 - level.value
+    return None
+
+
+def at_least(c: Constraint) -> bool:
+    """Whether the rate that :func:`plain_bound` names is bounded from below.
+
+    Examples
+    --------
+    >>> from setpoint import Goal
+    >>> at_least(Goal.parse("maximize recall subject to specificity >= 0.75").constraints[0])
+    False
+    """
+    turned = isinstance(c.lhs, Metric) and c.lhs.name in ("false_negative_rate", "specificity")
+    return (c.relation == ">=") != turned
+
+
+# --- The parts of a picture of operating points: region, bounds, curves ---------------------------
+
 
 _GRID = 241
 _MOST_NAMED = 8
@@ -70,14 +233,14 @@ def draw_region(ax: Axes, plane: Plane, roc: bool) -> NDArray[np.float64]:
     return inside[met[rows, columns].ravel()]
 
 
-def name_region(labels: Labels, inside: NDArray[np.float64]) -> None:
+def name_region(labels: PlacedLabels, inside: NDArray[np.float64]) -> None:
     """Say what is shaded, where there is room for it."""
     at = [(float(x), float(y)) for x, y in inside[np.argsort(-inside.sum(axis=1))]]
     labels.add("allowed", at, style.GREEN, ways=[(0, 0)], most=1.0)
 
 
 def draw_bounds(
-    ax: Axes, plane: Plane, positive: Any, roc: bool, labels: Labels, what: str = "asked"
+    ax: Axes, plane: Plane, positive: Any, roc: bool, labels: PlacedLabels, what: str = "asked"
 ) -> None:
     """A line where a constraint is a plain bound on recall, precision or false alarms."""
     low, high = 0.0, 1.0
@@ -105,7 +268,7 @@ def draw_bounds(
 
 
 def draw_curves(
-    ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool, labels: Labels
+    ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, goal: bool, labels: PlacedLabels
 ) -> None:
     """Each segment's thresholds, the hull where rules draw, thicker where the goal is met."""
     several = len(points.curves) > 1
@@ -137,14 +300,16 @@ def draw_curves(
             )
 
 
-def name_curve(curve: OperatingCurve, plane: Plane, roc: bool, labels: Labels) -> None:
+def name_curve(curve: OperatingCurve, plane: Plane, roc: bool, labels: PlacedLabels) -> None:
     """Of one curve: its name on it."""
     x, y = plane.path(curve.false_positive_rate, curve.recall, roc=roc)
     at = [int(t * (len(x) - 1)) for t in (0.3, 0.45, 0.6, 0.75, 0.9)]
     labels.add("every threshold", [(float(x[j]), float(y[j])) for j in at], style.BLUE)
 
 
-def draw_chosen(ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, labels: Labels) -> None:
+def draw_chosen(
+    ax: Axes, points: OperatingPoints, plane: Plane, roc: bool, labels: PlacedLabels
+) -> None:
     """The rule as a full dot; crosses where it draws, or has several thresholds."""
     several = len(points.curves) > 1
     atoms = [a for curve in points.curves for a in curve.chosen]
@@ -242,3 +407,37 @@ def _plane_of(curve: OperatingCurve, plane: Plane, several: bool) -> Plane:
         return plane
     prior = curve.precision[-1]
     return Plane(prior, 1.0 - prior, (), (), ())
+
+
+# --- What pictures ask of a fitted classifier of this library -------------------------------------
+
+
+class FittedClassifier(Protocol):
+    """A classifier with a goal, a rule and the rows that it was found on."""
+
+    goal_report_: Facts
+    rule_: Rule
+
+    def _evidence(self, X: Any, y: Any, *rows: Any) -> Evidence: ...
+
+    def _frontier(self, **options: Any) -> Frontier: ...
+
+
+def fitted(clf: Any) -> FittedClassifier:
+    """The classifier, if it is one of this library."""
+    if not has_method(clf, "_frontier"):
+        raise InputTypeError(
+            f"`clf` is a fitted classifier of this library, got {class_or_object(clf)}; "
+            "from_predictions takes scores of any model"
+        )
+    return cast(FittedClassifier, clf)
+
+
+def has_method(x: Any, method: str) -> bool:
+    """Whether an object, not a class, has a method."""
+    return not isinstance(x, type) and hasattr(x, method)
+
+
+def class_or_object(x: Any) -> str:
+    """What was passed, for a message: a class, or an object of one."""
+    return f"the class {x.__name__}" if isinstance(x, type) else f"a {type(x).__name__}"

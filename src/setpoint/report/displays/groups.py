@@ -9,22 +9,18 @@ import numpy as np
 
 from setpoint.errors import InputError
 from setpoint.goals.expressions import Const, Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.words import constraint_in_words
-from setpoint.inputs.predictions import decided_inputs
-from setpoint.program.link import link
-from setpoint.report.counting import groups_on
+from setpoint.goals.goal import Goal, as_goal, constraint_in_words
+from setpoint.inputs.inputs import decided_inputs
+from setpoint.program.linking import link
 from setpoint.report.displays import style
-from setpoint.report.displays.group_bounds import Allowed, allowed_of, not_drawn
-from setpoint.report.displays.scales import scale_of
-from setpoint.report.entry import GroupRow
+from setpoint.report.displays.scales import Allowed, allowed_of, not_drawn, scale_of
+from setpoint.report.entry import GroupRow, groups_on
 from setpoint.report.facts import Facts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["GroupRatesDisplay"]
 
 _MOST = 36
 """Characters of a group's name."""

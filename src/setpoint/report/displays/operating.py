@@ -10,36 +10,33 @@ from setpoint.errors import InputError
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
 from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.words import constraint_in_words
+from setpoint.goals.goal import Goal, as_goal, constraint_in_words
 from setpoint.inputs.inputs import DecideOn
-from setpoint.program.link import link
+from setpoint.program.linking import link
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import (
     BAND,
+    Plane,
     draw_bounds,
     draw_chosen,
     draw_curves,
     draw_region,
+    fitted,
     name_curve,
     name_region,
 )
-from setpoint.report.displays.fitted import fitted
-from setpoint.report.displays.inputs import scored_rows
-from setpoint.report.displays.labels import Labels
-from setpoint.report.displays.plane import Plane
 from setpoint.report.displays.scales import SHARE
+from setpoint.report.displays.style import PlacedLabels, scored_rows
 from setpoint.report.facts import Facts
+from setpoint.report.numbers import shortened
 from setpoint.report.operating import OperatingPoints, operating_points
-from setpoint.report.printable import shortened
 from setpoint.rules import Rule
-from setpoint.search.outcome import Randomized
+from setpoint.search.achievable import Randomized
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["OperatingPointDisplay"]
 
 Kind: TypeAlias = Literal["precision-recall", "roc"]
 
@@ -269,7 +266,7 @@ class OperatingPointDisplay:
             SHARE.apply(axis)
         if mode == "own" and roc:
             ax_.set_box_aspect(1.0)
-        labels = Labels(ax_)
+        labels = PlacedLabels(ax_)
         inside = draw_region(ax_, self.plane, roc)
         draw_curves(ax_, points, self.plane, roc, bool(self.goal.constraints), labels)
         rule = (points.false_positive_rate, points.recall) if roc else self._rule

@@ -1,50 +1,408 @@
-"""The page of a report: one self-contained HTML file."""
+"""The pictures of a page: what sections draw, and the groups, as SVG."""
 
 from __future__ import annotations
 
+import math
 import os
+import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.goals.goal import Goal
-from setpoint.goals.words import glossary, goal_in_words
+from setpoint.goals.expressions import Const, Expression
+from setpoint.goals.goal import Goal, expression_of, glossary, goal_in_words, in_words
+from setpoint.goals.populations import Constraint, Label
+from setpoint.inference.intervals import FAILS
 from setpoint.inputs.files import atomic_write
-from setpoint.report.deployed import TITLE
-from setpoint.report.facts import Facts
-from setpoint.report.findings import certified_head, headline, lines_of
-from setpoint.report.numbers import plural
-from setpoint.report.page.group_rows import groups_shown
-from setpoint.report.page.header import Header
-from setpoint.report.page.parts import part_rows
-from setpoint.report.page.pictures import (
-    Block,
-    Figure,
-    blocks_of,
-    figure_of,
-    group_pictures,
-    path_pictures,
+from setpoint.report.advice import Advice, advice_of, stricter_goal
+from setpoint.report.entry import Entry, GroupRow
+from setpoint.report.facts import SIZE, TITLE, Facts, Picture, Section, TextSection
+from setpoint.report.findings import (
+    caveats,
+    certificate,
+    certified_head,
+    headline,
+    how_found,
+    lines_of,
+    rows_in_words,
+    rule_lines,
+    sentence,
+    summary,
 )
-from setpoint.report.page.rendering import rendered
-from setpoint.report.page.rows import pieces_of
-from setpoint.report.page.verdict import box_of, is_refuted
-from setpoint.report.people import in_people
-from setpoint.report.picture import Picture
-from setpoint.report.printable import shortened
-from setpoint.report.promised import explained, promising
-from setpoint.report.rule_words import certificate, how_found, rule_lines
-from setpoint.report.section import Section, TextSection
+from setpoint.report.numbers import asked, in_people, number, plural, shortened, shown, unit_of
+from setpoint.report.operating import OperatingPoints
+from setpoint.report.page.parts import (
+    WORDS,
+    Header,
+    Tone,
+    axis_for,
+    bar_on,
+    groups_shown,
+    part_rows,
+    pieces_of,
+    tone_of,
+)
+from setpoint.report.page.svg import drawn, rendered
+from setpoint.report.promised import STATES, assurances, explained, promising
+from setpoint.report.sections import pictures_of, pictures_of_refused
 from setpoint.report.text import report_text
-from setpoint.report.worked import same_sides
+from setpoint.search.frontier import Frontier
 
-__all__ = ["page_text", "write_page"]
+_FRAME, _ROW = 0.9, 0.22
+"""Inches: a picture of groups without its rows, and one row of it."""
+
+_LONGEST = 18
+"""Characters of a group's value in a picture."""
+
+_MOST_GROUPS = 60
+"""More rows make no picture; the table has them."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture as the template shows it."""
+
+    title: str
+    svg: str
+    caption: str
+    rows: str
+    tall: bool
+
+
+@dataclass(frozen=True)
+class SectionBlock:
+    """A section: its sentences, its pictures, and those of them for statisticians."""
+
+    title: str
+    lines: tuple[str, ...]
+    pictures: tuple[Picture, ...]
+    details: tuple[Picture, ...]
+    rows: str
+
+
+def blocks_of(facts: Facts, sections: Sequence[Section], rows: str) -> list[SectionBlock]:
+    """What sections say and draw, without those that are quiet here."""
+    out = []
+    for section in sections:
+        drawn_all = tuple(section.pictures(facts))
+        block = SectionBlock(
+            section.title,
+            tuple(section.lines()),
+            tuple(p for p in drawn_all if not p.detail),
+            tuple(p for p in drawn_all if p.detail),
+            rows,
+        )
+        if block.lines or drawn_all:
+            out.append(block)
+    return out
+
+
+def figure_of(picture: Picture, number: int, rows: str = "") -> Figure:
+    """A picture drawn."""
+    svg = drawn(
+        picture.plot,
+        size=picture.size,
+        prefix=f"p{number}-",
+        description=picture.description,
+        panels=picture.panels,
+    )
+    return Figure(picture.title, svg, picture.caption, rows, picture.size[1] > picture.size[0])
+
+
+def group_pictures(facts: Facts, goal: Goal) -> Iterator[Picture]:
+    """Each compared metric over its groups, with what the goal asks of them."""
+    rows = [g for g in facts.groups if g.compared]
+    for metric in dict.fromkeys(g.metric for g in rows):
+        own = tuple(_printable(g) for g in rows if g.metric == metric)
+        if len(own) > _MOST_GROUPS or all(g.value is None for g in own):
+            continue
+        yield Picture(
+            f"{in_words(expression_of(metric))} by group".capitalize(),
+            _plot(own, goal, facts.level),
+            f"{metric} in each of {len(own)} groups; the table has the numbers.",
+            f"A point is the value of one group, the line through it where it is on new rows, each "
+            f"end with {100 * facts.level:.4g} % confidence. Where lines overlap, groups may "
+            "differ by chance alone.",
+            (SIZE[0], _FRAME + _ROW * max(len(own), 4)),
+            detail=True,
+        )
+
+
+def path_pictures(facts: Facts) -> Iterator[Picture]:
+    """The path of rules that were tested, where there was one."""
+    guarantee = facts.guarantee
+    if guarantee is None:
+        return
+    known = [i for i, (_, value) in enumerate(guarantee.path) if math.isfinite(value)]
+    if len(known) < 3:
+        return
+    from setpoint.report.displays.scales import RulePathDisplay
+
+    display = RulePathDisplay(guarantee.path, guarantee.passed, facts.objective.text)
+    yield Picture(
+        "From safe to bold",
+        display.plot,
+        f"{len(guarantee.path)} rules by margin and objective; the first {guarantee.passed} passed "
+        "the test.",
+        "Each mark is a rule, as it looked where the path was learnt. To the left it lies further "
+        "within its bounds, in standard errors of the rows that certify. They were tested from the "
+        "left up to the first that did not pass.",
+        detail=True,
+    )
+
+
+def _plot(rows: tuple[GroupRow, ...], goal: Goal, level: float) -> Any:
+    from setpoint.report.displays import GroupRatesDisplay
+
+    return GroupRatesDisplay(rows, goal, level).plot
+
+
+def _printable(row: GroupRow) -> GroupRow:
+    """The row with values that leave room for the picture."""
+    return replace(row, columns=tuple((c, _clean(v)) for c, v in row.columns))
+
+
+def _clean(label: Label) -> Label:
+    return shortened(label, _LONGEST) if isinstance(label, str) else label
+
+
+# --- The verdict of a page: its word, what to beware of, what to do -------------------------------
+
+
+_MOST = 4
+"""More cautions and more advice than so many are folded."""
+
+NO_PART = "These rows took no part in choosing the rule."
+
+
+@dataclass(frozen=True)
+class Box:
+    """What stands under the headline."""
+
+    tone: Tone
+    word: str
+    promise: tuple[str, ...]
+    lines: tuple[str, ...]
+    cautions: tuple[str, ...]
+    more_cautions: tuple[str, ...]
+    advice: tuple[Advice, ...]
+    more_advice: tuple[Advice, ...]
+    command: str
+    command_words: str
+
+
+def box_of(facts: Facts, held_out: Facts | None, goal: Goal, header: Header) -> Box:
+    """The verdict on the rows that judge: those held out, where there are any."""
+    lead = facts if held_out is None else held_out
+    tone, word = _word(facts, lead)
+    lines = [summary(lead), rows_in_words(lead)]
+    if lead is not facts and facts.guarantee is not None and not is_refuted(facts, lead):
+        lines.insert(0, f"{sentence(headline(lead, goal))}.")
+    if held_out is not None:
+        lines.append(NO_PART)
+    known = tuple(dict.fromkeys([*header.cautions, *caveats(lead)]))
+    fitted = None if held_out is None else facts
+    advice = tuple(dict.fromkeys(advice_of(lead, fitted, at_shell=bool(header.command))))
+    stricter = None if facts.guarantee is not None else stricter_goal(lead, goal, fitted)
+    command = words = ""
+    if stricter is not None:
+        command = command_for(stricter, header)
+        words = "To search with the margin, the goal is" if command == str(stricter) else ""
+        words = words or "To search with the margin"
+    return Box(
+        tone,
+        word,
+        tuple(_promise(facts, lead)),
+        tuple(text for text in lines if text),
+        known[:_MOST],
+        known[_MOST:],
+        advice[:_MOST],
+        advice[_MOST:],
+        command,
+        words,
+    )
+
+
+def _word(facts: Facts, lead: Facts) -> tuple[Tone, str]:
+    """How the goal stands, and the word for it."""
+    tone: Tone = tone_of(lead.verdict) if lead.constraints else ""
+    promised = promising(lead, facts).guarantee
+    if promised is None or is_refuted(facts, lead):
+        return tone, WORDS.get(tone, "")
+    if promised.state != "certified":
+        return "fails" if tone == "fails" else "open", STATES[promised.state]
+    # What no promise is about may leave the goal open.
+    return (
+        (tone, WORDS[tone]) if lead is facts and tone != "shown" else ("shown", STATES["certified"])
+    )
+
+
+def is_refuted(facts: Facts, lead: Facts) -> bool:
+    """Whether other rows than those that certify show that the goal fails."""
+    return lead is not facts and facts.guarantee is not None and lead.verdict == FAILS
+
+
+def _promise(facts: Facts, lead: Facts) -> list[str]:
+    """What goes with the promise, where there is one; where other rows refute it, itself too."""
+    goal = Goal.parse(facts.goal)
+    first = [f"{headline(facts, goal)}."] if is_refuted(facts, lead) else []
+    return first + assurances(facts, goal)
+
+
+def command_for(goal: Goal | str, header: Header) -> str:
+    """The command for a goal, quoted for a shell; the goal's text where there is no command.
+
+    Examples
+    --------
+    >>> command_for("maximize f1", Header(command="setpoint fit a.csv --goal {goal}"))
+    "setpoint fit a.csv --goal 'maximize f1'"
+    >>> command_for("maximize f1", Header())
+    'maximize f1'
+    """
+    if not header.command:
+        return str(goal)
+    return header.command.replace("{goal}", shlex.quote(str(goal)))
+
+
+# --- The page of a goal that no rule meets: what can be met ---------------------------------------
+
+
+NO_RULE = "No rule meets the goal"
+UNCERTIFIED = "No rule is certified to meet the goal on new rows"
+
+
+def write_infeasible(
+    path: str | os.PathLike[str],
+    goal: Goal,
+    message: str,
+    reachable: Sequence[tuple[str, float | None]] = (),
+    frontier: Frontier | None = None,
+    goals: Sequence[str] = (),
+    header: Header | None = None,
+    headline: str = NO_RULE,
+    points: OperatingPoints | None = None,
+) -> None:
+    """Write the page; an old file stays until the new one is whole."""
+    text = infeasible_page(goal, message, reachable, frontier, goals, header, headline, points)
+    atomic_write(path, text.encode("utf-8"))
+
+
+def infeasible_page(
+    goal: Goal,
+    message: str,
+    reachable: Sequence[tuple[str, float | None]] = (),
+    frontier: Frontier | None = None,
+    goals: Sequence[str] = (),
+    header: Header | None = None,
+    headline: str = NO_RULE,
+    points: OperatingPoints | None = None,
+) -> str:
+    """The page as text: HTML without scripts and outside resources."""
+    header = header or Header()
+    written = {str(c): c for c in goal.constraints}
+    pictures = [] if frontier is None else list(pictures_of((frontier,)))
+    if points is not None and goals:
+        pictures += pictures_of_refused(points, goal, Goal.parse(goals[0]))
+    refused = headline == UNCERTIFIED
+    values = {
+        "header": _header(header),
+        "headline": headline,
+        "message": sentence(message),
+        "cautions": header.cautions,
+        "goal": str(goal),
+        "goal_words": goal_in_words(goal),
+        "refused": refused,
+        "reached": "The most that these rows show" if refused else "The best that a rule reaches",
+        "parts": [_part(text, value, written.get(text)) for text, value in reachable],
+        "figures": [figure_of(p, i) for i, p in enumerate(pictures, 1)],
+        "goals": [{"goal": text, "command": _command(text, header)} for text in goals],
+    }
+    return rendered("infeasible.html.j2", values)
+
+
+def _header(header: Header) -> list[str]:
+    today = datetime.now(UTC).date().isoformat()
+    parts = (header.table, today, header.model, f"setpoint {version('setpoint')}")
+    return [text for text in parts if text]
+
+
+def _command(text: str, header: Header) -> str:
+    return command_for(text, header) if header.command else ""
+
+
+def _part(text: str, value: float | None, written: Constraint | None) -> dict[str, Any]:
+    """One bound: what is asked, and the best that a rule reaches."""
+    if written is None:
+        best = "not known" if value is None else number(value)
+        return {"words": text, "code": "", "asked": "", "best": best, "bar": None}
+    unit = unit_of(written.lhs)
+    bound = written.rhs.value if isinstance(written.rhs, Const) else None
+    axis = axis_for([value, bound], unit)
+    return {
+        "words": sentence(in_words(written.lhs)),
+        "code": text,
+        "asked": asked(written, bound) if bound is not None else in_words(written.rhs),
+        "best": "not known" if value is None else shown(value, unit),
+        "bar": bar_on(axis, unit, value, bound=bound, relation=written.relation),
+    }
+
+
+# --- The bound that is meant, beside the bound that a rule was searched with ----------------------
+
+
+def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[Entry, ...]:
+    """The entries of the goal that is meant, with the bounds that the rule was searched with.
+
+    Examples
+    --------
+    >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")
+    >>> searched = Goal.parse("maximize recall subject to precision >= 0.54")
+    >>> (entry,) = with_worked([Entry("precision >= 0.5", 0.55, 0.5)], meant, searched)
+    >>> entry.bound, entry.worked
+    (0.5, 0.54)
+    """
+    asked: dict[tuple[Expression, str], list[float]] = {}
+    for c in searched.constraints:
+        if isinstance(c.rhs, Const):
+            asked.setdefault((c.lhs, c.relation), []).append(c.rhs.value)
+    out = []
+    for entry, constraint in zip(entries, meant.constraints, strict=True):
+        bounds = asked.get((constraint.lhs, constraint.relation))
+        meant_here = constraint.rhs.value if isinstance(constraint.rhs, Const) else None
+        if bounds is None or meant_here is None or meant_here in bounds:
+            out.append(entry)
+        else:
+            strictest = max if constraint.relation == ">=" else min
+            out.append(replace(entry, worked=strictest(bounds)))
+    return tuple(out)
+
+
+def same_sides(one: Goal, other: Goal) -> bool:
+    """Whether two goals want the same, but for the numbers that bound it.
+
+    Examples
+    --------
+    >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")
+    >>> same_sides(meant, Goal.parse("maximize recall subject to precision >= 0.54"))
+    True
+    >>> same_sides(meant, Goal.parse("maximize recall subject to accuracy >= 0.5"))
+    False
+    """
+    sides = [{(c.lhs, c.relation) for c in goal.constraints} for goal in (one, other)]
+    return (one.sense, one.objective, sides[0]) == (other.sense, other.objective, sides[1])
+
+
+# --- The page of a report: one self-contained HTML file -------------------------------------------
+
 
 HELD_OUT = "On rows that took no part in choosing the rule"
 CHOSEN_ON = "On the rows the rule was chosen on"
 TESTING = "On the rows that tested the rule"
 
-_LONGEST, _LONGEST_SENTENCE = 240, 480
+_PAGE_LONGEST, _LONGEST_SENTENCE = 240, 480
 """Characters of a headline, and of the sentence below it; names of classes may be long."""
 
 
@@ -73,7 +431,7 @@ def page_text(
     return rendered("page.html.j2", _values(facts, held_out, about, header or Header()))
 
 
-def _header(header: Header, facts: Facts) -> list[str]:
+def _page_header(header: Header, facts: Facts) -> list[str]:
     """Table, rows, day, model and version: what is known of them."""
     rows, day = plural(facts.counts.n_rows, "row"), facts.run.when[:10]
     own = facts.run.versions.get("setpoint")
@@ -94,8 +452,8 @@ def _values(
         first = lead
     rows = plural(facts.counts.n_rows, "row")
     return {
-        "header": _header(header, lead),
-        "headline": shortened(headline(first, Goal.parse(first.goal)), _LONGEST),
+        "header": _page_header(header, lead),
+        "headline": shortened(headline(first, Goal.parse(first.goal)), _PAGE_LONGEST),
         "people": shortened(in_people(lead.counts), _LONGEST_SENTENCE),
         "pieces": pieces_of(lead.counts),
         "money": [] if money is None else list(money.lines()),
@@ -126,10 +484,10 @@ def _values(
     }
 
 
-def _blocks(facts: Facts, held_out: Facts | None) -> list[Block]:
+def _blocks(facts: Facts, held_out: Facts | None) -> list[SectionBlock]:
     """The sections, those of the rows held out first; prices are said at the top."""
 
-    def of(report: Facts, sections: Sequence[Section], rows: str) -> list[Block]:
+    def of(report: Facts, sections: Sequence[Section], rows: str) -> list[SectionBlock]:
         return blocks_of(report, [s for s in sections if s.name != "prices"], rows)
 
     if held_out is None:
@@ -144,11 +502,11 @@ def _where(facts: Facts) -> str:
     return CHOSEN_ON if facts.guarantee is None else TESTING
 
 
-def _drawn(blocks: Sequence[Block], more: Sequence[Picture]) -> dict[str, Any]:
+def _drawn(blocks: Sequence[SectionBlock], more: Sequence[Picture]) -> dict[str, Any]:
     """The pictures: of sections that are pictures alone, of those with words, and the details."""
     number = 0
 
-    def figures(block: Block, details: bool = False) -> Iterator[Figure]:
+    def figures(block: SectionBlock, details: bool = False) -> Iterator[Figure]:
         nonlocal number
         own = block.details if details else block.pictures
         for picture in own:
@@ -160,7 +518,7 @@ def _drawn(blocks: Sequence[Block], more: Sequence[Picture]) -> dict[str, Any]:
         for b in blocks
         if b.lines or b.pictures
     ]
-    found = Block("", (), (), tuple(more), "")
+    found = SectionBlock("", (), (), tuple(more), "")
     details = [f for b in [*blocks, found] for f in figures(b, details=True)]
     return {
         "pictures": [b for b in shown if not b["lines"]],

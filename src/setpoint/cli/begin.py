@@ -1,0 +1,454 @@
+"""Rows made up for a goal, so that its shapes and its solver are found out, not guessed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+import textwrap
+import warnings
+from contextlib import suppress
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from setpoint.cli.fit import fit
+from setpoint.cli.session import CommandError, current, keep_old_on_error, print_json
+from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
+from setpoint.goals.expressions import Metric, walk
+from setpoint.goals.goal import Goal
+from setpoint.goals.populations import DEFER, Label
+from setpoint.inputs.files import whole_file
+from setpoint.program.linking import link
+
+if TYPE_CHECKING:
+    from setpoint.evidence import Evidence
+    from setpoint.goals.entries import MetricEntry
+    from setpoint.program.program import Program
+    from setpoint.search.achievable import Outcome
+
+
+_REPEATS, _MOST_ROWS = 48, 5_000
+_CALLS, _SECONDS = 30, 2.0
+
+
+def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
+    """Shapes of a goal and the solver it gets, for so many classes; groups have two values."""
+    from setpoint.program.linking import waits_for_class
+
+    named = _labels(goal)
+    if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
+        return None
+    evidence = _evidence(goal, n_classes, named)
+    try:
+        program = link(goal, evidence.codebook).at(evidence.marginals)
+    except EmptyPopulationError:
+        return None
+    except GoalError as error:
+        if "on these data" in str(error):
+            return None
+        raise
+    out: dict[str, Any] = {
+        "objective": program.objective.shape_name,
+        "constraints": [c.function.shape_name for c in program.constraints],
+    }
+    try:
+        found = _found(goal, evidence, program)
+    except ShapeError as error:
+        return {**out, "solver": f"no method takes it: {error}"}
+    # The first clause names the method; the rest refers to the rows, which are made up.
+    how = "" if found.status == "nearest" else found.why.partition(";")[0]
+    solver = f"{found.solver}, {how}" if how else found.solver
+    numbers = goal.needs.measures.get(None, {})
+    if numbers and not goal.needs.datasets:
+        solver += f"; or a rule that looks at {' and '.join(sorted(numbers))}, by cross-validation"
+    return {**out, "solver": solver}
+
+
+def _found(goal: Goal, evidence: Evidence, program: Program) -> Outcome:
+    """What the solver finds that the goal gets: no report, which would load much more."""
+    from setpoint.plugin.parameters import Options
+    from setpoint.solvers import SearchLimits
+
+    if evidence.n_scores is None:
+        from setpoint.exact import solve_exact
+
+        options = Options(on_infeasible="nearest")
+        return solve_exact(
+            program, evidence, randomized=options.randomized, on_infeasible="nearest",
+            tol=options.tol, limits=options.watch(),
+        )  # fmt: skip
+    from setpoint.plugin.solvers.searching import search_rule
+
+    limits = SearchLimits(calls=_CALLS, seconds=_SECONDS)
+    options = Options(evidence="soft", on_infeasible="nearest", limits=limits)
+    return search_rule(goal, evidence, options)
+
+
+def trained(goal: Goal) -> dict[str, str]:
+    """The solvers that train a model for a goal, and what each does."""
+    from setpoint.solvers import SOLVERS, solvers_of
+
+    named = _labels(goal)
+    if len(named) > 2 or goal.needs.measures or goal.defers:
+        return {}
+    found: list[str] = []
+    if not goal.is_blackbox:
+        evidence = _evidence(goal, 2, named)
+        found += [*_penalties(goal, evidence), *_ramps(goal, evidence)]
+    if not goal.needs.datasets:
+        found += solvers_of("surrogates")
+    return {name: SOLVERS[name].does for name in found}
+
+
+def _penalties(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
+    """The solvers for goals over the rows as a whole, if it is one."""
+    from setpoint.penalty.problem import Tradeoff
+    from setpoint.solvers import solvers_of
+
+    first, second = evidence.codebook.labels
+    try:
+        Tradeoff(goal, _REPEATS, _REPEATS, (first, second))
+    except GoalError:
+        return ()
+    return solvers_of("penalty")
+
+
+def _ramps(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
+    """The solvers for rates on data sets, by the bounds and the objective."""
+    from setpoint.program.functions import Affine
+    from setpoint.ramp.problem import rows_of
+    from setpoint.solvers import AugmentedLagrangian, solvers_of
+
+    try:
+        program = link(goal, evidence.codebook).at(evidence.marginals)
+        rows_of(program, 1.0)
+    except GoalError:
+        return ()
+    sums = isinstance(program.objective, Affine)
+    return solvers_of("ramp") if sums else (AugmentedLagrangian.name,)
+
+
+def _labels(goal: Goal) -> list[Label]:
+    """The classes that the goal names."""
+    found: dict[Label, None] = {}
+    for metric in (m for side in goal.sides for m in walk(side) if isinstance(m, Metric)):
+        if metric.label is not None:
+            found[metric.label] = None
+        params: dict[str, Any] = dict(metric.params)
+        for name in ("default", "true", "predicted"):
+            if name in params:
+                found[params[name]] = None
+        entries = (*params.get("costs", ()), *params.get("values", ()))
+        pairs = [label for pair, _ in entries for label in pair if label != DEFER]
+        pairs += [label for label, _ in params.get("priors", ())]
+        found |= dict.fromkeys(pairs)
+    return list(found)
+
+
+def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
+    """Rows of every group, class and deployed class, with scores that tell something."""
+    import numpy as np
+
+    from setpoint.evidence import Evidence
+    from setpoint.evidence.codebook import DEFERRED
+
+    made = (f"class {i}" for i in range(1, n_classes + 1))
+    classes = [*named, *(c for c in made if c not in named)][:n_classes]
+    rng = np.random.default_rng(0)
+    needs = goal.needs
+    of_rows = needs.columns.get(None, {})
+    decide_on = [c for c in of_rows if all(c in known for known in needs.columns.values())]
+    parts = []
+    for dataset in (None, *needs.datasets):
+        splits = needs.columns.get(dataset, {})
+        levels = {
+            name: ["a", "b"] if split is None else [*sorted(split, key=str), "(other)"]
+            for name, split in splits.items()
+        }
+        size = prod(map(len, levels.values()))
+        n_rows = min(_REPEATS * size, _MOST_ROWS)
+        row = np.arange(n_rows)
+        true = row // size % n_classes
+        columns, rest = {}, row % size
+        for name, values in levels.items():
+            columns[name] = np.array(values, dtype=object)[rest % len(values)]
+            rest = rest // len(values)
+        for name in needs.measures.get(dataset, {}):
+            columns[name] = rng.exponential(size=n_rows)
+        scores = rng.dirichlet(np.ones(n_classes), n_rows) + np.eye(n_classes)[true]
+        scores /= scores.sum(axis=1, keepdims=True)
+        parts.append(
+            Evidence.from_arrays(
+                [*classes, DEFERRED] if goal.defers else classes,
+                scores[:, 1].copy() if n_classes == 2 else scores,
+                true,
+                needs=needs,
+                dataset=dataset,
+                columns=columns,
+                baseline=row // (size * n_classes) % n_classes,
+                decide_on=decide_on,
+            )
+        )
+    return Evidence.concat(parts)
+
+
+# --- The vocabulary of goals, for ``setpoint goal`` -----------------------------------------------
+
+
+_TITLES = {
+    "rate": "Rates",
+    "formula": "Formulas over rates",
+    "with parameters": "Metrics with parameters",
+}
+
+
+def as_dict(entry: MetricEntry) -> dict[str, Any]:
+    """A metric for JSON."""
+    from setpoint.program.linking import example_of, formula_of, kind_of, shape_of
+
+    return {
+        "kind": kind_of(entry),
+        "words": entry.words,
+        "formula": formula_of(entry),
+        "example": str(example_of(entry)),
+        "parameters": list(entry.params),
+        "of_one_class": entry.of_class,
+        "better": entry.better,
+        "low": entry.low,
+        "high": entry.high,
+        "shape": shape_of(entry),
+    }
+
+
+def one_in_words(entry: MetricEntry) -> str:
+    """What a metric is."""
+    from setpoint.program.linking import formula_of, range_in_words, shape_of
+
+    lines = [
+        f"{click.style(entry.name, bold=True)}: {entry.words}",
+        f"  formula  {formula_of(entry)}",
+        f"  range    {range_in_words(entry)}"
+        + (f", {entry.better} is better" if entry.better else ""),
+        f"  shape    {shape_of(entry)}, over two classes",
+    ]
+    if entry.params:
+        lines.append(f"  takes    {', '.join(entry.params)}")
+    if entry.of_class:
+        lines.append("  k is the positive class of two, or the one that label= names")
+    return "\n".join(lines)
+
+
+def all_in_words() -> str:
+    """The list of metrics."""
+    from setpoint.goals.entries import TABLE
+    from setpoint.program.linking import formula_of, kind_of, range_in_words
+
+    out = []
+    wide = max(map(len, TABLE))
+    for kind, title in _TITLES.items():
+        out.append(click.style(title, bold=True))
+        for entry in TABLE.values():
+            if kind_of(entry) != kind:
+                continue
+            arrow = {"higher": "↑", "lower": "↓", None: " "}[entry.better]
+            words = entry.words
+            if (entry.low, entry.high) != (0.0, 1.0):
+                words += f" ({range_in_words(entry)})"
+            out.append(f"  {entry.name:<{wide}} {arrow} {words}")
+            out += textwrap.wrap(
+                formula_of(entry),
+                96,
+                initial_indent=" " * (wide + 5),
+                subsequent_indent=" " * (wide + 7),
+            )
+        out.append("")
+    out += [
+        "↑ higher is better, ↓ lower is better. k is the positive class of two, or the one that",
+        "label= names. Any metric can be measured on part of the rows, .on(country='IN'), and by",
+        "group, .difference(sex); where a rule may defer, on the rows that it decides,",
+        "accuracy.decided. Rows count by a column of numbers in recall.weighted(amount) and in",
+        "profit(tp=amount - 5, fp=-5); at_most(200, per=10_000) is predicted_rate <= 0.02.",
+        "Other names, such as tpr, are understood: setpoint goal tpr",
+        "A metric of your own is a Python function: setpoint train --metric shop:revenue",
+    ]
+    return "\n".join(out)
+
+
+# --- ``setpoint goal``: what a goal means, before there are data ----------------------------------
+
+
+_NO_FORMULA = "no formula"
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint goal 'maximize recall subject to precision >= 0.9'\n"
+    "  setpoint goal g_mean"
+)
+@click.argument("text", metavar="[TEXT|METRIC]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def goal(text: str | None, as_json: bool) -> None:
+    """Say what a goal means and how it would be solved, or list the metrics."""
+    from setpoint.goals import as_goal
+    from setpoint.goals.entries import TABLE
+    from setpoint.goals.parse import SYNONYMS, why_unknown
+    from setpoint.goals.table import VOCABULARY
+
+    name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
+    if text is None or name in TABLE:
+        if as_json:
+            entries = [TABLE[name]] if name else list(TABLE.values())
+            print_json({"command": "goal", "metrics": {e.name: as_dict(e) for e in entries}})
+        else:
+            click.echo(one_in_words(TABLE[name]) if name else all_in_words())
+        return
+    if text.isidentifier() and name not in VOCABULARY:
+        raise CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
+    found = _described(as_goal(text))
+    if as_json:
+        print_json({"command": "goal", **found})
+    else:
+        click.echo(_text(found))
+
+
+def _described(goal: Goal) -> dict[str, Any]:
+    from setpoint.goals.goal import constraint_in_words, glossary, goal_in_words
+
+    needs = goal.needs
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of made-up rows
+        two, more = (_measured(), None) if goal.is_blackbox else (solved(goal, 2), solved(goal, 3))
+    shapes = two or more or {}
+    constraints = [
+        {"text": str(c), "words": constraint_in_words(c), "shape": shape}
+        for c, shape in zip(
+            goal.constraints,
+            shapes.get("constraints", [None] * len(goal.constraints)),
+            strict=True,
+        )
+    ]
+    return {
+        "goal": str(goal),
+        "words": goal_in_words(goal),
+        "objective": {
+            "text": str(goal.objective),
+            "sense": goal.sense,
+            "shape": shapes.get("objective"),
+        },
+        "constraints": constraints,
+        "glossary": dict(glossary(goal)),
+        "needs": {
+            "columns": {
+                name or "": sorted(columns) for name, columns in needs.columns.items() if columns
+            },
+            "numbers": {
+                name or "": sorted(columns) for name, columns in needs.measures.items() if columns
+            },
+            "datasets": list(needs.datasets),
+            "deployed": None in needs.baseline or bool(needs.baseline),
+        },
+        "solver": {
+            "two classes": None if two is None else two["solver"],
+            "more classes": None if more is None else more["solver"],
+        },
+        "trained": trained(goal),
+    }
+
+
+def _measured() -> dict[str, Any]:
+    """What stands for the shapes and the solver of a metric without a formula."""
+    from setpoint.solvers import SOLVERS, PostShift
+
+    found = f"{PostShift.name}, {SOLVERS[PostShift.name].does}"
+    return {"objective": _NO_FORMULA, "constraints": [], "solver": found}
+
+
+def _text(found: dict[str, Any]) -> str:
+    lines = [click.style(found["words"] + ".", bold=True), "", f"Goal       {found['goal']}"]
+    lines.append(f"Objective  {found['objective']['text']}: {_shape(found['objective'])}")
+    lines += [f"Constraint {c['text']}: {c['words']}; {_shape(c)}" for c in found["constraints"]]
+    if found["glossary"]:
+        lines += ["", "Words"]
+        lines += [f"  {name}: {words}" for name, words in found["glossary"].items()]
+    lines += ["", "Needs"]
+    needs = [
+        f"the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
+        + (f" in the data set {name}" if name else "")
+        for name, columns in found["needs"]["columns"].items()
+    ]
+    needs += [
+        f"numbers in the column{'s' if len(columns) > 1 else ''} {', '.join(columns)}"
+        + (f" of the data set {name}" if name else "")
+        for name, columns in found["needs"]["numbers"].items()
+    ]
+    if found["objective"]["shape"] == _NO_FORMULA:
+        needs.append("the function: --metric, and the columns that its parameters name")
+    needs += [f"the data set {name}: --dataset {name}=FILE" for name in found["needs"]["datasets"]]
+    if found["needs"]["deployed"]:
+        needs.append("what the deployed model says: --baseline COL")
+    lines += [f"  {line}" for line in needs or ["nothing beside the target"]]
+    lines += ["", "Solved"]
+    for name, solver in found["solver"].items():
+        why_not = "not for so many" if name == "more classes" else "it names more than two"
+        lines.append(f"  {name}: {solver or why_not}")
+    if found["trained"]:
+        lines += ["", "A model can be trained for it"]
+        lines += [f"  --solver {name}: {does}" for name, does in found["trained"].items()]
+    return "\n".join(lines)
+
+
+def _shape(part: dict[str, Any]) -> str:
+    return "no shape without data" if part["shape"] is None else f"{part['shape']}"
+
+
+# --- ``setpoint demo``: the main job on a real table, to be repeated ------------------------------
+
+
+@click.command(epilog="\b\nFor example:\n  setpoint demo")
+@click.argument("folder", metavar="[DIR]", default="demo")
+@click.pass_context
+def demo(ctx: click.Context, folder: str) -> None:
+    """Run the main job on a table of 569 tumours."""
+    at = Path(folder)
+    if at.exists() and not at.is_dir():
+        raise CommandError(f"{folder} is a file; name a folder")
+    table, model, report = (str(at / n) for n in ("tumours.csv", "model.skops", "report.html"))
+    args = [
+        table,
+        *("--target", "diagnosis", "--positive", "malignant"),
+        *("--goal", "maximize recall subject to precision >= 0.85", "--confidence", "0.95"),
+        *("--model", model, "--report", report),
+    ]
+    session = current()
+    for path in (table, model, report):
+        session.expect(path)
+    from setpoint.tables import tumours
+
+    text = tumours().to_csv(index=False, lineterminator="\n")
+    at.mkdir(parents=True, exist_ok=True)
+    with keep_old_on_error(table), whole_file(table) as file:
+        file.write(text.encode("utf-8"))
+    click.echo(f"Wrote {table}: measurements of 569 tumours, 212 of them malignant.\n")
+    click.echo(f"$ setpoint fit {shlex.join(args)}\n")
+    # The job ran, whatever came of it.
+    with fit.make_context("fit", args, parent=ctx) as inner, suppress(click.exceptions.Exit):
+        fit.invoke(inner)
+    again, name = shlex.join([model, table]), shlex.quote(_typed())
+    click.echo(
+        f"\nOpen {report} in a browser. Then try\n\n"
+        f"  {name} predict {again} | head\n"
+        f"  {name} frontier {again}\n"
+        f"  {name} goal"
+    )
+
+
+def _typed() -> str:
+    """How this command is typed: by its name, where the shell finds it so, else by its path."""
+    here = Path(sys.argv[0])
+    if here.name != "setpoint" or shutil.which("setpoint") == str(here.absolute()):
+        return "setpoint"
+    return os.path.relpath(here)

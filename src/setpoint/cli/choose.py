@@ -1,0 +1,525 @@
+"""``setpoint frontier``: what it would cost to ask for more."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from setpoint.cli.endings import (
+    accept_option,
+    code_of,
+    end_infeasible,
+    report_json,
+    status_of,
+    verdict,
+)
+from setpoint.cli.session import (
+    CommandError,
+    as_json,
+    check_outputs,
+    check_picture,
+    current,
+    datasets_option,
+    draw,
+    named_files,
+    new_groups_option,
+    picture_option,
+    print_json,
+    rule_in_file,
+    skip_option,
+    target_option,
+    trust_option,
+    writing,
+)
+from setpoint.cli.settings import GIVEN, READING, reading_of, settings_option
+from setpoint.errors import InputError
+from setpoint.goals.goal import Goal
+from setpoint.packages import require_packages
+from setpoint.parameters import SATISFIED
+
+if TYPE_CHECKING:
+    from setpoint.cli.endings import Page
+    from setpoint.explorer import Explorer
+    from setpoint.explorer.page import Command
+    from setpoint.rules import Rule
+    from setpoint.search import Frontier, InfeasibleError
+    from setpoint.tasks import MovedRule
+
+
+_LINES, _POINTS = 25, 300
+
+_BY_POSTERIORS = (
+    "Values are what the model's probabilities say and not counts of true classes; setpoint\n"
+    "evaluate counts those."
+)
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint frontier loans.skops loans.csv --vary precision --values 0.8:0.99:20\n"
+    "  setpoint frontier loans.skops loans.csv --vary 'recall.difference(sex) <= 0.1'"
+)
+@click.argument("model")
+@click.argument("data")
+@target_option
+@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
+@click.option(
+    "--vary",
+    metavar="TEXT",
+    help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
+)
+@click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
+@skip_option
+@picture_option
+@datasets_option
+@as_json
+@trust_option
+@settings_option(*READING)
+def frontier(
+    model: str,
+    data: str,
+    target: str | None,
+    baseline: str | None,
+    vary: str | None,
+    values: str | None,
+    skip_unlabelled: bool,
+    picture: str | None,
+    datasets: tuple[str, ...],
+    as_json: bool,
+    trust: tuple[str, ...],
+    settings: dict[str, Any],
+) -> None:
+    """Show the best objective as the bound of one constraint moves."""
+    levels = _levels(values)
+    vary = None if vary is None else _side(vary)
+    files = named_files(datasets)
+    check_outputs({"--picture": picture}, {"MODEL": model, "DATA": data}, files)
+    check_picture(picture)
+    from setpoint.search import InfeasibleError
+    from setpoint.tasks import frontier_of_table
+
+    paths = {"model": model, "data": data, "picture": picture, "datasets": files}
+    try:
+        moved = frontier_of_table(
+            model, data, vary=vary, values=levels, target=target, baseline=baseline,
+            datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
+            reading=reading_of(settings), journal=current(),
+        )  # fmt: skip
+    except InfeasibleError as error:
+        goal = error.goal
+        assert goal is not None
+        command = {"command": "frontier"}
+        end_infeasible(error, goal, "there is no frontier", command, paths, as_json=as_json)
+    found, loaded = moved.frontier, moved.loaded
+    if picture is not None:
+        draw(picture, lambda ax: _display(found).plot(ax))
+    if as_json:
+        what = {
+            "command": "frontier",
+            "status": "found",
+            "rows": loaded.part.n_rows,
+            "frontier": found.thinned(_POINTS).to_dict(),
+            "notes": current().notes,
+        }
+        print_json(what, paths)
+        return
+    click.echo(_text(found))
+    if loaded.model.classifier.goal_report_.search.evidence == "soft":
+        click.echo(f"\n{_BY_POSTERIORS}")
+    if picture is not None:
+        click.echo(f"\nWrote the picture to {picture}.")
+
+
+def _side(text: str) -> str:
+    """What --vary says, as goals write it; as it is if it is not an expression without a bound.
+
+    Examples
+    --------
+    >>> _side("recall.on(new)"), _side("recall>=0.5"), _side("recal")
+    ('recall.on("new")', 'recall>=0.5', 'recal')
+    """
+    from setpoint.errors import GoalError
+
+    if any(sign in text for sign in "<>≤≥"):
+        return text
+    try:
+        found = Goal.parse(f"maximize {text}")
+    except GoalError:
+        return text
+    return text if found.constraints else str(found.objective)
+
+
+def _levels(text: str | None) -> list[float] | None:
+    """The bounds of ``LOW:HIGH:N`` or of a list.
+
+    Examples
+    --------
+    >>> _levels("0:1:3"), _levels("0.5,0.9")
+    ([0.0, 0.5, 1.0], [0.5, 0.9])
+    """
+    if text is None:
+        return None
+    wrong = f"--values is LOW:HIGH:N, as in 0.8:0.99:20, or numbers with commas, got {text!r}"
+    try:
+        if ":" not in text:
+            return [float(x) for x in text.split(",")]
+        first, last, steps = text.split(":")
+        low, high, n = float(first), float(last), int(steps)
+    except ValueError:
+        raise CommandError(wrong) from None
+    if not low < high or not 2 <= n <= 10_000:
+        raise CommandError(f"{wrong}; LOW is below HIGH, and N from 2 to 10,000")
+    return [low + (high - low) * i / (n - 1) for i in range(n)]
+
+
+def _text(found: Frontier) -> str:
+    """The goal, the table with the bound that is asked for, and what is not known."""
+    from setpoint.report.numbers import aligned, number, shown, shown_bound, unit_of
+
+    goal = Goal.parse(found.goal)
+    worth = unit_of(goal.objective)
+    side = unit_of(next(c.lhs for c in goal.constraints if str(c) == found.vary))
+    thin = found.thinned(_LINES)
+    points = _points(thin)
+    asked = _asked(found)
+    if asked is not None:
+        points = sorted([p for p in points if p[0] != asked[0]] + [asked])
+    head = [f"bound {found.relation}", f"best {found.objective}", f"{found.side} reached"]
+    units = [side, worth, side]
+    cut = thin.thresholds is not None
+    rows = []
+    for point in points:
+        row = ["-" if x != x else shown(x, u) for x, u in zip(point, units, strict=False)]
+        row += ["-" if point[3] != point[3] else number(point[3])] if cut else []
+        rows.append([*row, "asked" if asked is not None and point[0] == asked[0] else ""])
+    lines = [
+        f"Goal: {found.goal}",
+        f"The bound of {found.vary} moves; the goal asks for {shown_bound(found.asked, side)}.",
+        "",
+        aligned([*head, *(["threshold"] if cut else []), ""], rows),
+    ]
+    if len(thin.bounds) < len(found.bounds):
+        lines += ["", f"{len(thin.bounds)} of {len(found.bounds):,} breakpoints."]
+    if any("-" in row for row in rows):
+        proved = (found.gaps < float("inf")).all()
+        lines += ["", f"-: no rule {'meets' if proved else 'was found that meets'} this bound."]
+    if found.gap == float("inf"):
+        lines += ["", "It is not proved that no rule does better."]
+    elif found.gap > 0:
+        lines += ["", f"The best may be better by up to {shown(found.gap, worth)}."]
+    return "\n".join(lines)
+
+
+def _points(found: Frontier) -> list[tuple[float, float, float, float]]:
+    """Bound, best, what is reached and threshold of each point; NaN where there is none."""
+    cut = found.thresholds
+    columns = [found.bounds, found.values, found.reached]
+    columns.append(found.bounds * float("nan") if cut is None else cut)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
+    """The point of the bound that the goal asks for; None where it was not looked at."""
+    import numpy as np
+
+    at = float(found.asked)
+    own = [point for point in _points(found) if abs(point[0] - at) <= SATISFIED]
+    if own:
+        return own[0]
+    if found.kind == "steps":
+        return _points(found.sampled(np.array([at])))[0]
+    if found.kind == "lines":  # a mixture uses the bound up, or is the best without it
+        best = found.at(at)
+        reached = float(np.interp(at, found.bounds, found.reached))
+        return (at, best, reached if best == best else float("nan"), float("nan"))
+    return None
+
+
+def _display(found: Frontier) -> Any:
+    from setpoint.report.displays import FrontierDisplay
+
+    return FrontierDisplay(found.thinned(_POINTS))
+
+
+# --- ``setpoint explore``: a page on which the bounds of a goal are moved by ----------------------
+
+
+_NEW = "new.skops"
+"""The model file that the commands on the page write."""
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint explore loans.skops this-month.csv -o explore.html\n"
+    "  setpoint explore loans.skops may.csv --check june.csv --by region -o explore.html"
+)
+@click.argument("model")
+@click.argument("data")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The HTML page to write.")
+@click.option("--goal", "goal_text", metavar="TEXT", help="Another goal; else as evaluate does.")
+@click.option("--other-goal", metavar="TEXT", help="A second goal, to see beside the first.")
+@click.option(
+    "--by", multiple=True, metavar="COLS", help="Further columns with groups to show side by side."
+)
+@click.option(
+    "--check", metavar="FILE", help="A table of its own that a chosen point is checked on."
+)
+@click.option(
+    "--test-size",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="SHARE",
+    help="Of DATA, set apart for the check where there is no --check. Default: 0.3.",
+)
+@target_option
+@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
+@skip_option
+@new_groups_option
+@as_json
+@trust_option
+@settings_option(*READING)
+def explore(
+    model: str,
+    data: str,
+    output: str,
+    goal_text: str | None,
+    other_goal: str | None,
+    by: tuple[str, ...],
+    check: str | None,
+    test_size: float | None,
+    target: str | None,
+    baseline: str | None,
+    skip_unlabelled: bool,
+    unknown_group: str,
+    as_json: bool,
+    trust: tuple[str, ...],
+    settings: dict[str, Any],
+) -> None:
+    """Write a page on which the bounds of MODEL's goal are moved by hand."""
+    if check is not None and test_size is not None:
+        raise CommandError("--check and --test-size: both name the rows for the check; give one")
+    if output == "-":
+        raise CommandError("-o: the page is a file; name one that ends in .html")
+    check_outputs(
+        {"-o": output},
+        {"MODEL": model, "DATA": data} | ({} if check is None else {"--check": check}),
+    )
+    require_packages("setpoint explore", "report", "jinja2", "matplotlib")
+    from setpoint.tasks.moving import CHECKED, explore_table
+
+    share = CHECKED if test_size is None else test_size
+    found = explore_table(
+        model, data, check=share if check is None else check, goal=goal_text,
+        other_goal=other_goal, by=by, target=target, baseline=baseline,
+        skip_unlabelled=skip_unlabelled, unknown_group=unknown_group, trust=trust,
+        reading=reading_of(settings), journal=current(),
+    )  # fmt: skip
+    write_explorer(found.explorer, output, model, data)
+    if as_json:
+        what = {"command": "explore", "status": "written", **found.explorer.summary()}
+        what["notes"] = current().notes
+        print_json(what, {"model": model, "data": data, "check": check, "page": output})
+        return
+    click.echo(f"{found.explorer}\nWrote the page to {output}.")
+
+
+def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None:
+    """Write the page; its commands move the rule of the stored model."""
+    from setpoint.explorer.page import Placeholder
+
+    given = _reads_alike()
+    take = shlex.join(["setpoint", "take", model, data, *given])
+    new = " " + shlex.join(["--model", str(Path(model).with_name(_NEW))])
+    with writing(path):
+        explorer.for_shell([f"{take} --line=", Placeholder.THRESHOLD, new]).to_html(path)
+
+
+def _reads_alike() -> list[str]:
+    """Options of the command that runs by which another one reads the table in the same way."""
+    context = click.get_current_context()
+    asked, words = context.params, []
+    names = (
+        ["target", "baseline", "sheet"] if context.info_name == "explore" else ["sheet"]
+    )  # a model knows its own
+    for name in names:
+        if asked[name] is not None:
+            words += [f"--{name}", asked[name]]
+    if asked["skip_unlabelled"]:
+        words.append("--skip-unlabelled")
+    for name in asked.get("trust", ()):
+        words += ["--trust", name]
+    for setting in context.meta.get(GIVEN, ()):
+        if setting.partition("=")[0].strip() in READING:
+            words += ["--set", setting]
+    return words
+
+
+def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
+    """Write the page of a goal that no rule meets, where its rows are known."""
+    session = current()
+    if error.evidence is None:
+        session.note(f"{path} was not written: the rows that no rule suits were not kept")
+        return
+    from setpoint.estimators.explanation import explorer_on
+
+    try:
+        with session.warnings_as_notes(), session.step("counting what every cut-off does"):
+            explorer = explorer_on(goal, error.evidence)
+    except InputError as why:
+        session.note(f"{path} was not written: {why}")
+        return
+    with writing(path):
+        explorer.for_shell(_fit_anew(page.command)).to_html(path)
+    session.note(f"bounds are moved by hand on {path}")
+
+
+def _fit_anew(command: str) -> Command:
+    """A command that fits for the goal of the page; the rule is found anew."""
+    from setpoint.explorer.page import Placeholder
+
+    words = shlex.split(command)
+    at = words.index("--goal") + 1
+    after = shlex.join(words[at + 1 :])
+    before = f"# Fits anew and chooses by the goal.\n{shlex.join(words[:at])} "
+    return [before, Placeholder.GOAL, f" {after}" if after else ""]
+
+
+# --- ``setpoint take``: the rule of a stored model, moved -----------------------------------------
+
+
+@click.command(
+    epilog="\b\nFor example:\n"
+    "  setpoint take loans.skops new.csv --bound 'precision >= 0.8' --model bold.skops\n"
+    "  setpoint take loans.skops new.csv --line 0.35 --model at-35.skops\n"
+    "  setpoint take loans.skops new.csv --rule rule.json --model by-group.skops"
+)
+@click.argument("model")
+@click.argument("data", required=False)
+@click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    metavar="TEXT",
+    help="The constraint with its new bound; one that the goal lacks is added.",
+)
+@click.option(
+    "--line",
+    type=click.FLOAT,
+    metavar="T",
+    help="In place of --bound: all rows with this score, as predict writes it, or more are "
+    "decided positive.",
+)
+@click.option(
+    "--rule",
+    metavar="JSON",
+    help="In place of both: a rule as explore and export write it, as text or a file.json. One "
+    "threshold, or one for each group.",
+)
+@click.option("--model", "new", required=True, metavar="FILE", help="The model file to write.")
+@click.option("--report", metavar="FILE", help="The HTML page to write.")
+@target_option
+@click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
+@datasets_option
+@skip_option
+@accept_option
+@as_json
+@trust_option
+@settings_option(*READING)
+def take(
+    model: str,
+    data: str | None,
+    bounds: tuple[str, ...],
+    line: float | None,
+    rule: str | None,
+    new: str,
+    report: str | None,
+    target: str | None,
+    baseline: str | None,
+    datasets: tuple[str, ...],
+    skip_unlabelled: bool,
+    accept: str | None,
+    as_json: bool,
+    trust: tuple[str, ...],
+    settings: dict[str, Any],
+) -> None:
+    """Move the rule of MODEL to another bound, without a new fit."""
+    if data is None:
+        raise click.UsageError(
+            "Missing argument 'DATA': the rule is found on rows with labels, which a model file "
+            "does not hold."
+        )
+    if bool(bounds) + (line is not None) + (rule is not None) != 1:
+        raise click.UsageError(
+            "--bound, --line or --rule: one of the three is needed, and no more."
+        )
+    files = named_files(datasets)
+    inputs = {"MODEL": model, "DATA": data}
+    if rule is not None and rule.endswith(".json"):
+        inputs["--rule"] = rule
+    check_outputs({"--model": new, "--report": report}, inputs, files)
+    if report is not None:
+        require_packages("--report", "report", "jinja2", "matplotlib")
+    from setpoint.search import InfeasibleError
+    from setpoint.tasks import move_rule
+
+    paths = {"model": model, "data": data, "new": new, "report": report, "datasets": files}
+    try:
+        moved = move_rule(
+            model, data, bounds=bounds, line=line, rule=_rule_of(rule), target=target,
+            baseline=baseline, datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
+            reading=reading_of(settings), journal=current(),
+        )  # fmt: skip
+    except InfeasibleError as error:
+        goal = error.goal
+        assert goal is not None
+        what = {"command": "take", "goal": str(goal)}
+        end_infeasible(error, goal, "nothing was written", what, paths, as_json=as_json)
+    _write(moved, new, report)
+    _end(moved, paths, accept, as_json=as_json)
+
+
+def _rule_of(given: str | None) -> Rule | str | None:
+    """The rule as text, or in a file."""
+    return rule_in_file(given) if given is not None and given.endswith(".json") else given
+
+
+def _write(moved: MovedRule, new: str, report: str | None) -> None:
+    from setpoint.estimators import save_model
+    from setpoint.report.page import Header
+
+    with writing(new):
+        save_model(moved.model, new)
+    if report is None:
+        return
+    header = Header(moved.before.table.name, new)
+    with writing(report):
+        moved.report.to_html(report, about=moved.about(), header=header)
+
+
+def _end(moved: MovedRule, paths: dict[str, Any], accept: str | None, *, as_json: bool) -> NoReturn:
+    """Print the report, and end with the verdict's code."""
+    found = moved.report
+    if as_json:
+        out, run = report_json(found)
+        what = {
+            "command": "take",
+            "status": status_of(found),
+            "goal": str(moved.goal),
+            "target": moved.model.target,
+            "rows": found.counts.n_rows,
+            "taken": out,
+            "notes": current().notes,
+        }
+        print_json(what, {**paths, "taken": run})
+    else:
+        from setpoint.report.text import report_text
+
+        given = found.status == "evaluated"
+        chosen = "that may have chosen the rule" if given else "that the rule was chosen on"
+        where = f"the {found.counts.n_rows:,} rows {chosen}"
+        click.echo(f"{verdict(found, where)}\n\n{report_text(found, at_shell=True)}\n")
+        page = f" and the page to {paths['report']}" if paths["report"] else ""
+        click.echo(f"Wrote the model to {paths['new']}{page}.")
+    raise click.exceptions.Exit(code_of(found, accept))

@@ -1,0 +1,571 @@
+"""Monitor: whether a rule that was deployed still keeps its constraints, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from html import escape
+from itertools import product
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from setpoint.array_types import Codes, Floats
+from setpoint.errors import GoalError, InputError, InputTypeError
+from setpoint.estimators.base import GoalClassifier, fingerprint
+from setpoint.evidence import Confusion
+from setpoint.evidence.codebook import Codebook, Stratum
+from setpoint.goals.expressions import Expression
+from setpoint.goals.goal import Goal, as_goal, in_words
+from setpoint.goals.populations import Label, Other
+from setpoint.goals.table import require_plain
+from setpoint.guarantees.e_process import Bets, Crossing, Increments, Wealth, bets_of, increments_of
+from setpoint.inputs.classes import classes_of
+from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.parameters import is_number
+from setpoint.program.linking import link
+from setpoint.report import GoalReport
+from setpoint.report.displays import style
+from setpoint.report.facts import TextSection
+from setpoint.report.numbers import percent, shown, unit_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+
+FORMAT = 1
+"""Version of the dict; a reader refuses what it does not know."""
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A constraint that the rows speak against.
+
+    Parameters
+    ----------
+    constraint : str
+        As the user wrote it.
+    part : str
+        Of several statements that it is made of, the one: a group, or two; "" for the only one.
+    row : int
+        The row of the alarm, counted from 1.
+    since : int
+        Since which row the bets have won: an estimate of when it began.
+    value : float
+        Of the left side on the rows since then.
+
+    Examples
+    --------
+    >>> from setpoint import Monitor
+    >>> monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
+    >>> for alarm in monitor.update_decisions([1] * 40, [1] * 20 + [0] * 20).alarms_:
+    ...     print(alarm)
+    precision >= 0.9: broken, seen at row 25; since about row 21 it is 2.0 %
+    """
+
+    constraint: str
+    part: str
+    row: int
+    since: int
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self._name}: broken, seen at row {self.row:,}; {self._since()}"
+
+    @property
+    def _name(self) -> str:
+        return self.constraint + (f" ({self.part})" if self.part else "")
+
+    def _since(self, what: str = "it") -> str:
+        """The value of the left side since the estimated row, in its unit."""
+        side = Goal.parse(f"maximize recall subject to {self.constraint}").constraints[0].lhs
+        value = shown(self.value, unit_of(side))
+        return f"since about row {self.since:,} {what or in_words(side)} is {value}"
+
+
+class Monitor:
+    """Watch a deployed rule: an alarm when its constraints stop holding.
+
+    Rows come in batches of any size, with labels or without; the same rows in other batches
+    give the same alarms. Memory is constant. Constraints that need no labels, such as one on
+    the predicted rate or on churn, are watched on every row.
+
+    Parameters
+    ----------
+    model : fitted classifier, optional
+        Of this library or another: it predicts. None: only ``update_decisions`` is used.
+    goal : Goal, str or metric, optional
+        Its constraints are watched: bounds on one fraction of counts (recall, precision, F1,
+        predicted rate, churn, a cost a row), in groups and classes too, and on differences of
+        rates of different rows. None: the classifier's own.
+    alpha : float
+        With `restart`, false alarms come after ``1 / alpha`` rows or more on average; without
+        it, the chance of ever a false alarm is at most `alpha`. Of all constraints together.
+    restart : bool
+        Whether bets begin anew with every row. Without it what went well for long delays the
+        alarm.
+    classes : array-like, optional
+        All classes, where no classifier of this library knows them.
+    pos_label : label, optional
+        The positive class of two, likewise.
+    groups : mapping of str to sequence, optional
+        All values of the columns that the goal compares, where no classifier of this library
+        knows them: ``{"sex": ["f", "m"]}``.
+
+    Attributes
+    ----------
+    alarms_ : list of Alarm
+        The first of each statement, in their order.
+    n_rows_ : int
+
+    Raises
+    ------
+    GoalError
+        If a constraint cannot be watched row by row, or the goal refers to other data sets.
+    ValueError, TypeError
+        If an argument is wrong; the message names it.
+
+    Notes
+    -----
+    A row adds x to a bound that is to hold, at least 0 on average while it does; a bet of l
+    multiplies a wealth by ``1 - l x``. The mean over a grid of bets is restarted with each row
+    (the Shiryaev-Roberts e-detector of Shin, Ramdas and Rinaldo, 2023), and the alarm is at
+    the number of statements over alpha.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Monitor
+    >>> monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
+    >>> rng = np.random.default_rng(0)
+    >>> good, worse = rng.random(2_000) < 0.95, rng.random(500) < 0.7
+    >>> monitor.update_decisions(np.ones(2_000, int), good.astype(int)).alarms_
+    []
+    >>> alarms = monitor.update_decisions(np.ones(500, int), worse.astype(int)).alarms_
+    >>> alarms[0].constraint, alarms[0].row > 2_000
+    ('precision >= 0.9', True)
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        goal: Goal | Expression | str | None = None,
+        *,
+        alpha: float = 0.001,
+        restart: bool = True,
+        classes: Any = None,
+        pos_label: Any = None,
+        groups: Mapping[str, Sequence[Any]] | None = None,
+    ) -> None:
+        own = model if isinstance(model, GoalClassifier) else None
+        if own is not None:
+            check_is_fitted(own)
+        if goal is None and own is None:
+            raise InputTypeError(
+                "Monitor: `goal` is missing; only a classifier of this library has one"
+            )
+        if not is_number(alpha) or not 0.0 < alpha < 1.0:
+            raise InputError(f"`alpha` is a number above 0 and below 1, got {alpha!r}")
+        if not isinstance(restart, bool):
+            raise InputError(f"`restart` is True or False, got {restart!r}")
+        self.model, self.alpha, self.restart = model, float(alpha), restart
+        self.goal = as_goal(own._goal() if goal is None else goal)  # type: ignore[union-attr]
+        if not self.goal.constraints:
+            raise GoalError(f"'{self.goal}' has no constraint to watch; add one")
+        if self.goal.needs.datasets:
+            raise GoalError(
+                f"Monitor watches the rows of X, and the goal refers to {self.goal.needs.datasets}"
+            )
+        require_plain(
+            self.goal,
+            "Monitor watches decisions of rows that count once each; give `goal` with the "
+            "constraints that do, or judge batches by `evaluate`",
+        )
+        if own is not None:
+            self._classes = own._classes
+        else:
+            known = getattr(model, "classes_", None) if classes is None else classes
+            if known is None:
+                raise InputTypeError("Monitor: `classes` is missing, all labels that rows may have")
+            self._classes = classes_of(known, known, pos_label, "classes", goal=self.goal)
+        values = dict(groups or {}) or _groups_of(own)
+        strata = _strata(self.goal, values, len(self._classes.labels))
+        self.codebook = Codebook.of(self._classes.labels, strata)
+        linked = link(self.goal, self.codebook)
+        confusion = _one_row_each(self.codebook)
+        self.watched: tuple[Increments, ...] = increments_of(linked, confusion)
+        n = len(self._classes.labels)
+        early = np.zeros((len(strata), n + 1, n), bool)
+        early[:, n] = True
+        self._entries = early.size
+        self._early = early.ravel()
+        self._bets: Bets = bets_of(self.watched, self._early)
+        self._wealth = Wealth.start(self._bets, restart=restart)
+        self.alarms_: list[Alarm] = []
+
+    # ------------------------------------------------------------------ rows
+    def update(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        late: bool = False,
+    ) -> Self:
+        """Watch rows that the model decides.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+            In the order in which they came.
+        y : array-like of shape (N,), optional
+            Their labels; None: not known (yet).
+        sensitive_features, baseline : optional
+            As in ``evaluate``.
+        late : bool
+            Whether these are labels of rows that were counted before without them: what needs
+            no labels is not counted again.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        GoalError, ValueError, TypeError
+            If an argument is wrong; the state is then as before.
+        """
+        if self.model is None:
+            raise InputTypeError("this Monitor has no model: update_decisions takes decisions")
+        looks: dict[str, Any] = {}
+        own = isinstance(self.model, GoalClassifier)
+        if own and sensitive_features is None:
+            sensitive_features = self.model.sensitive_features
+        if own and baseline is None and self.goal.needs.baseline:
+            baseline = self.model.baseline
+        if own and self.model.rule_.needs_segments:
+            looks["sensitive_features"] = sensitive_features
+        decided = self.model.predict(X, **looks)
+        return self._update(decided, y, X, sensitive_features, baseline, late)
+
+    def update_decisions(
+        self,
+        y_pred: Any,
+        y_true: Any = None,
+        *,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        late: bool = False,
+    ) -> Self:
+        """Watch decisions.
+
+        Parameters
+        ----------
+        y_pred : array-like of shape (N,)
+            Decisions, in the order in which the rows came.
+        y_true : array-like of shape (N,), optional
+        sensitive_features, baseline, late
+            As in :meth:`update`.
+
+        Returns
+        -------
+        self
+        """
+        return self._update(y_pred, y_true, None, sensitive_features, baseline, late)
+
+    def _update(
+        self, decided: Any, y: Any, X: Any, columns: Any, baseline: Any, late: bool
+    ) -> Self:
+        if late and y is None:
+            raise InputError(
+                "`late=True` is for labels of rows that were counted before: y is None"
+            )
+        pred = self._classes.codes(decided, "y_pred" if X is None else "predict")
+        rows = GivenRows(len(pred), y, None, columns, baseline, X)
+        checked = CheckedData.check(self.goal, self._classes, {None: rows}, None, unlabelled=True)
+        kind = CheckedData(
+            self.goal, self._classes, checked.tables, checked.n_rows, (), self.codebook
+        ).rows.kind
+        codes = np.asarray(kind, np.int64) * len(self._classes.labels) + pred
+        codes += self._entries if late else 0
+        new = self._wealth.add(self._bets, codes, self.limit, restart=self.restart)
+        self.alarms_ += [self._alarm(c) for c in new]
+        return self
+
+    # ------------------------------------------------------------------ what is known
+    @property
+    def limit(self) -> float:
+        """The wealth at which a statement is called broken."""
+        return max(len(self.watched), 1) / self.alpha
+
+    @property
+    def n_rows_(self) -> int:
+        """Rows so far."""
+        return int(self._wealth.clock[0])
+
+    @property
+    def wealth_(self) -> Floats:
+        """The wealth (statements,) that was won against each; near 0 while all is well."""
+        return self._wealth.now.copy()
+
+    @property
+    def needs_labels(self) -> tuple[bool, ...]:
+        """Whether each statement counts rows with labels alone; else it counts every row."""
+        return tuple(not bool((x.looks_at & self._early).any()) for x in self.watched)
+
+    def names(self) -> list[str]:
+        """The statements that are watched, in words."""
+        texts = [str(c) for c in self.goal.constraints]
+        return [f"{texts[x.constraint]}{f' ({x.part})' if x.part else ''}" for x in self.watched]
+
+    def picture(self) -> tuple[Codes, Floats]:
+        """Rows (points,) and the largest wealths (statements, points) of stretches up to them."""
+        return self._wealth.picture()
+
+    def _alarm(self, crossing: Crossing) -> Alarm:
+        x = self.watched[crossing.requirement]
+        text = str(self.goal.constraints[x.constraint])
+        return Alarm(text, x.part, crossing.row, crossing.since, crossing.value)
+
+    def lines(self) -> list[str]:
+        """What is known, in sentences."""
+        rows = f"{self.n_rows_:,} rows"
+        if self.alarms_:
+            first = min(self.alarms_, key=lambda a: a.row)
+            found = first._since(first._name if first.part else "")
+            out = [
+                f"Alarm at row {first.row:,} of {self.n_rows_:,}: {found}.",
+                *map(str, self.alarms_),
+            ]
+        else:
+            out = [f"No alarm after {rows}."]
+        share = self._wealth.now / self.limit
+        for name, part in zip(self.names(), share.tolist(), strict=True):
+            so_far = percent(min(part, 1.0))
+            out.append(f"{name}: evidence that it is broken at {so_far} of what an alarm takes")
+        rate = f"While all is well, the chance of ever an alarm is at most {percent(self.alpha)}."
+        if self.restart:
+            rate = (
+                f"While all is well, an alarm comes after {1 / self.alpha:,.0f} rows or more on "
+                "average."
+            )
+        return [*out, rate]
+
+    def section(self) -> TextSection:
+        """What is known, as a section of a report."""
+        return TextSection("Watched since", tuple(self.lines()))
+
+    def on(self, report: GoalReport) -> GoalReport:
+        """A report with what is known here as a section, such as that of a stream."""
+        return replace(report, sections=(*report.sections, self.section()))
+
+    def __str__(self) -> str:
+        return "\n".join([f"Goal: {self.goal}", "", *self.lines()])
+
+    def _repr_html_(self) -> str:
+        return f'<pre class="setpoint-monitor">{escape(str(self))}</pre>'
+
+    # ------------------------------------------------------------------ stored
+    def to_dict(self) -> dict[str, Any]:
+        """The state as plain values for JSON, exact to the last bit."""
+        state = {f.name: getattr(self._wealth, f.name).tolist() for f in fields(self._wealth)}
+        return {
+            "format": FORMAT,
+            "goal": str(self.goal),
+            "classes": list(self._classes.labels),
+            "alpha": self.alpha,
+            "restart": self.restart,
+            "model": self._name(),
+            "strata": [str(s) for s in self.codebook.strata],
+            "alarms": [asdict(a) for a in self.alarms_],
+            "wealth": state,
+        }
+
+    def resume(self, data: Mapping[str, Any]) -> Self:
+        """Go on from a state that :meth:`to_dict` gave.
+
+        Parameters
+        ----------
+        data : mapping
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If it is of another goal, model or alpha, or is not such a state.
+        """
+        if data.get("format") != FORMAT or "wealth" not in data:
+            raise InputError(f"a state of a Monitor of format {FORMAT} is read here")
+        own = self.to_dict()
+        for name, what in (
+            ("goal", "goal"), ("classes", "classes"), ("strata", "groups"), ("alpha", "alpha"),
+            ("restart", "`restart`"), ("model", "model"),
+        ):  # fmt: skip
+            if data.get(name) != own[name]:
+                raise InputError(
+                    f"the state is of another {what}: {data.get(name)!r}, and here it is "
+                    f"{own[name]!r}"
+                )
+        state = {}
+        for f in fields(self._wealth):
+            known = getattr(self._wealth, f.name)
+            array = np.array(data["wealth"][f.name], known.dtype)
+            if array.size != known.size:
+                raise InputError(f"the state is damaged: {f.name} has {array.size} numbers")
+            state[f.name] = array.reshape(known.shape)
+        self._wealth = Wealth(**state)
+        self.alarms_ = [Alarm(**a) for a in data["alarms"]]
+        return self
+
+    def _name(self) -> str:
+        """What tells models apart."""
+        if self.model is None:
+            return ""
+        own = isinstance(self.model, GoalClassifier)
+        return self.model._fingerprint if own else fingerprint(self.model)
+
+
+def _groups_of(own: GoalClassifier | None) -> dict[str, list[Any]]:
+    """The values of columns that a fitted classifier has seen."""
+    out: dict[str, dict[Any, None]] = {}
+    if own is None:
+        return {}
+    compared = [row.columns for row in own.goal_report_.groups]
+    for key in (*compared, *own.rule_.segment_keys):
+        for column, value in key:
+            if not isinstance(value, Other):
+                out.setdefault(column, {})[value] = None
+    return {column: list(values) for column, values in out.items()}
+
+
+def _strata(goal: Goal, groups: Mapping[str, Sequence[Any]], n: int) -> tuple[Stratum, ...]:
+    """All strata that rows may be of."""
+    levels: list[tuple[str, list[Label | Other]]] = []
+    for column, values in sorted(goal.needs.columns.get(None, {}).items()):
+        if values is not None:
+            named = tuple(sorted(values, key=lambda v: (str(v), str(type(v)))))
+            levels.append((column, [*named, Other(named)]))
+        elif column in groups:
+            levels.append((column, list(groups[column])))
+        else:
+            raise InputError(
+                f"`groups`: the goal compares the values of {column!r}, and which there are is not "
+                f"known: give groups={{{column!r}: [...]}}"
+            )
+    baselines = list(range(n)) if None in goal.needs.baseline else [None]
+    keys = product(*([(c, v) for v in known] for c, known in levels))
+    return tuple(Stratum(None, key, b) for key in keys for b in baselines)
+
+
+def _one_row_each(codebook: Codebook) -> Confusion:
+    """A confusion with a labelled row of each stratum and class, which says what there may be."""
+    n = codebook.n_classes
+    counts = np.zeros((len(codebook.strata), n + 1, n))
+    counts[:, :n] = 1.0
+    rows: NDArray[np.int64] = counts.sum(axis=2).astype(np.int64)
+    smallest = np.where(rows > 0, 1.0, np.inf)
+    return Confusion(codebook.classes, codebook.strata, counts, counts.copy(), rows, smallest)
+
+
+# --- MonitorDisplay: what was won against each statement, row by row ------------------------------
+
+
+_INKS = (style.BLUE, style.GREEN, style.RED, style.MUTED)
+_DASHES = ("-", "--", ":")
+MOST = 6
+"""Lines that can be distinguished."""
+
+LOWEST = 0.1
+"""A wealth below this says nothing more."""
+
+_WIDE, _HALF = 56, 34
+"""Characters of a name in the legend, and of names that stand in two columns."""
+
+
+class MonitorDisplay:
+    """The wealth that was won against each statement, and the line of the alarm.
+
+    Parameters
+    ----------
+    monitor : Monitor
+
+    Attributes
+    ----------
+    monitor : Monitor
+    ax_ : Axes
+    figure_ : Figure
+
+    Notes
+    -----
+    A point is the largest wealth of a stretch of rows. Of many statements those are drawn that
+    came nearest to the alarm.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from matplotlib import pyplot as plt
+    >>> from setpoint import Monitor
+    >>> monitor = Monitor(goal="maximize recall subject to precision >= 0.9", classes=[0, 1])
+    >>> display = MonitorDisplay(monitor.update_decisions([1] * 80, [1, 0] * 40)).plot()
+    >>> display.ax_.get_yscale(), display.ax_.get_xlabel()
+    ('log', 'rows')
+    >>> plt.close(display.figure_)
+    """
+
+    ax_: Axes
+    figure_: FigureBase
+
+    def __init__(self, monitor: Monitor) -> None:
+        if not isinstance(monitor, Monitor):
+            raise InputTypeError(f"`monitor` is a Monitor, got {type(monitor).__name__}")
+        self.monitor = monitor
+
+    def plot(self, ax: style.Canvas = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+        """
+        figure, (axes,), mode = style.axes(ax)
+        monitor, names = self.monitor, self.monitor.names()
+        rows, wealth = monitor.picture()
+        peaks = wealth.max(axis=1, initial=0.0)
+        shown = np.sort(np.argsort(-peaks, kind="stable")[:MOST])
+        for place, j in enumerate(shown.tolist()):
+            axes.plot(
+                rows,
+                np.maximum(wealth[j], LOWEST),
+                color=_INKS[place % len(_INKS)],
+                linestyle=_DASHES[place // len(_INKS) % len(_DASHES)],
+                linewidth=style.LINE,
+                label=style.wrapped(names[j], _WIDE),
+            )
+        axes.axhline(monitor.limit, **style.asked(), label="alarm")
+        crossed = [a.row for a in monitor.alarms_]
+        if crossed:
+            axes.plot(
+                crossed, [monitor.limit] * len(crossed), "o", color=style.ORANGE,
+                label="first seen", clip_on=False, zorder=5,
+            )  # fmt: skip
+        most = max(monitor.limit, float(peaks.max(initial=0.0)))
+        axes.set_ylim(LOWEST, min(10.0 * most, 1e6 * monitor.limit))
+        axes.set_yscale("log")
+        axes.set_xlim(0, max(monitor.n_rows_, 1))
+        style.finish(axes, "rows", "evidence that the bound is broken")
+        short = max(map(len, names)) <= _HALF
+        style.legend(axes, mode, columns=2 if short else 1)
+        if len(shown) < len(names):
+            style.caption(
+                axes, mode, f"Of {len(names)} statements, the {len(shown)} nearest to the alarm."
+            )
+        self.ax_, self.figure_ = axes, figure
+        return self

@@ -1,1 +1,0 @@
-"""Where the threshold of a stream comes from, an algorithm a file."""

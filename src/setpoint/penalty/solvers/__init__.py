@@ -1,1 +1,0 @@
-"""How models are trained for a goal: one algorithm a file."""

@@ -1,0 +1,440 @@
+"""Ways from a model and rows to a rule: posteriors, joint posteriors, a retrained learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from setpoint.array_types import Codes, Floats
+from setpoint.blackbox.binding import RowMetric, measured_on, rows_taken
+from setpoint.deciding import (
+    Certification,
+    Certify,
+    Decision,
+    FitData,
+    Found,
+    Tries,
+    decide,
+    given_rows,
+)
+from setpoint.deciding.splitting import alike, content_of
+from setpoint.errors import EmptyPopulationError, GoalError
+from setpoint.evidence import Evidence
+from setpoint.evidence.rows import counted_rows
+from setpoint.goals.goal import Goal
+from setpoint.inputs.inputs import CheckedData
+from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
+from setpoint.plugin.fit.crossfit import (
+    CrossFit,
+    JointModel,
+    JointPosterior,
+    Response,
+    cross_fit,
+    splits_of,
+)
+from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, weight_parameter
+from setpoint.plugin.parameters import (
+    BASELINES,
+    Options,
+    as_thresholds,
+    available_columns,
+    require_label_free,
+)
+from setpoint.plugin.selection import solve_evidence
+from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
+from setpoint.program.linking import link
+from setpoint.report.report import rule_facts, with_words
+from setpoint.search.infeasibility import InfeasibleError
+
+if TYPE_CHECKING:
+    from setpoint.plugin.classifier import PlugInClassifier
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRule:
+    """A model, what the rule's scores come from if not from the model, and the rule."""
+
+    model: Any
+    scorer: JointModel | Retrained | None
+    decision: Decision
+    posterior: bool
+    choice: ModelChoice | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A model to fit and a rule to find, all arguments checked."""
+
+    data: FitData
+    options: Options
+    response: Response
+    model: Any
+    is_fitted: bool
+    cv: Any
+    refit: bool
+    seed: int
+    n_jobs: int | None
+    verbose: int
+    params: Mapping[str, Any]
+    split_params: Mapping[str, Any]
+    notes: tuple[str, ...]
+    owner: Any = None
+    draws: Callable[[Any], Floats | None] = lambda _: None
+    auto: str | Mapping[str, Any] | None = None
+
+    @property
+    def goal(self) -> Goal:
+        """The goal."""
+        return self.data.goal
+
+    @property
+    def inputs(self) -> CheckedData:
+        """The rows that the goal refers to."""
+        return self.data.judged
+
+    def run(self) -> FittedRule:
+        """Fit and search, by the way that fits the goal."""
+        if self.options.oracle is not None:
+            return self.by_retraining(self.options.oracle)
+        joint = self.response.posterior and self.hides_groups
+        if self.auto is None:
+            return self.by_joint_scores() if joint else self.by_scores()
+        raced = self._raced(self.auto, joint)
+        if joint:  # the model of group and class together is of the same kind
+            task = replace(self, model=raced.model, params=raced.params, auto=None)
+            return _because(task.by_joint_scores(), raced)
+        return _because(self.by_scores(raced.fitted), raced)
+
+    # ------------------------------------------------------------------ several models
+    def _raced(self, auto: str | Mapping[str, Any], joint: bool) -> Raced:
+        """The model that is chosen under the goal, and its scores."""
+        X, y = self.data.X, self.data.y
+        splits = splits_of(self.cv, X, y, self.refit, self.seed, self.split_params)
+        self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
+        candidates, left_out = candidates_of(auto, X, self.seed)
+        sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
+        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
+        return Race(
+            candidates,
+            left_out,
+            FoldFits(X, y, splits, self.response, keep, self.n_jobs, verbose),
+            self.inputs,
+            sets,
+            self.options,
+            weight=self.params.get("sample_weight"),
+            averaged=not joint,
+            seconds=self.options.limits.seconds,
+            refit=self.refit,
+        ).run()
+
+    # ------------------------------------------------------------------ posteriors
+    def by_scores(self, fitted: CrossFit | None = None) -> FittedRule:
+        """The rule over out-of-fold scores or posteriors of the model."""
+        response, sets, metric = self.response, self.data.given, self._measured()
+        if fitted is None:
+            fitted = self._cross_fitted(self.data.y, response)
+        scores = {
+            name: fitted.scores if name is None else response(fitted.model, sets[name].X)
+            for name in self.inputs.tables
+        }
+        inputs = self.inputs.take(fitted.index)
+        evidence = inputs.evidence(scores)
+        if metric is not None:
+            metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
+        decision = self._decided(
+            fitted,
+            inputs,
+            evidence,
+            lambda X: response(fitted.model, X),
+            blocks=self._blocks(inputs, fitted.index),
+            metric=metric,
+            neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
+            sees=inputs.sees,
+        )
+        return FittedRule(fitted.model, None, decision, response.posterior)
+
+    def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
+        """How rules over scores of the model are certified; None where no rows are set apart."""
+        rows, settings = self.data.certifying, self.data.promised
+        if rows is None or settings is None:
+            return None
+        scored = rows.evidence(score)
+        return lambda inwards: Certification(
+            settings,
+            lambda _: scored,
+            draws=rows.draws(self.draws) if self.options.randomized else None,
+            inwards=inwards,
+            tries=Tries.of(self.owner),
+            key=rows.key,
+            note=rows.copies,
+            table=rows.judged.tables[None],
+        )
+
+    def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
+        """Rows with equal content, where the rows that choose and those that certify are split."""
+        if self.data.promised is None or self.data.certifying is not None:
+            return None
+        if len(inputs.tables) > 1:
+            raise GoalError(
+                "`confidence`: the model is fitted already and the goal refers to further data "
+                "sets: rows that are in several of them could choose the rule and certify it; give "
+                "rows of their own to certify with (`certify_on`)"
+            )
+        found = alike(content_of(self.data.X), self.data.judged.kinds(None))
+        if found is None:
+            return None
+        own = found if index is None else found[index]
+        return own[counted_rows(inputs.tables[None].weight)]
+
+    def _measured(self) -> RowMetric | None:
+        """A black box on the rows of X."""
+        data = self.data
+        if data.metric is None:
+            return None
+        return measured_on(data.metric, data.classes, data.given[None])
+
+    def _cross_fitted(self, y: Any, response: Any, stratify: Any = None) -> CrossFit:
+        if self.is_fitted:
+            check_is_fitted(self.model)
+            return CrossFit(self.model, response(self.model, self.data.X), None, None)
+        by = y if stratify is None else stratify
+        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
+        self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
+        return cross_fit(
+            self.model,
+            self.data.X,
+            y,
+            splits,
+            response,
+            refit=self.refit,
+            params=self.params,
+            n_jobs=self.n_jobs,
+            verbose=max(self.verbose - 1, 0),
+        )
+
+    def _check_scored(self, index: NDArray[np.int64]) -> None:
+        """Refuse folds that leave out all rows of a group of the goal, before any fit."""
+        if len(index) == self.inputs.n_rows[None] or self.goal.is_blackbox:
+            return
+        try:
+            self.inputs.take(index).bind()
+        except EmptyPopulationError as error:
+            raise EmptyPopulationError(
+                f"`cv`: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
+                f"and among them {error}; take more rows, or folds that have some"
+            ) from None
+
+    def _decided(
+        self,
+        fitted: CrossFit,
+        inputs: CheckedData,
+        evidence: Evidence,
+        score: Callable[[Any], Floats],
+        **more: Any,
+    ) -> Decision:
+        """The rule on these scores, with what the folds and the order of the rows say of it."""
+        order = fitted.order_in_words(inputs.tables[None].labels)
+        notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
+        try:
+            return solve_evidence(
+                self.goal,
+                evidence,
+                self.options,
+                table=inputs.tables[None],
+                folds=fitted.folds,
+                notes=notes,
+                confidence=self.data.promised,
+                certify=self._certify(score),
+                **more,
+            )
+        except InfeasibleError as error:
+            if order:
+                error.args = (str(error).replace(error.finding, f"{error.finding}. {order}", 1),)
+            raise
+
+    def _unevenly_counted(self, fitted: CrossFit) -> Iterator[str]:
+        """Rows that the folds score more than once, or never."""
+        if fitted.index is None or fitted.folds == 1:
+            return
+        n_rows, n_scored = self.inputs.n_rows[None], len(np.unique(fitted.index))
+        if len(fitted.index) > n_scored:
+            yield "cv scores rows more than once and each time counts: intervals are too narrow."
+        if n_scored < n_rows:
+            yield (
+                f"cv never scores {n_rows - n_scored:,} of {n_rows:,} rows: the rule was found on "
+                "the others, and these do not count."
+            )
+
+    # ------------------------------------------------------------------ joint posteriors
+    @property
+    def hides_groups(self) -> bool:
+        """Whether the goal tells groups apart that the rule may not, and x can tell of them."""
+        options, needs = self.options, self.goal.needs
+        if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
+            return False
+        if needs.datasets or needs.baseline or not needs.columns.get(None):
+            return False
+        if needs.measures or self.goal.defers:  # models of group and class know neither
+            return False
+        return self.inputs.rows.codebook.hides_strata
+
+    def by_joint_scores(self) -> FittedRule:
+        """The rule over out-of-fold posteriors of group and class."""
+        part = replace(self.inputs.tables[None], weight=None)
+        rows = replace(self.inputs, tables={None: part}).rows
+        joint = JointPosterior.of(rows)
+        labels = joint.labels(rows)
+        fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
+        inputs = self.inputs.take(fitted.index)
+        kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
+        fitted = replace(fitted, scores=joint.marginal(fitted.scores))
+        evidence = inputs.evidence({None: fitted.scores})
+        counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
+        certified = JointModel(joint, fitted.model).scores
+        decision = self._decided(fitted, inputs, evidence, certified, counted=counted)
+        columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
+        text = f"{decision.report.rule.text}\nThe score has columns for group and class: {columns}."
+        decision = replace(decision, report=with_words(decision.report, text))
+        model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
+        return FittedRule(model, JointModel(joint, fitted.model), decision, posterior=True)
+
+    # ------------------------------------------------------------------ a retrained learner
+    def by_retraining(self, learner: Any) -> FittedRule:
+        """The rule that draws among learners trained for the oracle's objectives."""
+        weight_parameter(learner)
+        if self.data.promised is not None:
+            raise GoalError(
+                "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
+                "models that were trained for it; leave one of them out"
+            )
+        if self.goal.needs.datasets:
+            raise GoalError(
+                "`oracle` is trained on the rows of X alone, and the goal refers to "
+                f"{list(self.goal.needs.datasets)}"
+            )
+        weight = self.inputs.tables[None].weight
+        n_rows = self.inputs.n_rows[None]
+        kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+        everything = self.inputs.rows
+        train = test = np.arange(len(kept))
+        notes = self.notes
+        if isinstance(self.cv, float):
+            fold = splits_of(
+                self.cv, self.data.X, self.data.y, False, self.seed, self.split_params
+            )[0]
+            train, test = (np.flatnonzero(np.isin(kept, part)) for part in fold)
+        else:
+            notes += (
+                "Decisions were counted on the rows that the learners were trained on: new rows "
+                "will do worse. A float cv sets rows apart.",
+            )
+        evidence = Evidence(everything.take(test), np.zeros(len(test)))
+        X_train = self._rows(kept[train])
+        X = X_train if test is train else self._rows(kept[test])
+        linked = link(self.goal, evidence.codebook)
+        program = linked.at(evidence.marginals)
+        space = Retraining(
+            program.table,
+            evidence,
+            learner,
+            everything.take(train),
+            X_train,
+            X,
+            limits=limited(self.options, RETRAININGS),
+        )
+
+        def solve() -> Found:
+            found = search_space(space, program, self.options)
+            why = f"a {type(learner).__name__} trained at each call; {found.why}"
+            return Found(replace(found, why=why), evidence)
+
+        decision = decide(linked, solve, family="plugin", notes=notes)
+        optimum = decision.found.outcome.optimum
+        assert optimum is not None
+        scorer, rule = space.finish(optimum.choice)
+        report = with_words(decision.report, space.words(optimum.choice))
+        model = self.model
+        if not self.is_fitted:
+            model = clone(model).fit(self.data.X, self.data.y, **self.params)
+        decision = replace(decision, rule=rule, report=report)
+        return FittedRule(model, scorer, decision, self.response.posterior)
+
+    def _rows(self, index: NDArray[np.int64]) -> Any:
+        if len(index) == self.inputs.n_rows[None]:
+            return self.data.X
+        return _safe_indexing(self.data.X, index)
+
+
+def _because(fitted: FittedRule, raced: Raced) -> FittedRule:
+    """With the choice of the model in the report, and its time in that of the search."""
+    report, choice = fitted.decision.report, raced.choice
+    search, run = report.search, report.run
+    why = "; ".join(text for text in (search.why, choice.why) if text)
+    report = replace(
+        report,
+        search=replace(search, why=why),
+        sections=(*report.sections, choice),
+        run=replace(run, seconds=(run.seconds or 0.0) + raced.seconds),
+    )
+    return replace(fitted, decision=replace(fitted.decision, report=report), choice=choice)
+
+
+def _folds(cv: Any) -> int:
+    """How many rows of a label every fold wants."""
+    if cv is None:
+        return 5
+    if isinstance(cv, float):
+        return 2
+    return int(cv) if isinstance(cv, (int, np.integer)) else 2
+
+
+# --- A rule found anew on unlabelled rows; the model stays ----------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted:
+    """What was found on rows without labels."""
+
+    decision: Decision
+    evidence: Evidence
+    by_posteriors: bool
+
+
+def adapted(
+    classifier: PlugInClassifier,
+    goal: Goal,
+    options: Options,
+    X: Any,
+    sensitive_features: Any,
+    baseline: Any,
+) -> Adapted:
+    """The rule that is best on some rows if the model's posteriors are right."""
+    if goal.is_blackbox:
+        raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
+    solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
+    options = replace(options, solver=solver, evidence="soft")
+    require_label_free(goal)
+    rows = given_rows(classifier, goal, X, None, None, sensitive_features, baseline)
+    decide_on, notes = available_columns(classifier.decide_on, goal, sensitive_features, X)
+    inputs = CheckedData.check(goal, classifier._classes, rows, decide_on, unlabelled=True)
+    response = Response(classifier._answers.method, classifier._classes, posterior=True)
+    response.name(classifier.estimator_)
+    evidence = inputs.evidence({None: response(classifier.estimator_, X)})
+    decision = solve_evidence(
+        goal, evidence, options, table=inputs.tables[None], notes=notes, sees=inputs.sees
+    )
+    rule = None
+    if decision.rule.n_classes == 2 and not decision.rule.value_columns:
+        rule = as_thresholds(decision.rule, evidence.scores)
+    if rule is None:
+        return Adapted(decision, evidence, True)
+    facts = rule_facts(rule, evidence, decision.report.rule.drawn)
+    decision = replace(decision, rule=rule, report=replace(decision.report, rule=facts))
+    return Adapted(decision, evidence, False)

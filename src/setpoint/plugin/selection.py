@@ -1,0 +1,499 @@
+"""Searches tried out: quick ones on most of some rows, judged by the rows that are left out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from setpoint.array_types import Codes, Floats
+from setpoint.blackbox.binding import RowMetric
+from setpoint.deciding import Certify, Decision, Found, decide, split_scored
+from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
+from setpoint.evidence import Evidence
+from setpoint.evidence.confusion import Confusion
+from setpoint.evidence.evidence import N_FOLDS, folds_of, in_order, merged
+from setpoint.exact import solve_exact
+from setpoint.goals.goal import Goal
+from setpoint.inputs.inputs import CheckedTable
+from setpoint.parameters import SATISFIED
+from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
+from setpoint.plugin.problem import REMEDIES
+from setpoint.plugin.solvers.named import shift_rule
+from setpoint.plugin.solvers.searching import search_rule
+from setpoint.program.linking import link
+from setpoint.program.program import LinkedGoal, Program
+from setpoint.report.entry import measured_entry
+from setpoint.rules import Rule
+from setpoint.search.achievable import Outcome
+from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search.limits import INTERRUPTED, StoppedError, StoppedWarning, now
+from setpoint.search.master import worked_with
+from setpoint.solvers import Confidence
+
+FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
+"""What a search on some of the rows may end with, though one on all would not."""
+
+T = TypeVar("T")
+
+_SHARE = 0.05
+"""Of the time that there is, for each quick search."""
+
+OF_A_BOUND = 0.1
+"""A bound that is missed by less than this share of it may be missed by chance."""
+
+
+class Reached(NamedTuple):
+    """What rules reach on rows that they were not found on."""
+
+    past: float
+    score: float
+
+
+def some_rows(evidence: Evidence, most: int) -> Evidence:
+    """The rows in canonical order, equal ones joined; of many some, the same every time."""
+    evidence = merged(in_order(evidence))
+    if evidence.n_rows <= most:
+        return evidence
+    some = np.random.default_rng(1).permutation(evidence.n_rows)[:most]
+    return evidence.take(np.sort(some))
+
+
+def quick(options: Options, calls: int) -> Options:
+    """The options of a search that is to take a few calls, and to end with some rule."""
+    limits = options.limits
+    seconds = None if limits.seconds is None else _SHARE * limits.seconds
+    return replace(
+        options,
+        on_infeasible="nearest",
+        limits=replace(limits, seconds=seconds, calls=min(limits.calls or calls, calls)),
+        progress=None,
+        started=None,
+    )
+
+
+def held_out(
+    goal: Goal,
+    evidence: Evidence,
+    find: Callable[[Evidence], Rule],
+    seen: Callable[[Evidence], Evidence] = lambda rows: rows,
+) -> Reached:
+    """Violation and score on the rows left out, pooled."""
+    pooled: Confusion | None = None
+    for most, rest in folds_of(evidence):
+        rule = in_quiet(partial(find, seen(most)))
+        counted = seen(rest).confusion(rule)
+        pooled = counted if pooled is None else pooled + counted
+    assert pooled is not None
+    program = link(goal, pooled.codebook).at(pooled.marginals)
+    v = program.rates_of(pooled.counts)
+    return Reached(float(program.violation(v)), program.score_at(v))
+
+
+def in_quiet(find: Callable[[], T]) -> T:
+    """What a search on some of the rows finds, without its warnings: they are of those rows."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = find()
+    if any(w.category is StoppedWarning and str(w.message).startswith(INTERRUPTED) for w in caught):
+        raise KeyboardInterrupt
+    return found
+
+
+def bounds_of(program: Program) -> list[float]:
+    """The sizes of the bounds of a program, but for 0 and infinite ones."""
+    return [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
+
+
+# --- Soft or label evidence: chosen by cross-validation on the given rows -------------------------
+
+
+_ENOUGH = 50_000
+"""Up to so many rows are used to choose."""
+_CALLS = 100
+_HALF_A_POINT = 0.005
+"""Held-out differences of the objective up to this are noise."""
+
+Kind = Literal["label", "soft"]
+
+
+class MissedBoundsWarning(UserWarning):
+    """A rule that meets the constraints by posteriors misses them by labels."""
+
+
+def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[Kind, str]:
+    """The kind of evidence whose rule does better on rows it was not found on, and why."""
+    if not evidence.has_labels:
+        return "soft", "there are no labels"
+    evidence = some_rows(evidence, _ENOUGH)
+    reached: dict[Kind, Reached] = {}
+    own = quick(options, _CALLS)
+    kinds: tuple[Kind, Kind] = ("soft", "label")
+    for kind in kinds:
+        try:
+            asked = replace(own, evidence=kind)
+            reached[kind] = held_out(goal, evidence, partial(_rule, goal, options=asked))
+        except EmptyPopulationError:
+            return "soft", "the rows are too few to choose by cross-validation"
+        except FAILURES as error:
+            first = str(error).splitlines()[0]
+            return "soft", f"soft evidence, as cross-validation failed ({first})"
+    (soft_past, soft), (label_past, label) = reached["soft"], reached["label"]
+    # A rate of the rarest class is not known any better than this.
+    book = evidence.codebook
+    held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
+    noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
+    # A bound of .01 that is missed by .005 is missed by half.
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(program))])
+    better = label_past < soft_past - noise
+    if abs(label_past - soft_past) <= noise:
+        better = label > soft + _HALF_A_POINT
+    chosen: Kind = "label" if better else "soft"
+    sense = 1.0 if goal.sense == "maximize" else -1.0
+    values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
+    if goal.constraints:
+        values += f", violation {soft_past:.4g} and {label_past:.4g}"
+    return chosen, f"{chosen} evidence by {N_FOLDS}-fold cross-validation ({values})"
+
+
+def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Outcome, str]:
+    """The rule by the kind of evidence that is chosen, and why that was."""
+    try:
+        kind, why = choose_evidence(goal, evidence, options)
+    except KeyboardInterrupt:
+        kind, why = "label", "label evidence, as neither kind was chosen by then"
+        options = replace(options, stopped=INTERRUPTED)
+    asked = replace(options, evidence=kind)
+    if kind == "label" or not evidence.has_labels:
+        return search_rule(goal, evidence, asked), why
+    soft, error = None, None
+    try:
+        soft = search_rule(goal, evidence, asked)
+    except (InfeasibleError, StoppedError) as failed:
+        error = failed
+    past = np.inf if soft is None else _missed(goal, soft)
+    if past <= SATISFIED:
+        assert soft is not None
+        return soft, why
+    label, ended = None, str(error) if soft is None else soft.why
+    asked = replace(options, evidence="label", stopped=INTERRUPTED * (INTERRUPTED in ended))
+    with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
+        if soft is not None and soft.optimum is not None and soft.optimum.stopped:  # has warned
+            warnings.simplefilter("ignore", StoppedWarning)
+        label = search_rule(goal, evidence, asked)
+    nearer = np.inf if label is None else _missed(goal, label)
+    if label is not None and nearer <= SATISFIED:
+        missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
+        return label, f"label evidence, by which the constraints are met ({missed})"
+    if soft is None:
+        assert error is not None
+        raise error
+    if label is not None and nearer < past:
+        soft, past, why = label, nearer, "label evidence, which comes nearer"
+    if soft.status != "nearest":
+        warn_caller(
+            f"'{goal}': by labels the rule misses a constraint by {past:.3g}; {REMEDIES}",
+            MissedBoundsWarning,
+        )
+    return soft, why
+
+
+def _missed(goal: Goal, outcome: Outcome) -> float:
+    """The largest violation of a constraint by labels."""
+    counted = outcome.confusion
+    program = link(goal, counted.codebook).at(counted.marginals)
+    return float(program.violation(program.rates_of(counted.counts)))
+
+
+def _rule(goal: Goal, evidence: Evidence, options: Options) -> Rule:
+    return search_rule(goal, evidence, options, tried=True).rule
+
+
+# --- Whether a rule looks at the columns by which rows count --------------------------------------
+
+
+Sight = Literal["score", "soft", "label"]
+"""A rule over the score alone; or one that looks at the columns, too, by kind of evidence."""
+
+_COLUMNS_ENOUGH = 20_000
+"""Up to so many rows are used to choose."""
+_COLUMNS_CALLS = 60
+
+
+"""Differences up to this share of the objective are noise."""
+_OF_A_RATE = 0.02
+"""A bound that is missed by no more may be missed by chance."""
+
+_WORDS: dict[Sight, str] = {
+    "score": "a rule over the score alone",
+    "soft": "a rule that looks at {columns}, too, by posteriors",
+    "label": "a rule that looks at {columns}, too, by labels",
+}
+
+
+def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, str]:
+    """What a rule looks at that does best on rows it was not found on, and why."""
+    columns = " and ".join(aware.sees)
+    values = aware.scores[:, -len(aware.sees) :]
+    if (values == values[:1]).all():  # then totals are those of posteriors, in the same order
+        return "score", f"a rule by the score alone, as {columns} is the same in all rows"
+    aware, own = some_rows(aware, _COLUMNS_ENOUGH), quick(options, _COLUMNS_CALLS)
+    ways: dict[Sight, Callable[[], Reached]] = {
+        "score": lambda: held_out(
+            goal, aware, lambda rows: _by_score(goal, rows, own), Evidence.without_values
+        ),
+        "soft": lambda: held_out(goal, aware, lambda rows: _by_values(goal, rows, own, "soft")),
+        "label": lambda: held_out(goal, aware, lambda rows: _by_values(goal, rows, own, "label")),
+    }
+    reached: dict[Sight, Reached] = {}
+    failed = ""
+    for sight, find in ways.items():
+        if sight == "label" and (options.evidence == "soft" or _keeps(goal, aware, reached)):
+            continue
+        try:
+            reached[sight] = find()
+        except EmptyPopulationError:
+            return "score", "the rows are too few for cross-validation: the score alone"
+        except FAILURES as error:
+            if sight != "score":
+                failed = f"; by values: {str(error).splitlines()[0]}"
+    if not reached:
+        return "score", f"cross-validation failed: the score alone{failed}"
+    best = _best(goal, aware, reached)
+    sense = 1.0 if goal.sense == "maximize" else -1.0
+    said = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
+    words = _WORDS[best].format(columns=columns)
+    failed = "" if {"soft", "label"} & reached.keys() else failed
+    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {said}{failed})"
+
+
+def _noise(goal: Goal, aware: Evidence) -> float:
+    """How far past a bound is noise."""
+    program = link(goal, aware.codebook).at(aware.marginals)
+    return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(program))])
+
+
+def _keeps(goal: Goal, aware: Evidence, reached: dict[Sight, Reached]) -> bool:
+    """Whether rules by posteriors keep the bounds, so that counting labels has nothing to mend."""
+    return "soft" in reached and reached["soft"].past <= _noise(goal, aware)
+
+
+def _short(sight: Sight) -> str:
+    return {"score": "the score", "soft": "values and posteriors", "label": "values and labels"}[
+        sight
+    ]
+
+
+def _best(goal: Goal, aware: Evidence, reached: dict[Sight, Reached]) -> Sight:
+    """The first that misses no bound by more than noise and is as good as any such."""
+    noise = _noise(goal, aware)
+    least = min(r.past for r in reached.values())
+    kept = {s: r for s, r in reached.items() if r.past <= max(least, SATISFIED) + noise}
+    top = max(r.score for r in kept.values())
+    floor = top - _HALF_A_POINT * abs(top)
+    return next(s for s, r in kept.items() if r.score >= floor)
+
+
+def _by_values(goal: Goal, aware: Evidence, options: Options, kind: EvidenceKind) -> Rule:
+    """The best rule that looks at the columns, too."""
+    return search_rule(goal, aware, replace(options, evidence=kind), tried=True).rule
+
+
+def _by_score(goal: Goal, evidence: Evidence, options: Options) -> Rule:
+    """The best rule over the score, or over the posteriors, alone."""
+    if evidence.n_scores is not None:
+        return _by_values(goal, evidence, options, "soft")
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    return solve_exact(
+        program, evidence, randomized=options.randomized, on_infeasible="nearest", tol=options.tol
+    ).rule
+
+
+# --- From rows with scores to a rule: which search, what the rule looks at ------------------------
+
+
+_BLIND = (
+    "The rule does not see what the deployed model says, so nothing is certified. Given that "
+    "prediction as a column too, and named in decide_on, it can come nearer the goal."
+)
+
+
+_OVER_SETS = (
+    "The rule looks at the score alone, whatever a row is worth: where a goal refers to further "
+    "data sets, rules do not look at columns of values."
+)
+_OF_SCORES = ("exact", *BASELINES)
+"""Solvers whose rules look at scores alone."""
+
+
+def solve_evidence(
+    goal: Goal,
+    evidence: Evidence,
+    options: Options,
+    *,
+    table: CheckedTable | None = None,
+    counted: Evidence | None = None,
+    folds: int | None = None,
+    notes: tuple[str, ...] = (),
+    metric: RowMetric | None = None,
+    neutral: float = 0.0,
+    confidence: Confidence | None = None,
+    certify: Certify | None = None,
+    blocks: Codes | None = None,
+    sees: tuple[str, ...] = (),
+) -> Decision:
+    """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
+    options = replace(options, started=now())
+    linked = link(goal, evidence.codebook)
+    if confidence is not None and certify is None:
+        whole = options.randomized is False and not sees
+        evidence, certify, table = split_scored(
+            linked, evidence, table, confidence, whole=whole, blocks=blocks
+        )
+    hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
+    if options.solver == "post-shift":
+
+        def find(inwards: Floats | None = None) -> Found:
+            outcome, value = shift_rule(goal, evidence, options, metric, neutral)
+            entry = None if metric is None else measured_entry(goal, metric, value)
+            return Found(outcome, evidence, entry)
+    else:
+        if hidden and any(c.baseline is not None for c in evidence.strata):
+            notes += (_BLIND,)
+
+        aware, sight = None, None
+        if goal.needs.measures and goal.needs.datasets:
+            notes += (_OVER_SETS,)
+        if sees and options.solver not in _OF_SCORES:
+            aware, why = _with_sight(evidence, sees, counted is not None)
+            notes += (why,) if why else ()
+
+        def find(inwards: Floats | None = None) -> Found:
+            nonlocal options, sight
+            rows = evidence
+            try:
+                if aware is None:
+                    outcome = _outcome(linked, evidence, options, counted, inwards)
+                else:
+                    outcome, rows, sight = _by_sight(
+                        linked, evidence, aware, options, inwards, sight
+                    )
+            except InfeasibleError as error:
+                error.evidence = evidence
+                raise
+            if certify is not None and options.evidence == "auto":  # chosen once
+                kind: EvidenceKind = "label" if outcome.expected is None else "soft"
+                options = replace(options, evidence=kind)
+            return Found(outcome, rows)
+
+    return decide(
+        linked,
+        find,
+        family="plugin",
+        folds=folds,
+        notes=notes,
+        table=table,
+        certification=None if certify is None else certify(find),
+    )
+
+
+def outcome_on(
+    linked: LinkedGoal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
+) -> tuple[Outcome, Evidence]:
+    """What the solver for these scores finds, and the rows as its rule looks at them."""
+    if sees and options.solver not in _OF_SCORES:
+        aware, _ = _with_sight(evidence, sees, joint=False)
+        if aware is not None:
+            return _by_sight(linked, evidence, aware, options)[:2]
+    return _outcome(linked, evidence, options, None), evidence
+
+
+def _with_sight(
+    evidence: Evidence, sees: tuple[str, ...], joint: bool
+) -> tuple[Evidence | None, str]:
+    """The rows for rules that look at columns by which rows count; None, and why, if none may."""
+    columns = " and ".join(sees)
+    if joint:
+        return None, (
+            f"The rule looks at the score alone and not at {columns}: rules that go by posteriors "
+            "of group and class do not look at columns of values."
+        )
+    if evidence.n_scores is None and not evidence.may_be_posteriors:
+        return None, (
+            f"The rule looks at the score alone and not at {columns}: expected values need "
+            "probabilities, and the scores go beyond 0 and 1."
+        )
+    return evidence.with_values(sees), ""
+
+
+def _by_sight(
+    linked: LinkedGoal,
+    evidence: Evidence,
+    aware: Evidence,
+    options: Options,
+    inwards: Floats | None = None,
+    sight: Sight | None = None,
+) -> tuple[Outcome, Evidence, Sight]:
+    """The best rule over the score, or over the columns by which rows count, too."""
+    settled, why = sight is not None, ""
+    if sight is None:
+        sight, why = "soft", "there are no labels"
+        if evidence.has_labels:
+            try:
+                sight, why = choose_sight(linked.goal, aware, options)
+            except KeyboardInterrupt as error:
+                sight, why = "score", "a rule over the score alone, as none was chosen by then"
+                options.watch().stop(error)  # which warns
+                options = replace(options, stopped=INTERRUPTED)
+    if sight != "score":
+        own = replace(options, evidence=sight)
+        try:
+            outcome = search_rule(linked.goal, aware, own, None, inwards)
+        except InfeasibleError:
+            if settled:
+                raise
+            why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
+        else:
+            return _because(outcome, why), aware, sight
+    return _because(_outcome(linked, evidence, options, None, inwards), why), evidence, "score"
+
+
+def _because(outcome: Outcome, why: str) -> Outcome:
+    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
+
+
+def _outcome(
+    linked: LinkedGoal,
+    evidence: Evidence,
+    options: Options,
+    counted: Evidence | None,
+    inwards: Floats | None = None,
+) -> Outcome:
+    """What the solver for these scores finds, and why it was taken."""
+    goal = linked.goal
+    if evidence.n_scores is None:
+        program = linked.at(evidence.marginals)
+        return solve_exact(
+            program if inwards is None else worked_with(program, inwards),
+            evidence,
+            randomized=options.randomized,
+            on_infeasible=options.on_infeasible,
+            tol=options.tol,
+            limits=options.watch(),
+        )
+    why = ""
+    if evidence.has_labels:
+        linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
+    if options.solver in BASELINES:
+        options = replace(options, evidence="label")
+    elif counted is not None:
+        options = replace(options, evidence="soft")
+    elif options.evidence == "auto":
+        return _because(*search_by_either(goal, evidence, options))
+    return _because(search_rule(goal, evidence, options, counted, inwards), why)

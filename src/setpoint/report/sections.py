@@ -1,0 +1,416 @@
+"""How many of those decided are wrong, were more or fewer rows decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+
+from setpoint.goals.expressions import Metric, Reduce
+from setpoint.goals.goal import expression_of, in_words
+from setpoint.report.facts import Picture, section
+from setpoint.report.numbers import amount, cleaned, number, percent, plain, read, shortened
+from setpoint.report.operating import DeferralPoints, OperatingCurve, OperatingPoints
+from setpoint.search.frontier import Frontier
+
+if TYPE_CHECKING:
+    from setpoint.goals.goal import Goal
+    from setpoint.report.displays import OperatingPointDisplay
+    from setpoint.report.facts import Facts
+
+
+_WIDE = (4.8, 2.9)
+"""Inches."""
+
+_MOST_CURVES = 12
+"""More are a tangle; the groups have a picture of their own."""
+
+
+@section
+@dataclass(frozen=True)
+class DeferralSection:
+    """The curves of a rule that defers."""
+
+    name: ClassVar[str] = "deferral"
+    title: ClassVar[str] = "Decided and deferred"
+    points: DeferralPoints
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars."""
+        return self.points.to_dict()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> DeferralSection:
+        """The section that :meth:`to_dict` wrote."""
+        return cls(DeferralPoints.from_dict(data))
+
+    def lines(self) -> Sequence[str]:
+        """One sentence."""
+        share, error = self.points.decided, self.points.error
+        if error is None:
+            return ("The rule decides no row that has a label.",)
+        return (
+            f"The rule decides {percent(share)} of the rows and defers the others; "
+            f"{percent(error)} of those decided are wrong.",
+        )
+
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
+        """The error among the decided over the share decided."""
+        curves = self.points.curves
+        if not 1 <= len(curves) <= _MOST_CURVES:
+            return
+        from setpoint.report.displays import DeferralDisplay
+
+        points = replace(
+            self.points, curves=tuple(replace(c, name=shortened(c.name)) for c in curves)
+        )
+        yield Picture(
+            "Errors by share decided",
+            DeferralDisplay(points, facts.goal).plot,
+            "The share of the decided that is wrong over the share of rows decided. "
+            + self.lines()[0],
+            "To the right more rows are decided, and fewer are left to a person. Higher up more of "
+            "those decided are wrong. The full dot is the rule.",
+            _WIDE,
+        )
+
+
+# --- The best objective as a bound moves, where somebody asked for it -----------------------------
+
+
+"""Inches."""
+
+
+@section
+@dataclass(frozen=True)
+class Frontiers:
+    """Frontiers, one for each bound that was moved."""
+
+    name: ClassVar[str] = "frontiers"
+    title: ClassVar[str] = "What the bounds cost"
+    items: tuple[Frontier, ...]
+
+    # frontiers hold arrays
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars."""
+        return {"items": [f.to_dict() for f in self.items]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Frontiers:
+        """The frontiers that :meth:`to_dict` wrote."""
+        items = tuple(Frontier.from_dict(f) for f in data["items"])
+        return cls(**{**data, "items": items})
+
+    def lines(self) -> Sequence[str]:
+        """The pictures say it all."""
+        return ()
+
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
+        """The best objective over each bound."""
+        return pictures_of(self.items)
+
+
+def pictures_of(frontiers: Sequence[Frontier]) -> Iterator[Picture]:
+    """A picture for each frontier."""
+    from setpoint.report.displays import FrontierDisplay
+
+    for frontier in (f.thinned() for f in frontiers):
+        proof = ""
+        if math.isinf(frontier.gap):
+            proof = " It is not proved that no rule does better."
+        elif frontier.gap > 5e-5:
+            proof = " The band is what the best may be better by."
+        strict = "right" if frontier.relation == ">=" else "left"
+        side, objective = _words(frontier.side), _words(frontier.objective)
+        yield Picture(
+            _title(frontier),
+            FrontierDisplay(frontier).plot,
+            f"The best {objective} as the bound on {side} moves; the goal asks for "
+            f"{frontier.relation} {number(frontier.asked)}.",
+            f"The line shows the best {objective} under each bound on {side}; further to the "
+            f"{strict} the bound is stricter. The mark is the bound that the goal asks for.{proof}",
+            _WIDE,
+        )
+
+
+def _title(frontier: Frontier) -> str:
+    """What is paid for, in words."""
+    side = expression_of(frontier.side)
+    words = in_words(side)
+    if isinstance(side, Reduce) and side.kind == "difference" and frontier.relation == "<=":
+        return f"What a smaller {words} costs"
+    if isinstance(side, Metric):
+        return f"What a {'higher' if frontier.relation == '>=' else 'lower'} {words} costs"
+    return f"What the bound on {words} costs"
+
+
+def _words(text: str) -> str:
+    return in_words(expression_of(text))
+
+
+# --- What other thresholds reach, beside those of the rule ----------------------------------------
+
+
+T = TypeVar("T")
+
+_MOST_POINTS = 1000
+"""Thresholds in one picture, over all of its curves."""
+
+_OPERATING_WIDE, _TALL = (4.8, 2.9), (4.8, 3.6)
+"""Inches."""
+
+
+"""More are a tangle; the groups have a picture of their own."""
+
+
+@section
+@dataclass(frozen=True)
+class OperatingSection:
+    """The curves of a rule over thresholds."""
+
+    name: ClassVar[str] = "operating"
+    title: ClassVar[str] = "Every cut-off"
+    points: OperatingPoints
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
+        return self.points.to_dict()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> OperatingSection:
+        """The section that :meth:`to_dict` wrote."""
+        return cls(OperatingPoints.from_dict(data))
+
+    def lines(self) -> Sequence[str]:
+        """The pictures say it all."""
+        return ()
+
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
+        """Precision over recall, the objective over cut-offs, and the ROC curve."""
+        if not 1 <= len(self.points.curves) <= _MOST_CURVES:
+            return
+        from setpoint.report.displays import ObjectiveCurveDisplay, OperatingPointDisplay
+
+        points = _fit_to_draw(self.points)
+        today = None if facts.deployed is None else _place(facts.deployed.confusion)
+        display = OperatingPointDisplay(
+            points, facts.goal, deployed=None if today is None else (today.recall, today.precision)
+        )
+        hollow = "" if today is None else " The hollow dot is the deployed model."
+        yield _precision_and_recall(display, f"The full dot is the rule.{hollow}")
+        if len(points.curves) == 1 and points.curves[0].objective:
+            both = None
+            if today is not None and facts.deployed is not None:
+                value = facts.deployed.objective
+                both = None if value is None else (today.accepted, value)
+            curve = ObjectiveCurveDisplay(points, facts.goal, facts.objective.value, deployed=both)
+            yield Picture(
+                "The objective at every cut-off",
+                curve.plot,
+                "The goal's objective over the share of rows accepted, from nobody to everybody.",
+                "To the right the cut-off is lower and more rows are accepted. Where it is shaded "
+                f"every constraint holds on these rows. The full dot is the rule.{hollow}",
+                _OPERATING_WIDE,
+            )
+        yield Picture(
+            "Hits and false alarms",
+            lambda ax: display.plot(ax, kind="roc"),
+            f"Recall against the false positive rate for every cut-off; {_here(points)}, with a "
+            f"false positive rate of {percent(points.false_positive_rate)}.",
+            "Each point of a line is one cut-off. Higher up more of the class is found; to the "
+            f"left there are fewer false alarms. The full dot is the rule.{hollow}",
+            _TALL,
+            detail=True,
+        )
+
+
+def pictures_of_refused(points: OperatingPoints, goal: Goal, shown: Goal) -> Iterator[Picture]:
+    """Precision over recall, with the bounds that are asked and those that are shown."""
+    from setpoint.report.displays import OperatingPointDisplay
+
+    if 1 <= len(points.curves) <= _MOST_CURVES:
+        display = OperatingPointDisplay(_fit_to_draw(points), goal, shown=shown)
+        yield _precision_and_recall(
+            display,
+            "The full dot is the best rule for the bound that these rows show.",
+        )
+
+
+def _precision_and_recall(display: OperatingPointDisplay, dots: str) -> Picture:
+    return Picture(
+        "Precision and recall",
+        lambda ax: display.plot(ax, kind="precision-recall"),
+        f"Precision against recall for every cut-off; {_here(display.points)}.",
+        "Each point of a line is one cut-off. To the right more of the class is found; higher up, "
+        f"more of those accepted are right. {dots}",
+        _OPERATING_WIDE,
+    )
+
+
+def _here(points: OperatingPoints) -> str:
+    return (
+        f"the rule finds {percent(points.recall)} of the class; {percent(points.precision)} of "
+        "those it accepts are right"
+    )
+
+
+@dataclass(frozen=True)
+class _PlaceOnCurve:
+    """Where decisions stand among cut-offs."""
+
+    recall: float
+    precision: float
+    accepted: float
+
+
+def _place(confusion: Sequence[Sequence[float]]) -> _PlaceOnCurve | None:
+    """The place of decisions by their counts; None where a class has no rows."""
+    if not confusion:
+        return None
+    (tn, fp), (fn, tp) = confusion[:2]
+    if not tp + fn > 0.0 or not tn + fp > 0.0:
+        return None
+    accepted = tp + fp
+    precision = tp / accepted if accepted > 0.0 else 0.0
+    return _PlaceOnCurve(tp / (tp + fn), precision, accepted / (tn + fp + fn + tp))
+
+
+def _fit_to_draw(points: OperatingPoints) -> OperatingPoints:
+    """Fewer thresholds where there are many curves; names that matplotlib can set."""
+    most = max(_MOST_POINTS // len(points.curves), 12)
+    return replace(
+        points,
+        curves=tuple(_thin(replace(c, name=shortened(c.name)), most) for c in points.curves),
+        # Whole, for the goal may name them.
+        labels=tuple(cleaned(x) if isinstance(x, str) else x for x in points.labels),  # type: ignore[arg-type]
+    )
+
+
+def _thin(curve: OperatingCurve, most: int) -> OperatingCurve:
+    n = len(curve.thresholds)
+    if n <= most:
+        return curve
+    keep = sorted({round(i * (n - 1) / (most - 1)) for i in range(most)})
+
+    def cut(values: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple(values[j] for j in keep)
+
+    hull = set(curve.hull)
+    return replace(
+        curve,
+        thresholds=cut(curve.thresholds),
+        recall=cut(curve.recall),
+        false_positive_rate=cut(curve.false_positive_rate),
+        precision=cut(curve.precision),
+        accepted=cut(curve.accepted),
+        objective=cut(curve.objective) if curve.objective else (),
+        feasible=cut(curve.feasible) if curve.feasible else (),
+        hull=tuple(i for i, j in enumerate(keep) if j in hull),
+    )
+
+
+# --- What decisions cost, against accepting nobody, everybody -------------------------------------
+
+
+PER = 10_000
+"""Rows that prices and counts of people refer to."""
+
+
+@section
+@dataclass(frozen=True)
+class Prices:
+    """The objective a row, in the units of the goal's prices.
+
+    Examples
+    --------
+    >>> Prices("cost", 3.532, (("accepting nobody", 7.0),)).lines()
+    ('Cost for 10,000 rows: 35,320; accepting nobody 70,000.',)
+    """
+
+    name: ClassVar[str] = "prices"
+    title: ClassVar[str] = "In money"
+    what: str
+    rule: float
+    constants: tuple[tuple[str, float], ...]
+    deployed: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and scalars."""
+        out: dict[str, Any] = plain(self)
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Prices:
+        """The prices that :meth:`to_dict` wrote."""
+        return read(cls, data)
+
+    def lines(self) -> Sequence[str]:
+        """One sentence."""
+        others = list(self.constants)
+        if self.deployed is not None:
+            others.append(("the deployed model", self.deployed))
+        text = f"{self.what} for {PER:,} rows: {amount(PER * self.rule)}"
+        text = "; ".join([text, *(f"{who} {amount(PER * x)}" for who, x in others)])
+        return (f"{text[0].upper()}{text[1:]}.",)
+
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
+        """The curve of the objective over cut-offs belongs to the operating points."""
+        return ()
+
+
+# --- The way of a search: the best rule so far, call by call --------------------------------------
+
+
+Step: TypeAlias = tuple[int, float, float, float]
+"""Call, objective, bound, violation."""
+
+
+@section
+@dataclass(frozen=True)
+class SearchTrace:
+    """For each call of a search the best rule so far, and what no rule passes."""
+
+    name: ClassVar[str] = "trace"
+    title: ClassVar[str] = "How the search went"
+    steps: tuple[Step, ...]
+    of_passes: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists; infinite numbers as text that ``float`` reads."""
+        return {"steps": plain(self.steps), "of_passes": self.of_passes}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> SearchTrace:
+        """The trace that :meth:`to_dict` wrote."""
+        steps = tuple((int(call), *map(float, rest)) for call, *rest in data["steps"])
+        given = {"of_passes": data["of_passes"], **data, "steps": steps}
+        return cls(**given)
+
+    def lines(self) -> Sequence[str]:
+        """The picture says it all."""
+        return ()
+
+    def pictures(self, facts: Facts) -> Iterator[Picture]:
+        """Objective, bound and violation over the calls."""
+        if len(self.steps) < 3:
+            return
+        from setpoint.report.displays import ConvergenceDisplay
+
+        last = self.steps[-1]
+        bound = (
+            "Where the line and the limit that no rule passes meet, nothing better is left to find."
+            if math.isfinite(last[2])
+            else "No limit is known that no rule passes."
+        )
+        steps = "passes over the data" if self.of_passes else "steps"
+        yield Picture(
+            self.title,
+            ConvergenceDisplay(self.steps, facts.goal).plot,
+            f"The best objective after each of {last[0]:,} {steps}; at the end {number(last[1])}.",
+            f"To the right the search has looked longer. {bound}",
+            panels=True,
+            detail=True,
+        )

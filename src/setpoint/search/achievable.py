@@ -1,0 +1,434 @@
+"""Columns and their features, stored once: sets add them, and masters name them by number."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Floats
+from setpoint.errors import warn_caller
+from setpoint.evidence import Confusion, Counted
+from setpoint.parameters import SATISFIED, tied
+from setpoint.program.program import Program
+from setpoint.program.rates import RateTable
+from setpoint.rules import Rule
+from setpoint.search.limits import Limits, TracePoint
+
+_FIRST = 256
+
+
+class ColumnStore:
+    """Some columns of each block, numbered in the order in which they are first asked for.
+
+    Examples
+    --------
+    >>> store = ColumnStore(1)
+    >>> store.numbers(0, [7, 3], lambda keys: np.array([[float(k)] for k in keys]))
+    [0, 1]
+    >>> store.numbers(1, [7], lambda keys: np.array([[0.5]]))
+    [2]
+    >>> store.features.ravel()
+    array([7. , 3. , 0.5])
+    """
+
+    def __init__(self, d: int) -> None:
+        self._table = np.zeros((_FIRST, d))
+        self._number: dict[tuple[int, int], int] = {}
+
+    @property
+    def features(self) -> Floats:
+        """Features (columns, d) by number."""
+        return self._table[: len(self._number)]
+
+    def numbers(
+        self, block: int, keys: Sequence[int], features_of: Callable[[Sequence[int]], Floats]
+    ) -> list[int]:
+        """The numbers of some columns; `features_of` gives the features (k, d) of new ones."""
+        new = [k for k in keys if (block, k) not in self._number]
+        if new:
+            start = len(self._number)
+            while start + len(new) > len(self._table):
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+            self._table[start : start + len(new)] = features_of(new)
+            self._number.update({(block, k): start + i for i, k in enumerate(new)})
+        return [self._number[block, k] for k in keys]
+
+
+class DenseColumns:
+    """Columns that come for all blocks at once; the k-th is the column `k` of each block."""
+
+    def __init__(self, n_blocks: int, d: int) -> None:
+        self._table = np.zeros((4, n_blocks, d))
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def add(self, features: Floats) -> None:
+        """Columns (k, blocks, d)."""
+        while self._n + len(features) > len(self._table):
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        self._table[self._n : self._n + len(features)] = features
+        self._n += len(features)
+
+    def drop_last(self) -> None:
+        """Take the last one out."""
+        self._n -= 1
+
+    @property
+    def by_key(self) -> Floats:
+        """Features (k, blocks, d)."""
+        return self._table[: self._n]
+
+    @property
+    def features(self) -> Floats:
+        """Features (k * blocks, d) by number."""
+        return self.by_key.reshape(-1, self._table.shape[-1])
+
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """The numbers of some columns of a block."""
+        n_blocks = self._table.shape[1]
+        return [k * n_blocks + block for k in keys]
+
+
+# --- Achievable sets: the features that rules, and draws among them -------------------------------
+
+
+MixtureWeights: TypeAlias = Sequence[dict[int, float]]
+"""For each block, columns and their probabilities."""
+
+
+def mixed_of(choices: Sequence[MixtureWeights], shares: Sequence[float]) -> MixtureWeights:
+    """A draw among choices, block by block."""
+    out: list[dict[int, float]] = [{} for _ in choices[0]]
+    for choice, share in zip(choices, shares, strict=True):
+        for block, part in zip(out, choice, strict=True):
+            for k, p in part.items():
+                block[k] = block.get(k, 0.0) + share * p
+    return out
+
+
+class Priced(NamedTuple):
+    """The best column of each block for one linear objective."""
+
+    columns: NDArray[np.int64]
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A rule by soft evidence: what is to be expected if the posteriors are right."""
+
+    objective: float
+    violation: float
+    calibration: float | None
+
+
+class AchievableSet(ABC):
+    """The achievable features: a sum over blocks of mixtures of columns."""
+
+    evidence: Counted
+    is_certain = True
+    otherwise = "a black-box method may"
+    smoothing: tuple[float, ...] = ()
+
+    def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
+        self.rates = rates
+        self._store = ColumnStore(len(rates))
+        self.limits = limits or Limits()
+
+    @property
+    def n_calls(self) -> int:
+        """Times that columns were priced."""
+        return self.limits.calls
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return len(self.rates)
+
+    @property
+    @abstractmethod
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+
+    @abstractmethod
+    def initial_columns(self, block: int) -> Sequence[int]:
+        """The columns that a search begins with."""
+
+    @abstractmethod
+    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
+        """Features (k, d) of some columns of a block."""
+
+    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
+        """Where some columns stand in :attr:`table`."""
+        return self._store.numbers(block, keys, lambda new: self.columns(block, new))
+
+    @property
+    def table(self) -> Floats:
+        """Features (columns, d) of all columns that were asked for by number."""
+        return self._store.features
+
+    @abstractmethod
+    def price(self, slopes: Floats) -> Priced:
+        """The columns that maximise ``slopes @ features``."""
+
+    @abstractmethod
+    def constants(self) -> list[MixtureWeights]:
+        """The classifiers that give everyone the same class."""
+
+    def uniform(self) -> MixtureWeights:
+        """A fair draw among :meth:`constants`."""
+        constants = self.constants()
+        return mixed_of(constants, [1.0 / len(constants)] * len(constants))
+
+    @abstractmethod
+    def rule(self, choice: MixtureWeights) -> Rule:
+        """The rule that a choice stands for."""
+
+    @abstractmethod
+    def confusion(self, choice: MixtureWeights) -> Confusion:
+        """The expected confusion of a choice."""
+
+    @abstractmethod
+    def randomized_share(self, choice: MixtureWeights) -> float:
+        """The share of the rows' weight whose decision depends on a draw."""
+
+    def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
+        """What soft evidence says of a choice; None where labels are counted."""
+        return None
+
+    def within(self, limits: Limits) -> Self:
+        """The same set, its columns shared, under other limits."""
+        out = copy(self)
+        out.limits = limits
+        return out
+
+    def features(self, choice: MixtureWeights) -> Floats:
+        """Features (d,) of a choice, expected over its draws."""
+        total = np.zeros(self.d)
+        for block, part in enumerate(choice):
+            total += np.array(list(part.values())) @ self.columns(block, list(part))
+        return total
+
+    def features_of_constants(self) -> Floats:
+        """Features (k, d) of :meth:`constants`."""
+        return np.array([self.features(c) for c in self.constants()])
+
+
+# --- The best that a search found: the one result of every search ---------------------------------
+
+
+INF = float("inf")
+Status: TypeAlias = Literal["optimal", "feasible", "stationary", "nearest", "evaluated"]
+
+_CLOSED = 1e-6
+"""A gap up to this, relative to the objective, is called closed."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A choice and what is known of it; scores, so higher is better."""
+
+    choice: MixtureWeights
+    v: Floats
+    value: float
+    bound: float = INF
+    status: Status = "feasible"
+    method: str = ""
+    stopped: str = ""
+    draws: str = ""
+    rivals: str = "rule"
+    mixed: float = -INF
+    violation: float = 0.0
+    blame: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether there is a choice, and it meets the constraints."""
+        return len(self.choice) > 0 and self.violation <= SATISFIED
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether some block draws among columns."""
+        return any(len(part) > 1 for part in self.choice)
+
+    @property
+    def why(self) -> str:
+        """How it was found and whether it draws, in words."""
+        return "; ".join(x for x in (self.method, self.stopped, self.draws) if x)
+
+    def bounded(self, bound: float, gap: float = 0.0) -> Optimum:
+        """The same with another bound; "optimal" becomes "feasible" where it is not reached."""
+        value = self.value
+        near = max(_CLOSED * (1 + abs(value)), gap)
+        closed = bound == value or bound - value <= near < INF
+        status = self.status
+        if status == "optimal" and not closed:
+            status = "feasible"
+        return replace(self, bound=max(bound, value), status=status)
+
+
+def measure(
+    space: AchievableSet,
+    program: Program,
+    choice: MixtureWeights,
+    status: Status = "feasible",
+    method: str = "",
+) -> Optimum:
+    """A choice with its features, score and violation."""
+    v = space.features(choice)
+    violation = float(program.violation(v))
+    return Optimum(
+        choice, v, program.score_at(v), status=status, method=method, violation=violation
+    )
+
+
+# --- A rule that was found and what is known of it, as a report needs it --------------------------
+
+
+Randomized: TypeAlias = Literal["auto"] | bool
+SAME = 1e-9
+"""Objectives this close are the same: a linear program does not tell them apart."""
+_NOBODY = 1e-12
+"""A share of the rows that is rounding."""
+
+EXACT = "exact"
+"""The name of the solver over cut-offs."""
+
+
+class ConstantGoalWarning(UserWarning):
+    """A classifier that gives everyone the same class attains the goal's optimum."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A rule and what is known of it."""
+
+    rule: Rule
+    v: Floats
+    confusion: Confusion
+    randomized_share: float
+    status: Status
+    gap: float | None
+    bound: float | None
+    why: str
+    rivals: str
+    n_calls: int
+    with_draws: float | None = None
+    blame: Mapping[str, float] = field(default_factory=dict)
+    solver: str = EXACT
+    expected: Expected | None = None
+    optimum: Optimum | None = None
+    trace: tuple[TracePoint, ...] = ()
+
+
+class NoRuleError(Exception):
+    """Nothing feasible; `certain` unless only a part was searched."""
+
+    def __init__(self, certain: bool, drawing_helps: bool = False) -> None:
+        super().__init__()
+        self.certain = certain
+        self.drawing_helps = drawing_helps
+
+
+def outcome_of(
+    space: AchievableSet, program: Program, found: Optimum, *, proved: float, solver: str = EXACT
+) -> Outcome:
+    """The rule that an optimum stands for, with its certificate."""
+    v = space.features(found.choice)
+    value = program.score_at(v)
+    bound = max(found.bound, value)
+    gap = 0.0 if bound == value else bound - value
+    known = space.is_certain and bool(np.isfinite(gap))
+    return Outcome(
+        **_described(space, program, found, solver),
+        v=v,
+        status="optimal" if known and gap <= proved else found.status,
+        gap=gap if known else None,
+        bound=program.sense * bound if known else None,
+        why=found.why,
+        rivals=found.rivals,
+        with_draws=_with_draws(space, program, found, v),
+    )
+
+
+def _with_draws(space: AchievableSet, program: Program, found: Optimum, v: Floats) -> float | None:
+    """The objective with draws, where they gain more than one row decided otherwise."""
+    gain = found.mixed - program.score_at(v)
+    if not 0.0 < gain < np.inf:
+        return None
+    counts = space.rates.tensor(program.gradient(v))
+    marginals = space.evidence.marginals
+    rows = np.where(marginals.weights > 0.0, marginals.smallest, 0.0)
+    row = float(((counts.max(axis=-1) - counts.min(axis=-1)) * rows).max())
+    return program.sense * found.mixed if gain > row else None
+
+
+def nearest_outcome(
+    space: AchievableSet, program: Program, near: Optimum, *, solver: str = EXACT
+) -> Outcome:
+    """The rule with the least violation of a goal that none meets."""
+    why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
+    if not (near.status == "nearest" and space.is_certain):
+        why += " as far as was searched"
+    return Outcome(
+        **_described(space, program, near, solver),
+        v=space.features(near.choice),
+        status="nearest",
+        gap=None,
+        bound=None,
+        why=why,
+        rivals="rule",
+        blame={str(program.constraints[i]): share for i, share in near.blame.items()},
+    )
+
+
+def _described(
+    space: AchievableSet, program: Program, found: Optimum, solver: str
+) -> dict[str, Any]:
+    """What is known of any choice."""
+    return {
+        "rule": space.rule(found.choice),
+        "confusion": space.confusion(found.choice),
+        "randomized_share": space.randomized_share(found.choice),
+        "n_calls": space.n_calls,
+        "solver": solver,
+        "expected": space.expected(program, found.choice),
+        "optimum": found,
+        # A few passes over cut-offs need no trace.
+        "trace": () if solver == EXACT else tuple(space.limits.trace),
+    }
+
+
+def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> None:
+    """Warn where one answer for everyone is as good as the rule found, or nobody is deferred."""
+    best, v = program.score_at(outcome.v), space.features_of_constants()
+    defers, n_plain = program.codebook.defers, program.codebook.n_plain
+    deferred = outcome.confusion.counts[:n_plain, :, -1].sum() if defers else 1.0
+    attains = (program.scores(v) >= tied(best)) & (program.violation(v) <= SATISFIED)
+    if best == -np.inf:
+        said = (
+            f"'{program.goal}': the objective is infinite or not a number for every rule found "
+            "that meets the constraints"
+        )
+    elif defers and attains[-1]:
+        said = f"deferring everybody attains the optimum of '{program.goal}'"
+    elif attains.any():
+        label = space.evidence.classes[int(np.argmax(attains))]
+        said = (
+            f"predicting {label!r} for everyone attains the optimum of '{program.goal}': add the "
+            "constraint that is missing, or check whether the scores say anything about the "
+            "classes"
+        )
+    elif deferred <= _NOBODY * outcome.confusion.counts[:n_plain].sum():
+        said = f"the optimum of '{program.goal}' defers nobody"
+    else:
+        return
+    warn_caller(said, ConstantGoalWarning)
