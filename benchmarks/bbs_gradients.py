@@ -27,9 +27,8 @@ from setpoint import BlackBox
 from setpoint.blackbox.binding import BudgetedMetric, measured_on
 from setpoint.inputs.classes import classes_of
 from setpoint.inputs.inputs import GivenRows
-from setpoint.surrogates.features import Matrix
 from setpoint.surrogates.losses import Losses, RowGroup, losses_on
-from setpoint.surrogates.problem import Fold, Sample
+from setpoint.surrogates.problem import Fold, Matrix, Sample
 from setpoint.surrogates.solvers import Descent, Estimator, fitted
 
 REPEATS = 20

@@ -26,7 +26,7 @@ from setpoint import ExactPenaltyClassifier, Goal
 from setpoint.estimators.linear_rule import linear_scores, transformed
 from setpoint.inputs.classes import two_classes
 from setpoint.inputs.inputs import CheckedTable
-from setpoint.penalty.fitting import prepare, train_linear
+from setpoint.penalty.classifier import prepare, train_linear
 from setpoint.penalty.problem import Cut, Tradeoff, best_cut
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
 from setpoint.penalty.solvers import Stage

@@ -27,7 +27,7 @@ from setpoint.estimators.modules import build, needed
 from setpoint.inputs.classes import two_classes
 from setpoint.inputs.inputs import CheckedTable
 from setpoint.penalty import GoalLoss
-from setpoint.penalty.fitting import PreparedPlan, prepare, train_linear
+from setpoint.penalty.classifier import PreparedPlan, prepare, train_linear
 from setpoint.penalty.network import train_network
 from setpoint.penalty.selection import Pool, Schedule
 from setpoint.solvers import Minibatches, Sigmoid, solver_of

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
     from setpoint.comparing import ModelComparison, compare
     from setpoint.deciding import NotCertifiable
-    from setpoint.errors import InputError, InputTypeError, SetpointError
+    from setpoint.errors import (
+        GoalError,
+        GoalSyntaxError,
+        InputError,
+        InputTypeError,
+        SetpointError,
+    )
     from setpoint.estimators import (
         TRUSTED_TYPES,
         Alarm,
@@ -36,13 +42,7 @@ if TYPE_CHECKING:
     )
     from setpoint.evidence import Confusion, Evidence
     from setpoint.explorer import Explorer
-    from setpoint.goals import (
-        Goal,
-        GoalError,
-        GoalSyntaxError,
-        maximize,
-        minimize,
-    )
+    from setpoint.goals import Goal, maximize, minimize
     from setpoint.guarantees import Guarantee
     from setpoint.inputs import Dataset, Deployed
     from setpoint.online import ExpiredWarning, OnlineFClassifier
@@ -138,8 +138,8 @@ __all__ = [
 _HOME = {
     "BlackBox": "blackbox",
     "Goal": "goals",
-    "GoalError": "goals",
-    "GoalSyntaxError": "goals",
+    "GoalError": "errors",
+    "GoalSyntaxError": "errors",
     "MetricError": "blackbox",
     "InputError": "errors",
     "InputTypeError": "errors",

@@ -11,7 +11,7 @@ import pytest
 
 from setpoint import load_model, packages
 from setpoint.penalty import ExactPenaltyClassifier
-from setpoint.penalty.checkpoint import Checkpoint
+from setpoint.penalty.selection import Checkpoint
 from setpoint.search import limits
 from setpoint.solvers import SOLVERS
 from setpoint.surrogates.losses import _BY_NAME

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from setpoint.cli import predict as predict_many
+from setpoint.tables import files as parquet
 from setpoint.tables import read_table
-from setpoint.tables import reading as parquet
 
 from .conftest import lines_of, write
 

@@ -18,7 +18,7 @@ from setpoint import (
     certify,
     solve,
 )
-from setpoint.guarantees.proved import betting_p
+from setpoint.guarantees.p_values import betting_p
 from setpoint.rules import Threshold
 
 LEVEL, LIMIT = 0.05, 300.0

@@ -27,7 +27,7 @@ from setpoint import (
     load_model,
     save_model,
 )
-from setpoint.goals import NoFormulaError
+from setpoint.errors import NoFormulaError
 
 
 def revenue(y_true, y_pred, amount):

@@ -7,8 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
+from setpoint.errors import EmptyPopulationError
 from setpoint.evidence import Evidence, Rows
-from setpoint.goals import EmptyPopulationError
 from setpoint.goals.table import Requirements
 from setpoint.rules import Argmax, Threshold, per_segment
 

@@ -6,8 +6,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.exact.cutoffs import CutoffSet
-from setpoint.exact.nested import certified_windows, least_successes, nests, sides_of
+from setpoint.exact.cutoffs import CutoffSet, certified_windows, least_successes, nests, sides_of
 from setpoint.guarantees.promise import Promise
 from setpoint.program.linking import link
 from thinning import over

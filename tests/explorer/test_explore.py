@@ -14,7 +14,7 @@ import setpoint
 from explorer.test_board import made
 from setpoint import FewRowsWarning, GoalError, InputError, PlugInClassifier, explore
 from setpoint.evidence import Evidence
-from setpoint.explorer.bins import ScoredRows
+from setpoint.explorer.limits import ScoredRows
 from setpoint.explorer.payload import payload_of
 from setpoint.goals.goal import Goal
 from setpoint.rules import Argmax, PerSegment, Threshold

@@ -9,15 +9,17 @@ from explorer.test_board import made
 from setpoint import GoalError, explore
 from setpoint.evidence import Evidence
 from setpoint.explorer import limits as computing
-from setpoint.explorer.bins import ScoredRows, ShownBins, unpacked
 from setpoint.explorer.limits import (
     LEVELS,
     BoundGoal,
+    ScoredRows,
+    ShownBins,
     _confusion,
     _Counted,
     limits_at,
     sure_limits,
     sure_places,
+    unpacked,
 )
 from setpoint.goals.goal import Goal
 

@@ -4,8 +4,9 @@ import random
 
 import numpy as np
 
+from setpoint.errors import GoalError
 from setpoint.evidence.codebook import Codebook, Marginals, Stratum
-from setpoint.goals import Goal, GoalError
+from setpoint.goals import Goal
 from setpoint.goals.entries import TABLE, LinearForm
 from setpoint.goals.expressions import apply
 from setpoint.goals.populations import REDUCERS, Constraint, Other

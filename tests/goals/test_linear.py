@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goals.samples import NAMES
-from setpoint.errors import InputTypeError
-from setpoint.goals import GoalError
+from setpoint.errors import GoalError, InputTypeError
 from setpoint.goals.entries import LinearForm
 from thinning import over
 

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from goals.samples import LABELS, NAMES, Random
-from setpoint.goals import Goal, GoalSyntaxError
+from setpoint.errors import GoalSyntaxError
+from setpoint.goals import Goal
 from setpoint.goals.table import VOCABULARY
 from thinning import over
 

@@ -3,8 +3,8 @@
 import pytest
 
 from setpoint import Goal, GoalError, maximize, minimize
-from setpoint.errors import InputTypeError
-from setpoint.goals import GoalSyntaxError, as_goal
+from setpoint.errors import GoalSyntaxError, InputTypeError
+from setpoint.goals import as_goal
 from setpoint.goals.entries import TABLE, LinearForm
 from setpoint.goals.goal import constraint_in_words, goal_in_words, in_words
 from setpoint.goals.parse import why_unknown

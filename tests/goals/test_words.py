@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 
 from goals.samples import BINARY, plain, program_of
-from setpoint.goals import Goal, GoalError, GoalSyntaxError, as_goal
+from setpoint.errors import GoalError, GoalSyntaxError
+from setpoint.goals import Goal, as_goal
 from setpoint.goals.entries import TABLE
 from setpoint.goals.parse import ANSWERS, ELSEWHERE, SYNONYMS, metric_named
 from setpoint.goals.table import VOCABULARY

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from setpoint.guarantees.proved import gaffke_p, rounded_down
+from setpoint.guarantees.p_values import gaffke_p, rounded_down
 
 rng = np.random.default_rng(0)
 CASES = {

@@ -11,9 +11,8 @@ from scipy import stats
 from setpoint import Goal
 from setpoint.evidence import Confusion
 from setpoint.evidence.codebook import Stratum
-from setpoint.guarantees.p_values import drawn_p, limit_of_constraint, p_value
+from setpoint.guarantees.p_values import betting_p, boxes_p, drawn_p, limit_of_constraint, p_value
 from setpoint.guarantees.promise import Promise
-from setpoint.guarantees.proved import betting_p, boxes_p
 from setpoint.guarantees.requirements import (
     AllHold,
     Requirement,

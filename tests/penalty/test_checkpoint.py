@@ -13,11 +13,11 @@ import pytest
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs.files import CheckpointError
-from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
-from setpoint.penalty.fitting import train_linear
+from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.losses import Lifted
 from setpoint.penalty.network import train_network
 from setpoint.penalty.problem import Cut
+from setpoint.penalty.selection import Checkpoint, pool_state, restore_pool
 from thinning import thinned
 
 torch = pytest.importorskip("torch", reason="networks need torch")
@@ -86,7 +86,7 @@ def test_writing_changes_nothing(path, uninterrupted):
 def test_goes_on_after_a_kill(path):
     code = f"""
 from penalty.test_checkpoint import SETTINGS, normalised, small
-from setpoint.penalty.checkpoint import Checkpoint
+from setpoint.penalty.selection import Checkpoint
 from setpoint.penalty.network import train_network
 checkpoint = Checkpoint({str(path)!r}, SETTINGS, 0)
 train_network(small(max_epochs=2000, patience=2000), normalised, checkpoint)

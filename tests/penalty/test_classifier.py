@@ -180,7 +180,7 @@ def test_time_is_up(monkeypatch):
 
 @pytest.mark.parametrize("after", [0, 30])
 def test_interrupted(monkeypatch, after):
-    from setpoint.penalty import fitting as linear
+    from setpoint.penalty import classifier as linear
 
     calls = itertools.count()
     plain = linear.linear_scores
@@ -352,7 +352,7 @@ def test_a_network_is_copied_by_its_numbers(tmp_path):
 
 def test_a_large_linear_model_is_trained_by_minibatches(monkeypatch):
     pytest.importorskip("torch")
-    from setpoint.penalty import fitting
+    from setpoint.penalty import classifier as fitting
 
     full = penalty("f1").fit(X, Y)
     monkeypatch.setattr(fitting, "_MOST_AT_ONCE", 10)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from penalty.samples import FROP, imbalanced, penalty
 from setpoint import Confidence, ExactPenaltyClassifier
 from setpoint.deciding import open_fit
-from setpoint.penalty import fitting as linear
+from setpoint.penalty import classifier as linear
 from setpoint.penalty.problem import AtMargins
 from setpoint.solvers import Minibatches, Portfolio
 

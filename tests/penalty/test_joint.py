@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.penalty.fitting import train_linear
+from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.losses import RefreshBatch, tie, untied
 from setpoint.penalty.problem import Tradeoff, sigmoid
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows

@@ -62,7 +62,7 @@ def test_training_descends(solver):
 
 
 def test_linear_module_is_near_what_all_rows_at_once_give():
-    from setpoint.penalty.fitting import train_linear
+    from setpoint.penalty.classifier import train_linear
 
     X, y = ring(800)
     whole = plan_of(X, y, goal="maximize f1", solver="cross-entropy")
@@ -376,7 +376,7 @@ def test_on_a_gpu():
 # ---------------------------------------------------------------------- the room
 def test_torch_is_imported_only_when_it_is_used():
     code = (
-        "import sys, setpoint.penalty.network, setpoint.penalty.checkpoint\n"
+        "import sys, setpoint.penalty.network, setpoint.penalty.selection\n"
         "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
         "sys.modules['torch'] = None\n"
         "from setpoint.estimators.modules import build\n"

@@ -24,7 +24,7 @@ from setpoint import (
     evaluate,
     solve,
 )
-from setpoint.goals import EmptyPopulationError
+from setpoint.errors import EmptyPopulationError
 from setpoint.plugin.parameters import NoScoresError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning

@@ -15,8 +15,8 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
+from setpoint.errors import GoalError
 from setpoint.evidence import Evidence
-from setpoint.goals import GoalError
 from setpoint.goals.goal import as_goal
 from setpoint.goals.table import Requirements
 from setpoint.plugin.fit.crossfit import (

@@ -31,7 +31,7 @@ from setpoint import (
     save_model,
     solve,
 )
-from setpoint.goals import ShapeError
+from setpoint.errors import ShapeError
 from setpoint.plugin.parameters import NoScoresError
 from setpoint.plugin.problem import Achievable
 from setpoint.search.limits import StoppedError, StoppedWarning

@@ -10,7 +10,7 @@ from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
 from setpoint.evidence.codebook import Stratum
 from setpoint.goals.entries import TABLE, Event
-from setpoint.program.diagonal import diagonal_form
+from setpoint.program.rates import diagonal_form
 from thinning import over, thinned
 
 CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}

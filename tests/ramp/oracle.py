@@ -10,7 +10,7 @@ import numpy as np
 from setpoint import Dataset, Goal, RampClassifier
 from setpoint.inputs.classes import ClassOrder
 from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.ramp.fitting import prepare
+from setpoint.ramp.classifier import prepare
 
 
 @dataclass

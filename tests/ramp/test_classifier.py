@@ -29,7 +29,7 @@ from setpoint import (
     minimize,
 )
 from setpoint.metrics import error_rate, predicted_rate
-from setpoint.ramp import fitting
+from setpoint.ramp import classifier as fitting
 from setpoint.ramp.solvers import augmented_lagrangian as lagrangian
 from setpoint.ramp.solvers.augmented_lagrangian import Iterate
 from setpoint.search import limits

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal, PlugInClassifier, evaluate
 from setpoint.report import Entry, GoalReport, Search
-from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.page.page import with_worked
+from setpoint.report.text import advice_of, stricter_goal
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 

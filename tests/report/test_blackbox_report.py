@@ -9,9 +9,9 @@ from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
 from setpoint.program.linking import link
 from setpoint.report import Entry, Search, SearchTrace, report_on
-from setpoint.report.advice import advice_of
 from setpoint.report.findings import headline, lines_of
 from setpoint.report.page import page_text
+from setpoint.report.text import advice_of
 
 NAMES = ["shop:revenue", "a$b$c_d^2:<lambda>", 'q"uote:f\\n', "m:<script>alert(1)</script>"]
 

@@ -14,14 +14,13 @@ from setpoint import Goal, NotCertifiable
 from setpoint.deciding.refusal import BestBounds, refused
 from setpoint.guarantees.promise import Guarantee, Shown
 from setpoint.report import Counts, Entry, GoalReport, Search
-from setpoint.report.advice import advice_of, stricter_goal
 from setpoint.report.displays.scales import RulePathDisplay
 from setpoint.report.findings import caveats, few_rows, headline, lines_of, rows_in_words, summary
 from setpoint.report.page import Header, infeasible_page, page_text
 from setpoint.report.page.page import UNCERTIFIED, box_of
 from setpoint.report.promised import assurances, best_limit, explained, statement
 from setpoint.report.report import with_guarantee
-from setpoint.report.text import report_text
+from setpoint.report.text import advice_of, report_text, stricter_goal
 
 GOAL = "maximize recall subject to precision >= 0.9"
 BOTH = f"{GOAL} and predicted_rate <= 0.2"

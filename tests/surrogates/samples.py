@@ -7,9 +7,8 @@ import numpy as np
 
 from setpoint import AdaptiveSurrogateClassifier, BlackBox, SearchLimits
 from setpoint.solvers import SOLVERS
-from setpoint.surrogates.features import Matrix
 from setpoint.surrogates.losses import RowGroup, losses_on
-from setpoint.surrogates.problem import Fold, Sample
+from setpoint.surrogates.problem import Fold, Matrix, Sample
 
 __all__ = [
     "Counted",

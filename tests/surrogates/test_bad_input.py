@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, Dataset, GoalError, MetricError, NotMonotoneWarning, SearchLimits
-from setpoint.goals import NoFormulaError
+from setpoint.errors import NoFormulaError
 from setpoint.solvers import FirstModel, SurrogateWeights, solvers_of
 from setpoint.surrogates import PrecisionAtK
 from surrogates.samples import Counted, adaptive, island, two_groups

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from setpoint.surrogates.features import FrozenBody, Matrix, OnDevice, fit_body
+from setpoint.surrogates.problem import FrozenBody, Matrix, OnDevice, fit_body
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -134,7 +134,7 @@ def test_sparse_rows_are_dense_ones(form):
 def test_batches_do_not_matter(monkeypatch):
     body = body_of(noisy)
     whole = body.features(X)
-    monkeypatch.setattr("setpoint.surrogates.features.rows_at_once", lambda d: 7)
+    monkeypatch.setattr("setpoint.surrogates.problem.rows_at_once", lambda d: 7)
     np.testing.assert_allclose(body.features(X), whole, rtol=0, atol=1e-6)
     assert body.features(X[:0]).shape == (0, 16)
     np.testing.assert_allclose(body.features(X[:1]), whole[:1], rtol=0, atol=1e-6)
@@ -229,7 +229,7 @@ def test_skops_files(module):
     data = skops.io.dumps(body)
     held = set(skops.io.get_untrusted_types(data=data))
     assert held <= {
-        "setpoint.surrogates.features.FrozenBody",
+        "setpoint.surrogates.problem.FrozenBody",
         f"{__name__}.noisy",
         f"{__name__}.Gated",
     }
@@ -321,7 +321,7 @@ def test_numbers_that_end(trained):
 def test_torch_is_imported_only_when_it_is_used():
     code = (
         "import sys, numpy as np\n"
-        "from setpoint.surrogates.features import fit_body\n"
+        "from setpoint.surrogates.problem import fit_body\n"
         "assert 'torch' not in sys.modules and 'safetensors' not in sys.modules\n"
         "sys.modules['torch'] = None\n"
         "X, true = np.zeros((4, 2)), np.arange(4) % 2\n"

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.surrogates.features import Matrix
-from setpoint.surrogates.problem import Fold, Sample
+from setpoint.surrogates.problem import Fold, Matrix, Sample
 from surrogates.oracle import least_weighted, mean_loss, projected
 from surrogates.samples import island, sample_of, terms
 

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 from setpoint.tables import TableColumn, described, kinds_of, model_for, unusable
-from setpoint.tables.features import LEARNERS, DateParts, learner_for
+from setpoint.tables.model import LEARNERS, DateParts, learner_for
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 

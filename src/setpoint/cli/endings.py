@@ -152,8 +152,8 @@ class Page:
     def with_margin(self, judged: GoalReport, searched: GoalReport) -> str:
         """The command that searches with the margin that the report advises; "" without one."""
         from setpoint.goals.goal import Goal
-        from setpoint.report.advice import stricter_goal
         from setpoint.report.page.page import command_for
+        from setpoint.report.text import stricter_goal
 
         stricter = stricter_goal(judged, Goal.parse(judged.goal), searched)
         return "" if stricter is None else command_for(stricter, self.header(judged.goal))

@@ -26,8 +26,15 @@ from setpoint.deciding.refusal import (
 from setpoint.errors import GoalError
 from setpoint.evidence import Confusion, Counted, Evidence, Rows
 from setpoint.evidence.rows import DecidedRows
-from setpoint.exact.cutoffs import MOST_SEGMENTS, CutoffSet, cutoff_ladder
-from setpoint.exact.nested import MonotoneConstraint, certified_windows, nests, sides_of
+from setpoint.exact.cutoffs import (
+    MOST_SEGMENTS,
+    CutoffSet,
+    MonotoneConstraint,
+    certified_windows,
+    cutoff_ladder,
+    nests,
+    sides_of,
+)
 from setpoint.exact.pairs import band_ladder
 from setpoint.exact.solver import find_rule
 from setpoint.guarantees.promise import (

@@ -18,7 +18,7 @@ from setpoint.deciding.certifying import Certification, FindInwards, promise_of
 from setpoint.deciding.refusal import check_enough
 from setpoint.errors import InputError, quoted
 from setpoint.evidence import Evidence
-from setpoint.exact.nested import nests
+from setpoint.exact.cutoffs import nests
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import column_names
 from setpoint.inputs.deployed import taken

@@ -18,7 +18,7 @@ from setpoint.estimators.batch import require_rows
 from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import Column
 from setpoint.evidence.rows import counted_rows
-from setpoint.explorer.bins import ScoredRows
+from setpoint.explorer.limits import ScoredRows
 from setpoint.explorer.page import Explorer
 from setpoint.explorer.payload import (
     by_columns,

@@ -16,16 +16,20 @@ from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import Column
 from setpoint.evidence.curves import Curve
 from setpoint.evidence.rows import counted_rows
-from setpoint.explorer.bins import (
+from setpoint.explorer.limits import (
+    BoundGoal,
     GroupColumn,
     ScoredRows,
     ShownBins,
     chosen_cuts,
     columns_of_strata,
+    limits_at,
     packed,
+    places_of,
     plain,
+    sure_limits,
+    sure_places,
 )
-from setpoint.explorer.limits import BoundGoal, limits_at, places_of, sure_limits, sure_places
 from setpoint.explorer.page import take_templates
 from setpoint.goals.goal import Goal
 from setpoint.goals.populations import Label, value_in_words

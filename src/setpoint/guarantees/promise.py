@@ -20,8 +20,7 @@ from setpoint.evidence.codebook import Marginals
 from setpoint.goals.expressions import Reduce, walk
 from setpoint.goals.goal import Goal
 from setpoint.goals.table import requirements_of as requirements_in
-from setpoint.guarantees.p_values import limit_of_constraint, p_value
-from setpoint.guarantees.proved import Ranges, require_bounded_sums
+from setpoint.guarantees.p_values import Ranges, limit_of_constraint, p_value, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
 from setpoint.inference.profiles import CountedRates
 from setpoint.inference.tails import added_by, share_needed

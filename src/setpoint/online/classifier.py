@@ -19,13 +19,17 @@ from setpoint.inputs.arrays import UnfittedError, check_length, frame_of
 from setpoint.inputs.deployed import aligned
 from setpoint.online.engine import (
     Engine,
+    WaitingRow,
+    as_codes,
+    as_rows,
     begin,
     check_same_classes,
     first_classes,
+    n_rows_of,
     names_of,
+    rows_of,
     weights_for,
 )
-from setpoint.online.late_labels import WaitingRow, as_codes, as_rows, n_rows_of, rows_of
 from setpoint.online.notes import stream_report
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.model_selection import train_test_split
 
-from setpoint.array_types import Floats
+from setpoint.array_types import Codes, Floats
 from setpoint.deciding import Decision, FitData, Found, decide
+from setpoint.errors import InputError
 from setpoint.estimators.linear_rule import (
     TrainedClassifier,
+    fit_preprocessor,
     linear_scores,
     most_models,
     transformed,
@@ -20,19 +26,347 @@ from setpoint.estimators.modules import Progress, module_of, scores, unpack
 from setpoint.evidence import Evidence
 from setpoint.goals.goal import Goal
 from setpoint.goals.table import require_rows_alone
+from setpoint.inputs.arrays import least_accepted, row_unit
+from setpoint.inputs.classes import ClassOrder
+from setpoint.inputs.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
-from setpoint.penalty.fitting import carry_out, prepare
-from setpoint.penalty.problem import WHOLE, at_margins
+from setpoint.penalty.evolution import MOST_PARAMETERS, polish
+from setpoint.penalty.losses import Loss
+from setpoint.penalty.network import train_network
+from setpoint.penalty.problem import WHOLE, Tradeoff, at_margins, best_cut
 from setpoint.penalty.selection import (
     PARAMETERS,
+    Checkpoint,
+    DivergedError,
+    Pool,
     TrainedCandidate,
+    TrainingPlan,
+    TrainingRows,
     best_threshold,
     check_sources,
+    pool_state,
+    restore_pool,
+    schedule_of,
     selection_notes,
 )
+from setpoint.penalty.solvers import Stage, stages_of
 from setpoint.program.linking import link
-from setpoint.search.limits import Limits
-from setpoint.solvers import WITHOUT_FORMULA, Confidence, Minibatches, SearchLimits, Solver
+from setpoint.search.limits import Limits, StoppedError
+from setpoint.solvers import (
+    WITHOUT_FORMULA,
+    Confidence,
+    Minibatches,
+    Portfolio,
+    SearchLimits,
+    Solver,
+)
+
+# --- Linear models by descent on all rows at once, dense or sparse --------------------------------
+
+
+_DECAY = 1e-4
+"""Ridge on the coefficients of losses by L-BFGS, not on the intercept."""
+_STEPS = 500
+_ROUNDS, _ROUND_STEPS = 15, 20
+_POLISH = "evolution strategy"
+
+
+def train_linear(plan: TrainingPlan, polished: bool, checkpoint: Checkpoint | None = None) -> None:
+    """Run the stages of a plan; candidates in its pool are parameters (d + 1,)."""
+    descent = _LinearDescent(plan)
+    zero = np.zeros(plan.train.X.shape[1] + 1)
+    starts = {"zero": zero, "cross-entropy": zero, "centred": zero}
+    saved = None if checkpoint is None else checkpoint.read()
+    done = 0
+    if saved is not None:
+        restore_pool(plan, saved["pool"])
+        done, starts = saved["stage"], saved["starts"]
+    for i, stage in enumerate(plan.stages[done:], done):
+        try:
+            last = descent.run(stage, starts[stage.start])
+        except DivergedError as error:
+            plan.notes.append(str(error))
+        else:
+            if stage.start == "zero" and not starts["cross-entropy"].any():
+                starts |= {"cross-entropy": last, "centred": descent.centred(last)}
+        if checkpoint is not None and checkpoint.due:
+            checkpoint.write({"stage": i + 1, "starts": starts, "pool": pool_state(plan)})
+    if polished and plan.train.X.shape[1] <= MOST_PARAMETERS and plan.pool.best:
+        try:
+            descent.polish()
+        except DivergedError as error:
+            plan.notes.append(str(error))
+    if checkpoint is not None:
+        checkpoint.remove()
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearDescent:
+    plan: TrainingPlan
+
+    def run(self, stage: Stage, theta: Floats) -> Floats:
+        """One stage; where it ended."""
+        plan, name = self.plan, stage.name
+        loss = stage.loss(plan.goal, plan.least, len(plan.train))
+        if stage.start == "zero":
+            theta = _lbfgs(plan.train, loss, theta, _STEPS, plan.tick)
+            self.judge(name, theta, self.scores(theta))
+        elif stage.narrows:
+            theta = self.narrow(loss, theta, name)
+        else:
+            theta = self.adam(loss, theta, name, stage.rate)
+        return theta
+
+    def scores(self, theta: Floats) -> Floats:
+        return linear_scores(self.plan.train.X, theta)
+
+    def judge(self, name: str, theta: Floats, z: Floats) -> None:
+        """Offer an iterate; `z` are its scores on the training rows."""
+        choose = self.plan.choose
+        judged = z if choose is None else linear_scores(choose.X, theta)
+        if self.plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
+            raise DivergedError(name)
+
+    def centred(self, theta: Floats) -> Floats:
+        """With the intercept moved so that the best threshold is 0."""
+        out = theta.copy()
+        plan = self.plan
+        out[-1] -= best_cut(plan.goal, *plan.train.seen(self.scores(theta)), plan.least).shift
+        return out
+
+    def adam(self, loss: Loss, theta: Floats, name: str, rate: float) -> Floats:
+        """Adam with a cosine schedule; every iterate is a candidate."""
+        rows = self.plan.train
+        first, second = np.zeros_like(theta), np.zeros_like(theta)
+        for i in range(_STEPS):
+            self.plan.tick()
+            z = self.scores(theta)
+            self.judge(name, theta, z)
+            loss.refresh(rows.seen(z), i / _STEPS)
+            gradient = _pull(rows, loss.slope(z, rows.positive))
+            loss.advance(z, rows.positive)
+            first = 0.9 * first + 0.1 * gradient
+            second = 0.999 * second + 0.001 * gradient**2
+            scale = np.sqrt(second / (1 - 0.999 ** (i + 1))) + 1e-8
+            size = 0.5 * rate * (1.0 + np.cos(np.pi * i / _STEPS))
+            theta = theta - size * first / (1 - 0.9 ** (i + 1)) / scale
+        self.judge(name, theta, self.scores(theta))
+        return theta
+
+    def narrow(self, loss: Loss, theta: Floats, name: str) -> Floats:
+        """L-BFGS between refreshes, for a loss that narrows from round to round."""
+        rows = self.plan.train
+        for i in range(_ROUNDS):
+            z = self.scores(theta)
+            self.judge(name, theta, z)
+            loss.refresh(rows.seen(z), i / (_ROUNDS - 1))
+            theta = _lbfgs(rows, loss, theta, _ROUND_STEPS, self.plan.tick)
+        self.judge(name, theta, self.scores(theta))
+        return theta
+
+    def polish(self) -> None:
+        """An evolution strategy on the training rows, its result judged like the others."""
+        plan = self.plan
+        rng = np.random.default_rng([plan.seed, 1])
+        if plan.choose is None:
+            polish(plan.train.X, plan.pool, _POLISH, rng, plan.tick)
+            return
+        own = plan.train_pool()
+        for candidate in plan.pool.best.values():
+            theta = candidate.parameters
+            own.offer(candidate.method, self.scores(theta), theta.copy)
+        polish(plan.train.X, own, _POLISH, rng, plan.tick)
+        theta = own.best[_POLISH].parameters
+        self.judge(_POLISH, theta, self.scores(theta))
+
+
+def _pull(rows: TrainingRows, slope: Floats) -> Floats:
+    """The gradient (d + 1,) of a mean whose rows have these slopes."""
+    w = rows.weight
+    slope = slope / len(slope) if w is None else slope * (w / w.sum())
+    out: Floats = np.append(rows.X.T @ slope, slope.sum())
+    return out
+
+
+def _lbfgs(
+    rows: TrainingRows, loss: Loss, theta: Floats, steps: int, tick: Callable[[], None]
+) -> Floats:
+    """The parameters after some iterations on a loss that stays as it is."""
+
+    def objective(theta: Floats) -> tuple[float, Floats]:
+        tick()
+        z = linear_scores(rows.X, theta)
+        ridge = np.append(_DECAY * theta[:-1], 0.0)
+        value = np.average(loss.value(z, rows.positive), weights=rows.weight)
+        gradient = _pull(rows, loss.slope(z, rows.positive))
+        return float(value) + 0.5 * float(ridge @ theta), gradient + ridge
+
+    found = minimize(objective, theta, jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    return np.asarray(found.x, np.float64)
+
+
+# --- From checked arguments to a trained model: rows split ----------------------------------------
+
+
+_MOST_AT_ONCE = 50_000_000
+"""Numbers in X up to which a linear model is trained on all rows at once."""
+_HELD_OUT = 0.2
+_NARROW = (0.3, 0.1)
+"""Of the profiled band at last, in positives: of networks, and of linear models."""
+
+
+def _totals(table: CheckedTable) -> tuple[float, float]:
+    """The weight of negatives and of positives."""
+    negative, positive = np.bincount(table.labels, table.weight, minlength=2)
+    return float(negative), float(positive)
+
+
+def _least(table: CheckedTable, wanted: Any) -> float:
+    """The weight of rows that have to be predicted positive."""
+    totals = _totals(table)
+    least = least_accepted(wanted, totals[1], row_unit(table.weight))
+    if least > sum(totals):
+        raise InputError(
+            f"`min_positives` is {least:g}, and the rows have a weight of {sum(totals):g}"
+        )
+    return least
+
+
+def _rows(table: CheckedTable, preprocessor: Any) -> TrainingRows:
+    """Rows with features as training takes them."""
+    return TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPlan:
+    """A plan, and what belongs to its rows."""
+
+    plan: TrainingPlan
+    solver: Solver
+    preprocessor: Any
+    chosen: Codes
+    at_once: bool
+
+    @property
+    def polished(self) -> bool:
+        """Whether the best model is improved in the end by a search without gradients."""
+        return isinstance(self.solver, Portfolio) and self.solver.polish
+
+
+def prepare(
+    estimator: Any,
+    solver: Solver,
+    goal: Goal,
+    data: CheckedTable,
+    classes: ClassOrder,
+    seed: int,
+    limits: Limits | None = None,
+) -> PreparedPlan:
+    """Split the rows, fit the preprocessor, and say what is to be done."""
+    e, limits = estimator, limits or Limits()
+    training, linear = Minibatches.of(e.training), e.module == "linear"
+    fit_on, chosen = _split(e, data, seed)
+    train = data if fit_on is None else data.take(fit_on)
+    choose = None if chosen is None else data.take(chosen)
+    negative, positive = classes.labels
+    tradeoff = Tradeoff(goal, *_totals(train), (negative, positive))
+    preprocessor = fit_preprocessor(e.preprocessor, train, classes)
+    rows = _rows(train, preprocessor)
+    judges = train if choose is None else choose
+    pool = Pool[Any](
+        tradeoff if choose is None else Tradeoff(goal, *_totals(choose), (negative, positive)),
+        judges.labels.astype(np.uint8),
+        judges.weight,
+        _least(judges, e.min_positives),
+        limits=limits,
+    )
+    plan = TrainingPlan(
+        tradeoff,
+        stages_of(solver, _NARROW[linear]),
+        rows,
+        None if choose is None else _rows(choose, preprocessor),
+        _least(train, e.min_positives),
+        pool,
+        schedule_of(training, linear, len(rows)),
+        seed,
+        training.device,
+        limits.tick,
+    )
+    at_once = linear and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
+    every = np.arange(len(data.labels))
+    return PreparedPlan(
+        plan, solver, preprocessor, every if chosen is None else chosen, bool(at_once)
+    )
+
+
+def carry_out(estimator: Any, prepared: PreparedPlan) -> None:
+    """Train; whatever ends it early leaves the best candidates in the pool."""
+    plan = prepared.plan
+    checkpoint = _checkpoint(estimator, prepared)
+    quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
+    with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
+        if prepared.at_once:
+            train_linear(plan, prepared.polished, checkpoint)
+        else:
+            train_network(plan, estimator.module, checkpoint)
+    if not plan.pool.best:
+        limit = "seconds" if plan.pool.limits.is_late else None
+        raise StoppedError("; ".join(plan.notes) or "there was no candidate", limit=limit)
+    plan.notes.extend(plan.pool.limits.notes)
+
+
+def _split(e: Any, data: CheckedTable, seed: int) -> tuple[Codes | None, Codes | None]:
+    """Training rows, and rows that choose where some are held out."""
+    share = e.validation_fraction
+    if share == "auto":
+        share = 0.0 if e.module == "linear" else _HELD_OUT
+    if share == 0:
+        return None, None
+    fewest = int(np.bincount(data.labels).min())
+    if min(share, 1.0 - share) * fewest < 1:
+        raise InputError(
+            f"`validation_fraction` is {share:g}, and the smaller class has {fewest} rows: one at "
+            "least has to be on each side"
+        )
+    index = np.arange(len(data.labels))
+    train, choose = train_test_split(
+        index, test_size=share, stratify=data.labels, random_state=seed
+    )
+    return np.sort(train), np.sort(choose)
+
+
+def _checkpoint(e: Any, prepared: PreparedPlan) -> Checkpoint | None:
+    """The file to go on from, with what has to be the same for that."""
+    if e.checkpoint is None:
+        return None
+    plan = prepared.plan
+    module = e.module if isinstance(e.module, str) else getattr(e.module, "__qualname__", "own")
+    settings = {
+        "goal": str(plan.goal.goal),
+        "module": module,
+        "solver": repr(prepared.solver),
+        "rows": len(plan.train),
+        "features": int(plan.train.X.shape[1]),
+        "random_state": plan.seed,
+        "min_positives": plan.pool.least,
+        "certified": plan.pool.beside is not None,
+        **asdict(plan.schedule),
+        "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
+    }
+    return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
+
+
+def _digest(rows: TrainingRows) -> str:
+    """A short name for the very numbers in these rows."""
+    out = hashlib.blake2b(digest_size=8)
+    X = rows.X
+    parts = [X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr]
+    for part in (*parts, rows.positive, *([] if rows.weight is None else [rows.weight])):
+        out.update(np.ascontiguousarray(part).data)
+    return out.hexdigest()
+
+
+# --- What training leaves: parameters, and scores by them -----------------------------------------
 
 
 def scores_of(module: Any, parameters: Any, features: Any) -> Floats:

@@ -24,10 +24,15 @@ from setpoint.estimators.modules import (
     to_bytes,
     unpack,
 )
-from setpoint.penalty.checkpoint import Checkpoint, pool_state, restore_pool
 from setpoint.penalty.losses import RefreshBatch
 from setpoint.penalty.problem import best_cut
-from setpoint.penalty.selection import DivergedError, TrainingPlan
+from setpoint.penalty.selection import (
+    Checkpoint,
+    DivergedError,
+    TrainingPlan,
+    pool_state,
+    restore_pool,
+)
 from setpoint.penalty.solvers import JointPenalty, Stage
 
 if TYPE_CHECKING:

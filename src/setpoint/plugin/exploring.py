@@ -14,7 +14,7 @@ from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Evidence
 from setpoint.evidence.codebook import Column
 from setpoint.exact.solver import frontier_exact
-from setpoint.explorer.bins import ScoredRows
+from setpoint.explorer.limits import ScoredRows
 from setpoint.explorer.page import Explorer
 from setpoint.explorer.payload import (
     Marker,

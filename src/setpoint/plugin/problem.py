@@ -13,10 +13,9 @@ from setpoint.array_types import Floats
 from setpoint.evidence import Confusion, Evidence
 from setpoint.evidence.argmax import ONE_BLOCK, Blocks
 from setpoint.parameters import SATISFIED, tied
-from setpoint.program.diagonal import DiagonalForm, diagonal_form
 from setpoint.program.linking import link
 from setpoint.program.program import Program
-from setpoint.program.rates import RateTable
+from setpoint.program.rates import DiagonalForm, RateTable, diagonal_form
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
 from setpoint.search.achievable import (
     AchievableSet,

@@ -27,7 +27,7 @@ from setpoint.evidence import Confusion
 from setpoint.evidence.confusion import BinCounts
 from setpoint.evidence.sweep import Binning
 from setpoint.evidence.tally import Bins, ChangedTableError, Lines, Tally
-from setpoint.exact.nested import nests
+from setpoint.exact.cutoffs import nests
 from setpoint.exact.tallied import CountPass, Ranges, solve_tallied
 from setpoint.goals.goal import Goal
 from setpoint.inputs.arrays import some

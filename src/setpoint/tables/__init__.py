@@ -1,7 +1,10 @@
 """Tables from outside: read, checked, brought into a model's columns, classified."""
 
-from setpoint.tables.features import (
+from setpoint.tables.files import FORMATS, CsvDialect, parquet_batches, read_table, write_rows
+from setpoint.tables.kinds import TableError, needed
+from setpoint.tables.model import (
     LEARNERS,
+    TableModel,
     auto_model_for,
     described,
     learner_for,
@@ -10,10 +13,7 @@ from setpoint.tables.features import (
     tumours,
     unusable,
 )
-from setpoint.tables.kinds import TableError, needed
-from setpoint.tables.model import TableModel
 from setpoint.tables.profile import odd_columns, profile_of, suspects
-from setpoint.tables.reading import parquet_batches, read_table
 from setpoint.tables.table import (
     Table,
     TableColumn,
@@ -23,7 +23,6 @@ from setpoint.tables.table import (
     labels_of,
     scores_of,
 )
-from setpoint.tables.writing import FORMATS, CsvDialect, write_rows
 
 __all__ = [
     "FORMATS",

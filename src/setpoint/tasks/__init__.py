@@ -5,12 +5,6 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.tasks.evaluation import (
-        ComparedTables,
-        EvaluatedTable,
-        compare_tables,
-        evaluate_table,
-    )
     from setpoint.tasks.fitted import FittedTable
     from setpoint.tasks.fitting import fit_table
     from setpoint.tasks.loaded import ExplainedTable, ShownModel, explain_table, show_model
@@ -22,7 +16,14 @@ if TYPE_CHECKING:
         frontier_of_table,
         move_rule,
     )
-    from setpoint.tasks.prediction import DecidedTable, predict_table
+    from setpoint.tasks.prediction import (
+        ComparedTables,
+        DecidedTable,
+        EvaluatedTable,
+        compare_tables,
+        evaluate_table,
+        predict_table,
+    )
     from setpoint.tasks.reading import Journal, Reading
     from setpoint.tasks.settings import FitSettings
 
@@ -51,9 +52,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "ComparedTables": "evaluation",
+    "ComparedTables": "prediction",
     "DecidedTable": "prediction",
-    "EvaluatedTable": "evaluation",
+    "EvaluatedTable": "prediction",
     "ExploredTable": "moving",
     "ExplainedTable": "loaded",
     "FitSettings": "settings",
@@ -63,8 +64,8 @@ _HOME = {
     "Reading": "reading",
     "ShownModel": "loaded",
     "TableFrontier": "moving",
-    "compare_tables": "evaluation",
-    "evaluate_table": "evaluation",
+    "compare_tables": "prediction",
+    "evaluate_table": "prediction",
     "explore_table": "moving",
     "explain_table": "loaded",
     "fit_table": "fitting",

@@ -528,7 +528,7 @@ def _check(settings: FitSettings) -> None:
 
 def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
-    from setpoint.tables.features import LEARNERS, learner_for
+    from setpoint.tables.model import LEARNERS, learner_for
 
     if name is not None and name not in (AUTO, *LEARNERS):
         learner_for(name)

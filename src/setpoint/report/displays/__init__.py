@@ -1,9 +1,8 @@
 """Displays: pictures of a goal, in scikit-learn's manner. They need matplotlib."""
 
 from setpoint.report.displays.frontier import DeferralDisplay, FrontierDisplay
-from setpoint.report.displays.groups import GroupRatesDisplay
 from setpoint.report.displays.objective import ConvergenceDisplay, ObjectiveCurveDisplay
-from setpoint.report.displays.operating import OperatingPointDisplay
+from setpoint.report.displays.operating import GroupRatesDisplay, OperatingPointDisplay
 
 __all__ = [
     "ConvergenceDisplay",

@@ -17,7 +17,6 @@ from setpoint.goals.goal import Goal, expression_of, glossary, goal_in_words, in
 from setpoint.goals.populations import Constraint, Label
 from setpoint.inference.intervals import FAILS
 from setpoint.inputs.files import atomic_write
-from setpoint.report.advice import Advice, advice_of, stricter_goal
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import SIZE, TITLE, Facts, Picture, Section, TextSection
 from setpoint.report.findings import (
@@ -48,7 +47,7 @@ from setpoint.report.page.parts import (
 from setpoint.report.page.svg import drawn, rendered
 from setpoint.report.promised import STATES, assurances, explained, promising
 from setpoint.report.sections import pictures_of, pictures_of_refused
-from setpoint.report.text import report_text
+from setpoint.report.text import Advice, advice_of, report_text, stricter_goal
 from setpoint.search.frontier import Frontier
 
 _FRAME, _ROW = 0.9, 0.22
