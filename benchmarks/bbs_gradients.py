@@ -24,9 +24,8 @@ from cma_data import run_with_one_thread
 from scipy.stats import norm
 
 from setpoint import BlackBox
-from setpoint.blackbox.binding import BudgetedMetric, measured_on
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import GivenRows
+from setpoint.blackbox import BudgetedMetric, measured_on
+from setpoint.inputs import GivenRows, classes_of
 from setpoint.surrogates.losses import Losses, RowGroup, losses_on
 from setpoint.surrogates.problem import Fold, Matrix, Sample
 from setpoint.surrogates.solvers import Descent, Estimator, fitted

@@ -40,9 +40,8 @@ from setpoint import SearchLimits, Solution, solve
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
-from setpoint.program.linking import link
-from setpoint.search.limits import Limits, TracePoint
-from setpoint.search.mixtures import best_mixture
+from setpoint.program import link
+from setpoint.search import Limits, TracePoint, best_mixture
 
 TOL = 1e-4
 SLACK = 1e-9

@@ -16,11 +16,9 @@ from cma_data import split
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.plugin.problem import Achievable
-from setpoint.program.linking import link
-from setpoint.program.program import Program
-from setpoint.search.master import Region
+from setpoint.program import Program, link
+from setpoint.search import Region, best_mixture
 from setpoint.search.methods import ConcaveSearch
-from setpoint.search.mixtures import best_mixture
 
 TRIES = 5
 

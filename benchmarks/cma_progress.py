@@ -16,7 +16,7 @@ from pathlib import Path
 from cma_data import H_MEAN, H_MEAN_COVERED, MINMAX, OUTPUT, SETS, quiet, run_with_one_thread, split
 
 from setpoint import InfeasibleError, SearchLimits, solve
-from setpoint.search.limits import TracePoint
+from setpoint.search import TracePoint
 
 FIGURES = {
     "figure_10": ("worst class", MINMAX, ("gda", "ellipsoid")),

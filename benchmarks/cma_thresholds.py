@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 from setpoint import Evidence, Goal
 from setpoint.exact import solve_exact
-from setpoint.program.linking import link
-from setpoint.search.limits import Limits
+from setpoint.program import link
+from setpoint.search import Limits
 
 GOALS = (
     "maximize balanced_accuracy subject to predicted_rate.difference(race, sex) <= 0.05 "

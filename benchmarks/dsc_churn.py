@@ -31,7 +31,7 @@ from dsc_data import (
 from dsc_peers import Models, at_zero, blended, scored, thresholded
 
 from setpoint import Dataset, RampClassifier
-from setpoint.inference.tails import fresh_labels
+from setpoint.inference import fresh_labels
 
 TASKS: dict[str, Callable[[], Task]] = {"adult": adult, "covtype": covtype}
 TARGETS = (0.02, 0.03, 0.04, 0.05, 0.06)

@@ -19,8 +19,8 @@ from cma_data import verdict
 from exact_speed import median_time
 
 from setpoint import Goal
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.losses import lift, tie, untied
-from setpoint.penalty.problem import Tradeoff
 
 warnings.simplefilter("ignore")
 

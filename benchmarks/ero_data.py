@@ -23,11 +23,11 @@ from cma_data import one_hot, require
 from sklearn.model_selection import train_test_split
 
 from setpoint import ExactPenaltyClassifier, Goal
-from setpoint.estimators.linear_rule import linear_scores, transformed
-from setpoint.inputs.classes import two_classes
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.estimators import linear_scores, transformed
+from setpoint.inputs import CheckedTable, two_classes
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import prepare, train_linear
-from setpoint.penalty.problem import Cut, Tradeoff, best_cut
+from setpoint.penalty.problem import Cut, best_cut
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
 from setpoint.penalty.solvers import Stage
 from setpoint.solvers import solver_of

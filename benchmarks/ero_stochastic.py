@@ -23,9 +23,8 @@ from cma_data import quiet, verdict
 from ero_data import PROBLEMS
 
 from setpoint import ExactPenaltyClassifier, Goal
-from setpoint.estimators.modules import build, needed
-from setpoint.inputs.classes import two_classes
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.estimators import build, needed
+from setpoint.inputs import CheckedTable, two_classes
 from setpoint.penalty import GoalLoss
 from setpoint.penalty.classifier import PreparedPlan, prepare, train_linear
 from setpoint.penalty.network import train_network

@@ -37,8 +37,9 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal
 from setpoint.estimators.linear_rule import Standardized
-from setpoint.inputs.arrays import least_accepted
-from setpoint.penalty.problem import Tradeoff, best_cut
+from setpoint.inputs import least_accepted
+from setpoint.penalty import Tradeoff
+from setpoint.penalty.problem import best_cut
 from setpoint.penalty.selection import TrainingRows
 
 PEERS = {"logistic regression": None, "  balanced": "balanced"}

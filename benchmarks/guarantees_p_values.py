@@ -16,12 +16,11 @@ import numpy as np
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence import Confusion, Stratum
+from setpoint.guarantees import Promise
 from setpoint.guarantees.p_values import drawn_p, p_value
-from setpoint.guarantees.promise import Promise
 from setpoint.guarantees.requirements import rates_in
-from setpoint.program.linking import link
+from setpoint.program import link
 
 GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))
 

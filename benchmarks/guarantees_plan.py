@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from cma_data import run_with_one_thread, verdict
 
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
-from setpoint.guarantees.planning import Pilot, rows_of
-from setpoint.inference.tails import at_least
+from setpoint.evidence import Confusion, Stratum
+from setpoint.guarantees import Pilot, rows_of
+from setpoint.inference import at_least
 
 POWER = 0.8
 SEED = 7

@@ -15,13 +15,12 @@ from guarantees_goals import Asked
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
-from setpoint.deciding.certifying import Certification, Found, certified
-from setpoint.exact.solver import solve_exact
+from setpoint.deciding import Certification, Found, certified
+from setpoint.exact import solve_exact
 from setpoint.goals import Goal
-from setpoint.inference.tails import at_least
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.program.linking import link
+from setpoint.inference import at_least
+from setpoint.inputs import CheckedData, GivenRows, classes_of
+from setpoint.program import link
 from setpoint.rules import Rule, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Confidence

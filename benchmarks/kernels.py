@@ -16,12 +16,9 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from setpoint.evidence import Evidence
+from setpoint.evidence import Evidence, Ratios, best_of, count_threshold, cutoffs, hull, zeros_of
 from setpoint.evidence.argmax import argmax_features
-from setpoint.evidence.confusion import count_threshold
-from setpoint.evidence.curves import cutoffs, hull
-from setpoint.evidence.sweep import Ratios, best_of, zeros_of
-from setpoint.goals.table import Requirements
+from setpoint.goals import Requirements
 
 N_ROWS = 1_000_000
 Figure = tuple[str, float, float, float | None]

@@ -23,8 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import Goal, GoalReport, PlugInClassifier, solve
+from setpoint.report import report_on_outcome
 from setpoint.report import text as advice
-from setpoint.report.report import report_on_outcome
 
 SEEDS = range(6)
 GOALS = (

@@ -19,12 +19,9 @@ from cma_data import run_with_one_thread, verdict
 
 from setpoint import Goal
 from setpoint.errors import EmptyPopulationError
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
-from setpoint.inference.intervals import interval_of, verdict_of
-from setpoint.inference.profiles import CountedRates
-from setpoint.program.algebra import Folder
-from setpoint.program.linking import Linker
+from setpoint.evidence import Confusion, Stratum
+from setpoint.inference import CountedRates, interval_of, verdict_of
+from setpoint.program import Folder, Linker
 
 LEVEL = 0.90
 """Both ends are then one-sided limits at 95 %."""

@@ -9,11 +9,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import setpoint
-from setpoint.blackbox.binding import BudgetSpentError
+from setpoint.blackbox import BudgetSpentError
 from setpoint.cli.session import OPTIONS
 from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
-from setpoint.inputs.arrays import UnfittedError
-from setpoint.inputs.files import CheckpointError, check_settings
+from setpoint.inputs import CheckpointError, UnfittedError, check_settings
 from setpoint.plugin.parameters import NoScoresError
 
 SOURCE = Path(setpoint.__file__).parent

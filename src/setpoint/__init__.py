@@ -134,80 +134,12 @@ __all__ = [
     "weights_for_prior",
 ]
 
-# Where each public name lives. The imports above say the same to type checkers; a test compares.
-_HOME = {
-    "BlackBox": "blackbox",
-    "Goal": "goals",
-    "GoalError": "errors",
-    "GoalSyntaxError": "errors",
-    "MetricError": "blackbox",
-    "InputError": "errors",
-    "InputTypeError": "errors",
-    "SetpointError": "errors",
-    "maximize": "goals",
-    "minimize": "goals",
-    "Confusion": "evidence",
-    "Evidence": "evidence",
-    "ConstantGoalWarning": "search",
-    "Frontier": "search",
-    "InfeasibleError": "search",
-    "StoppedError": "search",
-    "MissedBoundsWarning": "plugin",
-    "StoppedWarning": "search",
-    "FewRowsWarning": "report",
-    "HeavyTailWarning": "report",
-    "GoalReport": "report",
-    "ExplainedRow": "estimators",
-    "Explanation": "estimators",
-    "TRUSTED_TYPES": "estimators",
-    "Dataset": "inputs",
-    "Deployed": "inputs",
-    "ModelComparison": "comparing",
-    "compare": "comparing",
-    "ModelFileError": "estimators",
-    "UnknownGroupWarning": "estimators",
-    "evaluate": "estimators",
-    "explore": "plugin",
-    "RowsNeeded": "estimators",
-    "Alarm": "estimators",
-    "Monitor": "estimators",
-    "rows_needed": "estimators",
-    "Certified": "plugin",
-    "certify": "plugin",
-    "Confidence": "solvers",
-    "Guarantee": "guarantees",
-    "NotCertifiable": "deciding",
-    "goal_scorer": "estimators",
-    "load_model": "estimators",
-    "save_model": "estimators",
-    "weights_for_prior": "estimators",
-    "ExpiredWarning": "online",
-    "Explorer": "explorer",
-    "OnlineFClassifier": "online",
-    "ExactPenaltyClassifier": "penalty",
-    "MissingPairWarning": "plugin",
-    "PlugInClassifier": "plugin",
-    "Solution": "plugin",
-    "frontier": "plugin",
-    "solve": "plugin",
-    "RampClassifier": "ramp",
-    "SearchLimits": "solvers",
-    "AdaptiveSurrogateClassifier": "surrogates",
-    "NotMonotoneWarning": "surrogates",
-}
-
-
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            value: object = import_module("importlib.metadata").version("setpoint")
-        elif name in _HOME:
-            value = getattr(import_module(f"setpoint.{_HOME[name]}"), name)
-        else:
-            raise AttributeError(f"module 'setpoint' has no attribute {name!r}")
-        globals()[name] = value  # found once, plain afterwards
-        return value
+            return import_module("importlib.metadata").version("setpoint")
+        return import_module("setpoint.packages").lazily(__name__)(name)
 
 
 def __dir__() -> list[str]:

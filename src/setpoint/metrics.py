@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from setpoint.goals.expressions import log, maximum, minimum, sqrt
-from setpoint.goals.table import VOCABULARY, at_most
+from setpoint.goals import VOCABULARY, at_most, log, maximum, minimum, sqrt
 
 __all__ = ["at_most", "log", "maximum", "minimum", "sqrt", *VOCABULARY]  # noqa: PLE0604
 

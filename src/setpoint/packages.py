@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -11,20 +13,29 @@ from typing import Any
 from setpoint.errors import InputError
 
 
-def lazily(room: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a room whose names are imported when somebody asks for them.
+@cache
+def lazily(room: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a room: what it imports for types alone is loaded when first used.
 
     Examples
     --------
-    >>> find = lazily("setpoint.goals", {"Goal": "goal"})
-    >>> find("Goal").__name__
+    >>> lazily("setpoint")("Goal").__name__
     'Goal'
     """
+    source = sys.modules[room].__loader__.get_source(room)  # type: ignore[union-attr]
+    homes = {
+        alias.name: str(node.module)
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and getattr(block.test, "id", "") == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{room}.{homes[name]}"), name)
+        value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[room], name, value)  # found once, plain afterwards
         return value
 

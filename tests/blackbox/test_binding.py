@@ -8,9 +8,8 @@ import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
 from setpoint import BlackBox, Goal, GoalError, evaluate
-from setpoint.blackbox.binding import FormulaMetric, measured_on
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import GivenRows
+from setpoint.blackbox import FormulaMetric, measured_on
+from setpoint.inputs import GivenRows, classes_of
 
 GOALS = [
     "f1",

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox
-from setpoint.blackbox.binding import BudgetedMetric, BudgetSpentError, measured_on
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import GivenRows
-from setpoint.search.limits import Limits, StoppedError
+from setpoint.blackbox import BudgetedMetric, BudgetSpentError, measured_on
+from setpoint.inputs import GivenRows, classes_of
+from setpoint.search import Limits, StoppedError
 
 Y = np.array([0, 1, 1, 0, 1, 0, 0, 1])
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.blackbox.smoothing import margin, smoothed_at, smoothed_threshold, window_of
-from setpoint.search import StoppedError, StoppedWarning
-from setpoint.search.limits import Limits
+from setpoint.blackbox import margin, smoothed_threshold
+from setpoint.blackbox.smoothing import smoothed_at, window_of
+from setpoint.search import Limits, StoppedError, StoppedWarning
 from thinning import thinned
 
 seeds = st.integers(0, 2**32 - 1)

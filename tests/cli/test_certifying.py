@@ -9,7 +9,7 @@ from setpoint import load_model, save_model
 from setpoint.deciding import NotCertifiable
 from setpoint.goals import Goal
 from setpoint.solvers import Confidence
-from setpoint.tasks.fitted import goals_near
+from setpoint.tasks import goals_near
 
 from .conftest import lines_of, write
 

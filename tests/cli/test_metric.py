@@ -12,7 +12,7 @@ import pytest
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
 from setpoint.solvers import SOLVERS, solvers_of
 from setpoint.surrogates import classifier as module
-from setpoint.tasks.settings import SURROGATES
+from setpoint.tasks import SURROGATES
 
 SHOP = """
 import numpy as np

@@ -2,7 +2,8 @@
 
 import pytest
 
-from setpoint.comparing.pairs import BETTER, WORSE, Part, which_is_better
+from setpoint.comparing import Part
+from setpoint.comparing.pairs import BETTER, WORSE, which_is_better
 from setpoint.report import Entry, GoalReport
 
 

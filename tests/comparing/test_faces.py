@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from setpoint import Deployed, ModelComparison, compare
 from setpoint.comparing import ModelComparisonDisplay
-from setpoint.report.page import Header
+from setpoint.report import Header
 
 R = np.random.default_rng(0)
 Y = (R.random(500) < 0.3).astype(int)

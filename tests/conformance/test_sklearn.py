@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from conformance.cases import SMALLEST, VARIANTS
 from setpoint import OnlineFClassifier, PlugInClassifier, RampClassifier
 from setpoint.goals import as_goal
-from setpoint.inputs.classes import refers_to_positive
+from setpoint.inputs import refers_to_positive
 
 # The data of these checks are few, without any signal, or of one class.
 pytestmark = [

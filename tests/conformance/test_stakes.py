@@ -10,11 +10,11 @@ from setpoint import (
     GoalError,
     RampClassifier,
 )
-from setpoint.estimators.monitoring import Monitor
-from setpoint.evidence.codebook import Codebook
-from setpoint.guarantees.promise import Promise
+from setpoint.estimators import Monitor
+from setpoint.evidence import Codebook
+from setpoint.guarantees import Promise
 from setpoint.online.parameters import StreamGoal
-from setpoint.program.linking import link
+from setpoint.program import link
 
 MONEY = "maximize recall.weighted(amount) subject to predicted_rate <= 0.3"
 DEFERS = "minimize deferral_rate subject to accuracy.decided >= 0.9"
@@ -46,7 +46,7 @@ def test_streams_and_monitors_refuse_them(text, what):
 
 @pytest.mark.parametrize(("text", "what"), [(MONEY, "numbers of rows"), (DEFERS, "deferred")])
 def test_tables_elsewhere_refuse_them(text, what):
-    from setpoint.inputs.counted_rows import CountedRows
+    from setpoint.inputs import CountedRows
 
     with pytest.raises(GoalError, match=what):
         CountedRows.first_pass(Goal.parse(text), {})

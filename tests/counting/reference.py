@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from setpoint.counting.source import Rest, Source, plain
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
+from setpoint.counting import Rest, Source
+from setpoint.counting.source import plain
+from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
 
 
 class ArraySource(Source):

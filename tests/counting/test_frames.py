@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 from counting.reference import ArraySource, canonical
-from setpoint.counting import frames
-from setpoint.counting.pieces import is_lazy, source_of
-from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, TooManyLinesError
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER
-from setpoint.evidence.sweep import Binning
+from setpoint.counting import (
+    GroupBy,
+    Key,
+    Rest,
+    RowFilter,
+    TooManyLinesError,
+    frames,
+    is_lazy,
+    source_of,
+)
+from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Binning
 
 N = 600
 ENGINES = ["duckdb-parquet", "duckdb-pandas", "polars"]

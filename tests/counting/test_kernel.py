@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setpoint.counting import TooManyLinesError
 from setpoint.counting import pieces as kernel
 from setpoint.counting.pieces import Kinds, bins_of, count, is_good, merge, order_of, reached
-from setpoint.counting.source import TooManyLinesError
+from setpoint.evidence import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts, Binning, compress
 from setpoint.evidence import confusion as counts_module
-from setpoint.evidence.codebook import compress
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts
-from setpoint.evidence.sweep import Binning
 
 TINY = 5e-324
 LEVELS = ["a", "b", "c"], [0, 1]

@@ -2,10 +2,9 @@
 
 import pytest
 
+from setpoint.counting import GroupBy
 from setpoint.counting.frames import LazyFrames
-from setpoint.counting.source import GroupBy
-from setpoint.evidence.confusion import BAD_WEIGHT, NO_NUMBER
-from setpoint.evidence.sweep import Binning
+from setpoint.evidence import BAD_WEIGHT, NO_NUMBER, Binning
 
 pa = pytest.importorskip("pyarrow", reason="writes Parquet files")
 pq = pytest.importorskip("pyarrow.parquet", reason="writes Parquet files")

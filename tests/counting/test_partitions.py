@@ -11,12 +11,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from setpoint.counting import GroupBy, Key, Rest, RowFilter
+from setpoint.counting import GroupBy, Key, Rest, RowFilter, TooManyLinesError
 from setpoint.counting import pieces as kernel
 from setpoint.counting.pieces import Partitions, count_piece, settled
-from setpoint.counting.source import TooManyLinesError
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
-from setpoint.evidence.sweep import Binning
+from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts, Binning
 
 pd = pytest.importorskip("pandas", reason="pieces on dask are pandas frames")
 pa = pytest.importorskip("pyarrow", reason="Parquet is read by pyarrow")

@@ -5,7 +5,7 @@ import gzip
 
 import pytest
 
-from setpoint.counting.tables import table_of
+from setpoint.counting import table_of
 
 duckdb = pytest.importorskip("duckdb", reason="tables of files are counted by DuckDB")
 pa = pytest.importorskip("pyarrow", reason="Parquet files are written by it")

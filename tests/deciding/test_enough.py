@@ -5,11 +5,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Confidence, NotCertifiable, PlugInClassifier, solve
-from setpoint.deciding.certifying import promise_of
+from setpoint.deciding import promise_of
 from setpoint.deciding.refusal import share_to_certify
 from setpoint.evidence import Rows
 from setpoint.goals import Goal
-from setpoint.program.linking import link
+from setpoint.program import link
 
 RECALL = "maximize precision subject to recall >= 0.9"
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.deciding.splitting import alike, content_of, split_kinds
+from setpoint.deciding import alike, content_of
+from setpoint.deciding.splitting import split_kinds
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95), st.booleans())

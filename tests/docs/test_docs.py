@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import setpoint
-from setpoint.goals.entries import TABLE
+from setpoint.goals import TABLE
 from setpoint.goals.populations import REDUCERS
-from setpoint.solvers.catalogue import FAMILIES, SOLVERS
+from setpoint.solvers import FAMILIES, SOLVERS
 from thinning import over
 
 ROOT = Path(__file__).parents[2]

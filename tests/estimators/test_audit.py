@@ -11,7 +11,8 @@ from sklearn.preprocessing import StandardScaler
 
 from setpoint import PlugInClassifier, RampClassifier, load_model, save_model
 from setpoint.estimators.base import _learner_versions
-from setpoint.inputs.row_hash import rows_digest, text_digest
+from setpoint.inputs import text_digest
+from setpoint.inputs.row_hash import rows_digest
 from setpoint.report import GoalReport
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from setpoint import GoalError, InputError, PlugInClassifier
 from setpoint.errors import InputTypeError
-from setpoint.inputs.row_hash import column_draws, row_draws
+from setpoint.inputs import column_draws, row_draws
 from setpoint.rules import PerSegment
 
 NAMES = ["x", "z", "male"]

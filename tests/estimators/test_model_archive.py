@@ -16,7 +16,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from setpoint import ModelFileError, load_model, save_model
 from setpoint.errors import InputError
-from setpoint.estimators.persistence import FACTS, SCHEMA, skops_io
+from setpoint.estimators import skops_io
+from setpoint.estimators.persistence import FACTS, SCHEMA
 
 MIB = 1 << 20
 ZEROS = bytes(MIB)

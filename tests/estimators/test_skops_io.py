@@ -8,7 +8,8 @@ import pytest
 import skops.io
 from sklearn.utils import all_estimators
 
-from setpoint.estimators.persistence import is_estimator, skops_io
+from setpoint.estimators import skops_io
+from setpoint.estimators.persistence import is_estimator
 
 
 def test_what_scikit_learn_lists_is_an_estimator():

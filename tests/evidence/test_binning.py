@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.evidence.sweep import Binning
+from setpoint.evidence import Binning
 
 SCORES = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60)
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from setpoint.evidence import Evidence
-from setpoint.evidence.argmax import Blocks
-from setpoint.goals.table import Requirements
+from setpoint.evidence import Blocks, Evidence
+from setpoint.goals import Requirements
 from setpoint.rules import Argmax
 from thinning import over
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from setpoint.evidence.confusion import count_distribution, count_pairs, count_threshold
+from setpoint.evidence import count_threshold
+from setpoint.evidence.confusion import count_distribution, count_pairs
 from thinning import over
 
 

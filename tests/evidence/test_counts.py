@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.evidence.confusion import BinCounts
+from setpoint.evidence import BinCounts
 
 
 def rows(seed, n=300):

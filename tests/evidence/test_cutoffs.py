@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from setpoint.evidence import Ratios, best_of, cutoffs, hull
 from setpoint.evidence import curves as cutoffs_module
-from setpoint.evidence.curves import cutoffs, hull
-from setpoint.evidence.sweep import Ratios, best_of
 from thinning import over
 
 TINY = 5e-324  # the smallest subnormal

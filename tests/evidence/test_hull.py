@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from setpoint.evidence.curves import cutoffs, hull
+from setpoint.evidence import cutoffs, hull
 
 
 def curve(steps):

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.evidence import curves as key_sort
-from setpoint.evidence.curves import midway, midways, sort_by_digits, sorted_keys
+from setpoint.evidence import midway
+from setpoint.evidence.curves import midways, sort_by_digits, sorted_keys
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40))

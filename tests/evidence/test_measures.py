@@ -7,8 +7,7 @@ import pytest
 
 from setpoint import Goal
 from setpoint.errors import InputError
-from setpoint.evidence import Evidence, Rows
-from setpoint.evidence.codebook import DEFERRED, Measure
+from setpoint.evidence import DEFERRED, Evidence, Measure, Rows
 
 GOAL = Goal.parse(
     "maximize profit(tp=x - z, fp=-1) subject to recall.weighted(x).difference(g) <= 1"

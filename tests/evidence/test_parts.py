@@ -9,7 +9,7 @@ import pytest
 
 from setpoint.errors import EmptyPopulationError
 from setpoint.evidence import Evidence, Rows
-from setpoint.goals.table import Requirements
+from setpoint.goals import Requirements
 from setpoint.rules import Argmax, Threshold, per_segment
 
 CLASSES = ("no", "yes")

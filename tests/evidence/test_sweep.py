@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.evidence.curves import cutoffs
-from setpoint.evidence.sweep import BestCutoff, Ratios, best_of, ratio_at, zeros_of
+from setpoint.evidence import BestCutoff, Ratios, best_of, cutoffs, ratio_at, zeros_of
 
 INF = math.inf
 NONE = BestCutoff(-1, -INF, 0, INF)

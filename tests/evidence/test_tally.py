@@ -5,8 +5,7 @@ import pytest
 
 from exact.tallies import lines_of, tally_of
 from setpoint import Goal
-from setpoint.evidence import Evidence
-from setpoint.evidence.tally import Bins, ChangedTableError, Tally
+from setpoint.evidence import Bins, ChangedTableError, Evidence, Tally
 from setpoint.rules import PerSegment, Threshold, mixture
 
 

@@ -10,7 +10,7 @@ from exact.oracle import Limit, Many, Oracle, Ratio, Rows
 from setpoint import Goal
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Evidence
-from setpoint.program.linking import link
+from setpoint.program import link
 
 GROUPS = np.array(["a", "b", "c", "d"])
 

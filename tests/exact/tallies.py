@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.evidence.sweep import Binning
-from setpoint.evidence.tally import Lines, Tally
+from setpoint.evidence import Binning, Lines, Tally
 
 
 def lines_of(evidence, bins, inside=slice(None), unit=1.0):

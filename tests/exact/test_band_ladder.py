@@ -5,11 +5,10 @@ import pytest
 
 from setpoint import Goal
 from setpoint.errors import InputError
-from setpoint.evidence import Evidence, Rows
-from setpoint.evidence.codebook import DEFERRED, Column
-from setpoint.exact.pairs import band_ladder
-from setpoint.guarantees.promise import Promise, rungs_of
-from setpoint.program.linking import link
+from setpoint.evidence import DEFERRED, Column, Evidence, Rows
+from setpoint.exact import band_ladder
+from setpoint.guarantees import Promise, rungs_of
+from setpoint.program import link
 from setpoint.rules import Band
 
 GOAL = Goal.parse("minimize deferral_rate subject to accuracy.decided >= 0.8")

@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 from setpoint import Evidence, Goal, SearchLimits, solve
+from setpoint.exact import CutoffSet
 from setpoint.exact import solver as branching
-from setpoint.exact.cutoffs import CutoffSet
 from setpoint.exact.deterministic import enumerate_cutoffs
 from setpoint.exact.solver import branch_and_bound
-from setpoint.program.linking import link
-from setpoint.search import StoppedWarning
-from setpoint.search.achievable import Optimum
-from setpoint.search.limits import Limits
-from setpoint.search.master import InfeasibleMasterError, Master
-from setpoint.search.mixtures import best_mixture
+from setpoint.program import link
+from setpoint.search import (
+    InfeasibleMasterError,
+    Limits,
+    Master,
+    Optimum,
+    StoppedWarning,
+    best_mixture,
+)
 
 GOALS = (
     "maximize accuracy subject to predicted_rate.difference(g) <= 0.1",

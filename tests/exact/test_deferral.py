@@ -10,10 +10,9 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import InfeasibleError, frontier, solve
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import DEFERRED
-from setpoint.goals.goal import as_goal
-from setpoint.search.achievable import ConstantGoalWarning
+from setpoint.evidence import DEFERRED, Evidence
+from setpoint.goals import as_goal
+from setpoint.search import ConstantGoalWarning
 from thinning import over
 
 TOL = 1e-9

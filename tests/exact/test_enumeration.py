@@ -7,9 +7,8 @@ import pytest
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.exact import deterministic
-from setpoint.exact.cutoffs import CutoffSet
-from setpoint.program.linking import link
+from setpoint.exact import CutoffSet, deterministic
+from setpoint.program import link
 from thinning import over
 
 GOALS = (

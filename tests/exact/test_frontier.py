@@ -10,10 +10,8 @@ from exact.oracle import Mcc
 from exact.problems import random_case
 from setpoint import Evidence, Frontier, Goal, InfeasibleError
 from setpoint.errors import GoalError
-from setpoint.exact import solve_exact
-from setpoint.exact.cutoffs import CutoffSet
-from setpoint.exact.solver import frontier_exact
-from setpoint.program.linking import link
+from setpoint.exact import CutoffSet, frontier_exact, solve_exact
+from setpoint.program import link
 from setpoint.search import ConstantGoalWarning
 from thinning import over, thinned
 

@@ -5,10 +5,10 @@ import pytest
 
 from setpoint import Goal, solve
 from setpoint.evidence import Evidence
+from setpoint.exact import CutoffSet
 from setpoint.exact import deterministic as levels
-from setpoint.exact.cutoffs import CutoffSet
 from setpoint.exact.deterministic import enumerate_cutoffs, solve_by_levels
-from setpoint.program.linking import link
+from setpoint.program import link
 from thinning import over
 
 GOALS = (

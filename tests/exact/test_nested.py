@@ -6,9 +6,10 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.exact.cutoffs import CutoffSet, certified_windows, least_successes, nests, sides_of
-from setpoint.guarantees.promise import Promise
-from setpoint.program.linking import link
+from setpoint.exact import CutoffSet, certified_windows, nests, sides_of
+from setpoint.exact.cutoffs import least_successes
+from setpoint.guarantees import Promise
+from setpoint.program import link
 from thinning import over
 
 NESTED = [

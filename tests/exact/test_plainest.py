@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from setpoint import solve
-from setpoint.evidence.curves import Curve, plain_threshold
+from setpoint.evidence import Curve, plain_threshold
 from setpoint.rules import PerSegment, Threshold
 from thinning import over
 

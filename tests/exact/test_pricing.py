@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import Evidence, Goal
-from setpoint.exact.cutoffs import CutoffSet
-from setpoint.program.linking import link
+from setpoint.exact import CutoffSet
+from setpoint.program import link
 from setpoint.search.master import best_pair
 from thinning import over
 

@@ -13,7 +13,7 @@ from setpoint import Goal
 from setpoint.errors import ShapeError
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.rules import Mixture, PerSegment, Threshold
 from setpoint.search import ConstantGoalWarning, InfeasibleError
 

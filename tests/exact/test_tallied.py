@@ -11,12 +11,10 @@ from exact.tallies import counted_again, tally_of
 from golden.cases import case
 from setpoint import Goal, InfeasibleError, StoppedWarning, solve
 from setpoint.errors import ShapeError
-from setpoint.evidence import Evidence
-from setpoint.evidence.tally import ChangedTableError
-from setpoint.exact import solve_exact
-from setpoint.exact.tallied import solve_tallied
+from setpoint.evidence import ChangedTableError, Evidence
+from setpoint.exact import solve_exact, solve_tallied
 from setpoint.plugin import selection as solving_evidence
-from setpoint.program.linking import link
+from setpoint.program import link
 from thinning import over
 
 KINDS = ("plain", "groups", "deployed", "datasets")

@@ -11,8 +11,8 @@ from scipy.optimize import linprog
 from setpoint import Goal, solve
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.program.linking import link
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.program import link
+from setpoint.search import InfeasibleError
 from thinning import over
 
 pytestmark = [

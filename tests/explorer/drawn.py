@@ -8,7 +8,7 @@ from golden.cases import LABELS
 from golden.goals import Draw, Words, goal
 from golden.rows import columns, deployed, rows, weights
 from setpoint import Goal
-from setpoint.goals.expressions import Const
+from setpoint.goals import Const
 
 MEASURED = (
     "maximize profit(tp=amount - 5, fp=-5) subject to predicted_rate <= 0.4",

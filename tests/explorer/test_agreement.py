@@ -9,10 +9,9 @@ from explorer.drawn import case, moved
 from explorer.in_node import in_node, needs_node
 from setpoint import GoalError, explore, solve
 from setpoint.explorer import payload as assembling
-from setpoint.goals.expressions import Const
-from setpoint.inputs.classes import classes_of, one_score
-from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.program.linking import link
+from setpoint.goals import Const
+from setpoint.inputs import CheckedData, GivenRows, classes_of, one_score
+from setpoint.program import link
 
 pytestmark = needs_node
 GOALS = 500

@@ -14,9 +14,8 @@ import setpoint
 from explorer.test_board import made
 from setpoint import FewRowsWarning, GoalError, InputError, PlugInClassifier, explore
 from setpoint.evidence import Evidence
-from setpoint.explorer.limits import ScoredRows
-from setpoint.explorer.payload import payload_of
-from setpoint.goals.goal import Goal
+from setpoint.explorer import ScoredRows, payload_of
+from setpoint.goals import Goal
 from setpoint.rules import Argmax, PerSegment, Threshold
 
 GOAL = "maximize recall subject to precision >= 0.6"

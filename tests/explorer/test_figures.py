@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.in_node import NODE, in_node
-from setpoint.report.numbers import shown, shown_bound
+from setpoint.report import shown, shown_bound
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
 

@@ -8,11 +8,11 @@ from explorer.in_node import called, needs_node
 from explorer.test_board import made
 from setpoint import GoalError, explore
 from setpoint.evidence import Evidence
+from setpoint.explorer import ScoredRows
 from setpoint.explorer import limits as computing
 from setpoint.explorer.limits import (
     LEVELS,
     BoundGoal,
-    ScoredRows,
     ShownBins,
     _confusion,
     _Counted,
@@ -21,7 +21,7 @@ from setpoint.explorer.limits import (
     sure_places,
     unpacked,
 )
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 
 
 def bound(goal, scores, y):

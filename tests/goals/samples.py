@@ -5,16 +5,11 @@ import random
 import numpy as np
 
 from setpoint.errors import GoalError
-from setpoint.evidence.codebook import Codebook, Marginals, Stratum
-from setpoint.goals import Goal
-from setpoint.goals.entries import TABLE, LinearForm
+from setpoint.evidence import Codebook, Marginals, Stratum
+from setpoint.goals import TABLE, VOCABULARY, Constraint, Goal, LinearForm, Other
 from setpoint.goals.expressions import apply
-from setpoint.goals.populations import REDUCERS, Constraint, Other
-from setpoint.goals.table import VOCABULARY
-from setpoint.program.algebra import Folder
-from setpoint.program.functions import Affine
-from setpoint.program.linking import Linker, link
-from setpoint.program.program import NotLinearError
+from setpoint.goals.populations import REDUCERS
+from setpoint.program import Affine, Folder, Linker, NotLinearError, link
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")

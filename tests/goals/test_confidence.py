@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from setpoint import Goal, GoalError, GoalSyntaxError, evaluate, maximize
-from setpoint.goals.expressions import Const
-from setpoint.goals.goal import goal_in_words
+from setpoint.goals import Const, goal_in_words
 from setpoint.metrics import precision, recall
-from setpoint.search.frontier import vary_of
+from setpoint.search import vary_of
 from thinning import over
 
 TEXT = "maximize recall subject to precision >= 0.9 with confidence 0.99"

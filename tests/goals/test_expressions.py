@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from setpoint import Goal, GoalError, maximize, minimize
-from setpoint.goals import as_goal
-from setpoint.goals.expressions import MAX_DEPTH, Const, Sum
+from setpoint.goals import Const, Sum, as_goal
+from setpoint.goals.expressions import MAX_DEPTH
 from setpoint.metrics import *
 
 NUMBERS = [2, 0.5, np.float64(0.5), np.float32(0.5), np.int64(2), np.int8(2), Fraction(1, 2)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from goals.samples import NAMES
 from setpoint.errors import GoalError, InputTypeError
-from setpoint.goals.entries import LinearForm
+from setpoint.goals import LinearForm
 from thinning import over
 
 NUMBERS = st.floats(-1e12, 1e12, allow_nan=False)

@@ -7,8 +7,7 @@ import pytest
 
 from goals.samples import LABELS, NAMES, Random
 from setpoint.errors import GoalSyntaxError
-from setpoint.goals import Goal
-from setpoint.goals.table import VOCABULARY
+from setpoint.goals import VOCABULARY, Goal
 from thinning import over
 
 recall, cost, precision = (VOCABULARY[name] for name in ("recall", "cost", "precision"))

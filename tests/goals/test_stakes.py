@@ -4,11 +4,17 @@ import pytest
 
 from setpoint import Goal, GoalError, maximize, minimize
 from setpoint.errors import GoalSyntaxError, InputTypeError
-from setpoint.goals import as_goal
-from setpoint.goals.entries import TABLE, LinearForm
-from setpoint.goals.goal import constraint_in_words, goal_in_words, in_words
-from setpoint.goals.parse import why_unknown
-from setpoint.goals.table import at_most, range_of
+from setpoint.goals import (
+    TABLE,
+    LinearForm,
+    as_goal,
+    at_most,
+    constraint_in_words,
+    goal_in_words,
+    in_words,
+    range_of,
+    why_unknown,
+)
 from setpoint.metrics import (
     accuracy,
     confusion_rate,

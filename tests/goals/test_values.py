@@ -19,9 +19,9 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal, GoalError, maximize
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.entries import TABLE
-from setpoint.goals.table import VOCABULARY, _formula, _rate
+from setpoint.evidence import Stratum
+from setpoint.goals import TABLE, VOCABULARY
+from setpoint.goals.table import _formula, _rate
 from setpoint.metrics import *
 from thinning import over
 

@@ -7,10 +7,8 @@ import pytest
 
 from goals.samples import BINARY, plain, program_of
 from setpoint.errors import GoalError, GoalSyntaxError
-from setpoint.goals import Goal, as_goal
-from setpoint.goals.entries import TABLE
-from setpoint.goals.parse import ANSWERS, ELSEWHERE, SYNONYMS, metric_named
-from setpoint.goals.table import VOCABULARY
+from setpoint.goals import SYNONYMS, TABLE, VOCABULARY, Goal, as_goal
+from setpoint.goals.parse import ANSWERS, ELSEWHERE, metric_named
 from thinning import over
 
 PLAIN = "maximize recall subject to precision >= 0.9"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.guarantees.promise import MARGINS, rungs_of
+from setpoint.guarantees import MARGINS, rungs_of
 from thinning import over
 
 

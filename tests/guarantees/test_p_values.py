@@ -9,20 +9,11 @@ import pytest
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence import Confusion, Stratum
+from setpoint.guarantees import AllHold, Promise, Requirement, Some, requirements_of
 from setpoint.guarantees.p_values import betting_p, boxes_p, drawn_p, limit_of_constraint, p_value
-from setpoint.guarantees.promise import Promise
-from setpoint.guarantees.requirements import (
-    AllHold,
-    Requirement,
-    Some,
-    leaves,
-    rates_in,
-    requirements_of,
-)
-from setpoint.program.functions import Affine, ProductNode
-from setpoint.program.linking import link
+from setpoint.guarantees.requirements import leaves, rates_in
+from setpoint.program import Affine, ProductNode, link
 from thinning import over
 
 GROUPS = (Stratum(None, (("g", "a"),)), Stratum(None, (("g", "b"),)))

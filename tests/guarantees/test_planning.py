@@ -5,16 +5,9 @@ import pytest
 from scipy import stats
 
 from setpoint.evidence import Confusion
-from setpoint.guarantees.planning import (
-    Binomial,
-    Pilot,
-    fewest_rows_of,
-    fewest_trials,
-    least_rows,
-    rows_of,
-    trials_needed,
-)
-from setpoint.inference.tails import successes_needed
+from setpoint.guarantees import Pilot, fewest_rows_of, rows_of
+from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows, trials_needed
+from setpoint.inference import successes_needed
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99, 1.0])
@@ -69,8 +62,8 @@ TABLE = [[0.82, 0.03], [0.03, 0.12]]
     ],
 )
 def test_rows_certify_as_often_as_asked(goal, exact):
+    from setpoint.guarantees import Promise
     from setpoint.guarantees.p_values import p_value
-    from setpoint.guarantees.promise import Promise
 
     pilot = pilot_of(goal, TABLE)
     plans = [pilot.plan(i, 0.05) for i in range(len(pilot.parts))]

@@ -6,20 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint import Goal
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence import Confusion, Stratum
+from setpoint.guarantees import AllHold, Requirement, Some, requirements_of
 from setpoint.guarantees import requirements as kinks
-from setpoint.guarantees.requirements import (
-    AllHold,
-    Requirement,
-    Some,
-    leaves,
-    needs_one_of_several,
-    requirements_of,
-)
-from setpoint.program.algebra import Folder
-from setpoint.program.linking import link
-from setpoint.program.program import Program
+from setpoint.guarantees.requirements import leaves, needs_one_of_several
+from setpoint.program import Folder, Program, link
 
 CLASSES = ("a", "b", "c")
 GROUPS = tuple(Stratum(None, (("sex", s),)) for s in ("f", "m", "x"))

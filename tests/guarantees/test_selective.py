@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence.codebook import DEFERRED
-from setpoint.evidence.rows import Rows
-from setpoint.guarantees.promise import Promise
-from setpoint.inference.tails import at_least
-from setpoint.program.linking import link
+from setpoint.evidence import DEFERRED, Rows
+from setpoint.guarantees import Promise
+from setpoint.inference import at_least
+from setpoint.program import link
 
 CLASSES = ("no", "yes", DEFERRED)
 GOAL = Goal.parse("minimize deferral_rate subject to accuracy.decided >= 0.9")

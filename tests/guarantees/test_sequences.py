@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from setpoint.guarantees.promise import fixed_sequence, holm, level_of_try
+from setpoint.guarantees import fixed_sequence, holm, level_of_try
 from thinning import over
 
 

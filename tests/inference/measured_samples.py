@@ -5,10 +5,8 @@ import numpy as np
 from inference.samples import CLASSES, expression
 from setpoint import Goal
 from setpoint.errors import EmptyPopulationError
-from setpoint.evidence.codebook import Column
-from setpoint.evidence.rows import Rows
-from setpoint.inference.intervals import interval_of
-from setpoint.inference.profiles import bind_counted
+from setpoint.evidence import Column, Rows
+from setpoint.inference import bind_counted, interval_of
 
 AMOUNTS = {
     "exponential": lambda rng, n: rng.exponential(size=n),

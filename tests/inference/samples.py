@@ -3,8 +3,7 @@
 import numpy as np
 
 from setpoint import Goal
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
+from setpoint.evidence import Confusion, Stratum
 
 CLASSES = ("no", "yes")
 ONE = (Stratum(),)

@@ -5,8 +5,7 @@ import pytest
 
 from inference.samples import ONE, binary, confusion, deployed, drawn, expression, grouped
 from setpoint.errors import EmptyPopulationError
-from setpoint.inference.intervals import interval_of
-from setpoint.inference.profiles import bind_counted
+from setpoint.inference import bind_counted, interval_of
 
 pytestmark = pytest.mark.long
 

@@ -11,10 +11,8 @@ from goals.samples import Schema, influence
 from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Rows
-from setpoint.inference import interval
-from setpoint.inference.delta import influence_of
-from setpoint.inference.profiles import bind_counted
-from setpoint.inference.tails import clopper_pearson, difference_above
+from setpoint.inference import bind_counted, clopper_pearson, influence_of, interval
+from setpoint.inference.tails import difference_above
 from thinning import over
 
 TABLE = [[[900, 50], [19, 81], [0, 0]]]

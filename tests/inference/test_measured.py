@@ -5,11 +5,10 @@ import pytest
 
 from inference.measured_samples import counted, drawn, misses
 from inference.samples import CLASSES
-from setpoint.evidence.codebook import Column
-from setpoint.evidence.rows import Rows
-from setpoint.goals.goal import Goal
+from setpoint.evidence import Column, Rows
+from setpoint.goals import Goal
+from setpoint.inference import interval, interval_of
 from setpoint.inference.delta import unsmoothed
-from setpoint.inference.intervals import interval, interval_of
 
 TEXTS = [
     "recall.weighted(amount)", "precision.weighted(amount)", "profit(tp=amount - 1, fp=-1)",

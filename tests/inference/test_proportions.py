@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setpoint.inference import clopper_pearson, quantile
 from setpoint.inference.tails import (
-    clopper_pearson,
     difference_above,
     lower_limit,
-    quantile,
     ratio_above,
     ratio_below,
     upper_limit,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.inference.tails import at_least, at_most, lower_limit, upper_limit
+from setpoint.inference import at_least
+from setpoint.inference.tails import at_most, lower_limit, upper_limit
 
 SHARES = [Fraction(i, 20) for i in range(21)]
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.samples import ONE, confusion, expression, grouped
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.entries import TABLE
-from setpoint.inference.profiles import bind_counted
-from setpoint.inference.tails import Trials, at_least, exact_limits, trials_of
+from setpoint.evidence import Stratum
+from setpoint.goals import TABLE
+from setpoint.inference import at_least, bind_counted, exact_limits, trials_of
+from setpoint.inference.tails import Trials
 from thinning import over, thinned
 
 TN, FP, FN, TP = 900, 50, 19, 81

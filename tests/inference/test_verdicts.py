@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from inference.samples import ONE, confusion, deployed, drawn, expression, grouped
-from setpoint.inference.intervals import interval, interval_of, verdict_of
-from setpoint.inference.profiles import bind_counted
+from setpoint.inference import bind_counted, interval, interval_of, verdict_of
 
 TAIL = 0.05
 LEVEL = 0.90

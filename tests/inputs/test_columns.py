@@ -11,7 +11,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 from setpoint import Goal, PlugInClassifier, evaluate, solve
-from setpoint.inputs.columns import as_columns
+from setpoint.inputs import as_columns
 from setpoint.metrics import recall
 from thinning import over
 

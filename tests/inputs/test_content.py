@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from setpoint.inputs.columns import Dataset
-from setpoint.inputs.row_hash import digests_of, rows_digest, text_digest
+from setpoint.inputs import Dataset, digests_of, text_digest
+from setpoint.inputs.row_hash import rows_digest
 
 NUMBERS = np.array([[1.0, -0.0, np.nan], [2.5, 7.0, 1e300], [-3.0, 0.0, 4.0]])
 MIXED = {

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from setpoint.inputs.columns import Dataset, as_datasets
+from setpoint.inputs import Dataset, as_datasets
 
 X = np.zeros((5, 2))
 Y = np.array([0, 1, 0, 1, 1])

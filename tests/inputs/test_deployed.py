@@ -17,7 +17,7 @@ from setpoint import (
     solve,
 )
 from setpoint.errors import InputError
-from setpoint.inputs.classes import classes_of
+from setpoint.inputs import classes_of
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(240, 3))

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import PlugInClassifier, load_model, save_model
-from setpoint.inputs.row_hash import RowDigest
+from setpoint.inputs import RowDigest
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(9_000, 3))

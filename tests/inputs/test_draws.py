@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from setpoint.inputs.row_hash import column_draws, row_draws
+from setpoint.inputs import column_draws, row_draws
 
 N = 1000
 FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}

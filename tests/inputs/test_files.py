@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from setpoint.inputs.files import atomic_write, whole_file
+from setpoint.inputs import atomic_write, whole_file
 
 
 def test_an_old_file_stays_until_the_new_one_is_whole(tmp_path):

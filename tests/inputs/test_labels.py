@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from setpoint.inputs.classes import check_labels, check_weight
+from setpoint.inputs import check_labels, check_weight
 from thinning import over
 
 

@@ -21,8 +21,9 @@ from setpoint import (
     goal_scorer,
     solve,
 )
-from setpoint.inputs.classes import WORDS, classes_of, refers_to_positive, settled_positive
-from setpoint.report.displays import OperatingPointDisplay
+from setpoint.inputs import classes_of, refers_to_positive, settled_positive
+from setpoint.inputs.classes import WORDS
+from setpoint.report import OperatingPointDisplay
 
 TEXT = np.array(["fraud", "legit"])
 GOAL = "maximize recall subject to precision >= 0.2"

@@ -8,7 +8,7 @@ import pytest
 
 from online.samples import KINDS, Known, online, stream
 from setpoint import GoalReport, evaluate, frontier
-from setpoint.report.displays import OperatingPointDisplay
+from setpoint.report import OperatingPointDisplay
 
 mpl.use("agg")
 X, Y = stream(700)

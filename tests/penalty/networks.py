@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from setpoint import Goal
-from setpoint.penalty.problem import Tradeoff
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.selection import Pool, Schedule, TrainingPlan, TrainingRows
 from setpoint.penalty.solvers import stages_of
 from setpoint.solvers import solver_of

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from penalty import oracle
 from setpoint import Goal
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.evolution import contenders
-from setpoint.penalty.problem import Tradeoff
 
 ALL = {**oracle.GOALS, **oracle.OTHERS, "FPOR, hard": "maximize recall subject to precision >= 1"}
 seeds = st.integers(0, 2**32 - 1)

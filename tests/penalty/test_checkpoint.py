@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from penalty.networks import Enough, after, outcome, plan_of, ring
-from setpoint.inputs.files import CheckpointError
+from setpoint.inputs import CheckpointError
 from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.losses import Lifted
 from setpoint.penalty.network import train_network

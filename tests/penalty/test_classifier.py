@@ -291,7 +291,7 @@ def test_no_phase_of_training_sees_f1_by_sklearn_differently():
 # ---------------------------------------------------------------------- checkpoints, networks
 def stopped_after(monkeypatch, n_ticks):
     """Trainings from now on end with SystemExit at their n-th step, as if killed."""
-    from setpoint.search.limits import Limits
+    from setpoint.search import Limits
 
     left = itertools.count()
 

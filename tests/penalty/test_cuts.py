@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from penalty import oracle
 from setpoint import Goal
-from setpoint.penalty.problem import Tradeoff, best_cut
+from setpoint.penalty import Tradeoff
+from setpoint.penalty.problem import best_cut
 
 ALL = {**oracle.GOALS, **oracle.OTHERS}
 seeds = st.integers(0, 2**32 - 1)

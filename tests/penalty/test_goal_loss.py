@@ -10,8 +10,8 @@ import pytest
 
 from setpoint import Goal, InfeasibleError
 from setpoint.errors import GoalError, ShapeError
-from setpoint.penalty import losses
-from setpoint.penalty.problem import Tradeoff, best_cut
+from setpoint.penalty import Tradeoff, losses
+from setpoint.penalty.problem import best_cut
 
 torch = pytest.importorskip("torch", reason="GoalLoss is a module of torch")
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import train_linear
 from setpoint.penalty.losses import RefreshBatch, tie, untied
-from setpoint.penalty.problem import Tradeoff, sigmoid
+from setpoint.penalty.problem import sigmoid
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
 from setpoint.penalty.solvers import JointPenalty, stages_of
 from setpoint.solvers import EroAdam

@@ -7,9 +7,9 @@ from sklearn.linear_model import LogisticRegression
 
 from penalty import oracle
 from setpoint import Goal
-from setpoint.estimators.linear_rule import linear_scores
+from setpoint.estimators import linear_scores
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import train_linear
-from setpoint.penalty.problem import Tradeoff
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
 from setpoint.penalty.solvers import stages_of
 from setpoint.solvers import solver_of, solvers_of

@@ -7,6 +7,7 @@ import pytest
 
 from penalty import oracle
 from setpoint import Goal
+from setpoint.penalty import Tradeoff
 from setpoint.penalty.losses import (
     CrossEntropyLoss,
     ExactPenalty,
@@ -15,7 +16,7 @@ from setpoint.penalty.losses import (
     RefreshBatch,
     SigmoidLoss,
 )
-from setpoint.penalty.problem import Tradeoff, best_cut, sigmoid
+from setpoint.penalty.problem import best_cut, sigmoid
 from setpoint.penalty.solvers import JointPenalty
 from thinning import over
 

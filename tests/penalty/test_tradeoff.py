@@ -8,8 +8,8 @@ from sklearn import metrics
 
 from setpoint import Goal
 from setpoint.errors import GoalError, ShapeError
-from setpoint.evidence.sweep import ratio_at
-from setpoint.penalty.problem import Tradeoff
+from setpoint.evidence import ratio_at
+from setpoint.penalty import Tradeoff
 from thinning import over
 
 N, P = 70.0, 30.0

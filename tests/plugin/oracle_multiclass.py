@@ -17,8 +17,8 @@ from exact.oracle import INF, Limit, Lin, Many, Model, Oracle, Ratio
 from setpoint import Goal
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Evidence
-from setpoint.goals.populations import Other
-from setpoint.program.linking import link
+from setpoint.goals import Other
+from setpoint.program import link
 
 GROUPS = ("a", "b")
 

@@ -13,10 +13,9 @@ from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.evidence.rows import LABELS
 from setpoint.plugin.problem import Achievable
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.rules import Argmax
-from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixtures import best_mixture
+from setpoint.search import InfeasibleMasterError, best_mixture
 from thinning import over
 
 GAP = 1e-6

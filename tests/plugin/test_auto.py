@@ -21,10 +21,10 @@ from sklearn.tree import DecisionTreeClassifier
 import setpoint
 from setpoint import PlugInClassifier, load_model, save_model, solve
 from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.plugin.auto.candidates import BOOSTING, LIGHTGBM, ModelChoice, candidates_of
+from setpoint.plugin import BOOSTING
+from setpoint.plugin.auto.candidates import LIGHTGBM, ModelChoice, candidates_of
 from setpoint.report import GoalReport
-from setpoint.search import limits
-from setpoint.search.limits import StoppedWarning
+from setpoint.search import StoppedWarning, limits
 from setpoint.solvers import ColumnGeneration, HoldOut, ModelResponse, SearchLimits
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")

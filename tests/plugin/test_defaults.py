@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 
 from setpoint import PlugInClassifier, RampClassifier, solve
-from setpoint.estimators.by_rule import UnknownGroupWarning
+from setpoint.estimators import UnknownGroupWarning
 from setpoint.plugin.parameters import as_thresholds
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.solvers import ModelResponse

@@ -8,11 +8,9 @@ from scipy.optimize import linprog
 
 from setpoint import Goal, PlugInClassifier, solve
 from setpoint.errors import GoalError
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import DEFERRED
-from setpoint.plugin.parameters import Options
-from setpoint.plugin.solvers.searching import search_rule
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.evidence import DEFERRED, Evidence
+from setpoint.plugin import Options, search_rule
+from setpoint.search import InfeasibleError
 from thinning import over
 
 pytestmark = [

@@ -17,20 +17,13 @@ from sklearn.svm import LinearSVC
 
 from setpoint.errors import GoalError
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import as_goal
-from setpoint.goals.table import Requirements
-from setpoint.plugin.fit.crossfit import (
-    JointPosterior,
-    MissingPairWarning,
-    cross_fit,
-    joint_labels,
-    splits_of,
-)
-from setpoint.plugin.parameters import Options
+from setpoint.goals import Requirements, as_goal
+from setpoint.plugin import MissingPairWarning, Options, search_rule
+from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit, joint_labels, splits_of
 from setpoint.plugin.problem import Achievable
-from setpoint.plugin.solvers.searching import _add_plug_ins, search_rule
-from setpoint.program.linking import link
-from setpoint.search.mixtures import best_mixture
+from setpoint.plugin.solvers.searching import _add_plug_ins
+from setpoint.program import link
+from setpoint.search import best_mixture
 
 BY_G = Requirements({None: {"g": None}})
 

@@ -7,14 +7,13 @@ from sklearn.linear_model import LogisticRegression
 
 from plugin.samples import same, sample
 from setpoint import GoalError, evaluate, solve
-from setpoint.evidence.codebook import Column
+from setpoint.evidence import Column
 from setpoint.goals import Goal
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import CheckedData, CheckedTable, GivenRows
+from setpoint.inputs import CheckedData, CheckedTable, GivenRows, classes_of
+from setpoint.plugin import Options
 from setpoint.plugin.auto import out_of_fold as pairs
 from setpoint.plugin.auto.judge import Judge
 from setpoint.plugin.auto.out_of_fold import JudgedRows
-from setpoint.plugin.parameters import Options
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"

@@ -9,10 +9,8 @@ from scipy.stats import norm
 from plugin.samples import sample
 from plugin.test_judging import FOLDS, PRECISE, judge_of
 from setpoint import evaluate, solve
-from setpoint.goals import Goal
-from setpoint.goals.expressions import Const
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.goals import Const, Goal
+from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin.auto.judge import Judge
 from setpoint.plugin.auto.out_of_fold import JudgedRows, difference_of
 

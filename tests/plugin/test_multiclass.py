@@ -34,7 +34,7 @@ from setpoint import (
 from setpoint.errors import ShapeError
 from setpoint.plugin.parameters import NoScoresError
 from setpoint.plugin.problem import Achievable
-from setpoint.search.limits import StoppedError, StoppedWarning
+from setpoint.search import StoppedError, StoppedWarning
 from setpoint.search.methods import RatioSearch
 from setpoint.solvers import ColumnGeneration, ModelResponse
 

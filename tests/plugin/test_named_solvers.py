@@ -14,11 +14,8 @@ from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
 from setpoint.plugin.solvers.named import ShrinkingEllipsoid, line_search
 from setpoint.plugin.solvers.steps import Gathered, GoalLosses, Inner
-from setpoint.program import algebra
-from setpoint.program.linking import link
-from setpoint.search.limits import Limits, StoppedWarning
-from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixtures import best_mixture
+from setpoint.program import algebra, link
+from setpoint.search import InfeasibleMasterError, Limits, StoppedWarning, best_mixture
 
 LOADER = Path(__file__).parents[2].parent / "shared" / "data" / "load.py"
 COVERAGE = "abs(predicted_rate - prior).max() <= 0.02"

@@ -21,12 +21,11 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import as_goal
+from setpoint.goals import as_goal
 from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, costs_of, weight_parameter
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.rules import Rule
-from setpoint.search.limits import Limits, StoppedWarning
-from setpoint.search.mixtures import best_mixture
+from setpoint.search import Limits, StoppedWarning, best_mixture
 
 # Grown until every distinct x is a leaf, a tree is an exact minimiser of weighted errors.
 TREE = DecisionTreeClassifier(random_state=0)

@@ -5,7 +5,7 @@ import pytest
 
 from setpoint import evaluate, solve
 from setpoint.plugin.solvers import searching
-from setpoint.search.achievable import measure
+from setpoint.search import measure
 
 GOAL = "maximize macro_f1 subject to precision(label=0) >= 0.3"
 

@@ -12,7 +12,7 @@ import pytest
 
 from counting.reference import ArraySource
 from setpoint import Dataset, GoalError, InfeasibleError, StoppedWarning, evaluate, solve
-from setpoint.evidence.tally import ChangedTableError
+from setpoint.evidence import ChangedTableError
 from setpoint.inputs.columns import as_frame_rows
 from setpoint.rules import Rule
 from thinning import thinned
@@ -341,8 +341,8 @@ def test_a_table_that_changes_between_passes_is_caught():
 
 
 def solve_on(source, **more):
-    from setpoint.goals.goal import as_goal
-    from setpoint.plugin.parameters import Options
+    from setpoint.goals import as_goal
+    from setpoint.plugin import Options
     from setpoint.plugin.tables import solve_counted
 
     rows = {None: as_frame_rows(source, {"y": "label", "score": "score"}, None)}

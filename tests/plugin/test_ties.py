@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import solve
-from setpoint.inputs.classes import classes_of, posteriors
+from setpoint.inputs import classes_of, posteriors
 
 GOAL = "maximize balanced_accuracy subject to recall.difference() <= 0.1"
 

@@ -10,10 +10,9 @@ from scipy.optimize import linprog
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.plugin.parameters import Options
-from setpoint.plugin.solvers.searching import search_rule
+from setpoint.plugin import Options, search_rule
 from setpoint.rules import Rule
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search import InfeasibleError
 from thinning import over
 
 pytestmark = pytest.mark.filterwarnings(

@@ -12,13 +12,18 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import Goal, PlugInClassifier, SearchLimits, solve
-from setpoint.evidence import Evidence
+from setpoint.evidence import Evidence, folds_of, in_order, merged
 from setpoint.evidence import evidence as folds
-from setpoint.evidence.evidence import folds_of, in_order, merged
+from setpoint.plugin import search_rule
 from setpoint.plugin import selection as weighing
-from setpoint.plugin.solvers.searching import search_rule
-from setpoint.search import InfeasibleError, StoppedError, StoppedWarning
-from setpoint.search.linear_program import UNSOLVED, IncrementalLP, UnfinishedError
+from setpoint.search import (
+    IncrementalLP,
+    InfeasibleError,
+    StoppedError,
+    StoppedWarning,
+    UnfinishedError,
+)
+from setpoint.search.linear_program import UNSOLVED
 
 TIED = np.eye(3)[np.arange(30) % 3] * 0.7 + 0.1
 SUMS = ["macro_f1", "macro_precision"]

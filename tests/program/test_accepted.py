@@ -5,9 +5,8 @@ import pytest
 
 from goals.samples import BINARY, decisions, grouped, program_of
 from setpoint import Goal
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.program.linking import link
-from setpoint.program.program import Accepted
+from setpoint.evidence import Codebook, Marginals
+from setpoint.program import Accepted, link
 from thinning import over
 
 GOALS = [

@@ -6,8 +6,8 @@ import pytest
 from goals.samples import BINARY, FIVE, Schema, grouped, linear_rows, plain, program_of
 from setpoint import Goal, GoalError
 from setpoint.errors import EmptyPopulationError
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.populations import Other
+from setpoint.evidence import Stratum
+from setpoint.goals import Other
 from thinning import over
 
 BINARY_DATA = grouped(BINARY, 0, baseline=True, datasets=True)[0]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence.codebook import Codebook, Marginals, Stratum
-from setpoint.program.linking import link
-from setpoint.program.rates import AcceptedRates, most_in_parts, range_over_boxes
+from setpoint.evidence import Codebook, Marginals, Stratum
+from setpoint.program import AcceptedRates, link, most_in_parts, range_over_boxes
 
 GOALS = (
     "recall", "precision", "f1", "fbeta(2)", "jaccard", "mcc", "g_mean", "h_mean", "q_mean",

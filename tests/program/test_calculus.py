@@ -16,9 +16,8 @@ from goals.samples import (
     tensor_of,
 )
 from setpoint import Goal, maximize
-from setpoint.goals.entries import TABLE
-from setpoint.goals.table import VOCABULARY, range_of
-from setpoint.program.functions import Affine
+from setpoint.goals import TABLE, VOCABULARY, range_of
+from setpoint.program import Affine
 from thinning import over
 
 PARAMETERS = {

@@ -8,9 +8,9 @@ import pytest
 
 from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.entries import TABLE, Event
-from setpoint.program.rates import diagonal_form
+from setpoint.evidence import Stratum
+from setpoint.goals import TABLE, Event
+from setpoint.program import diagonal_form
 from thinning import over, thinned
 
 CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}

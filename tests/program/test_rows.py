@@ -16,8 +16,8 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal
-from setpoint.evidence.codebook import Stratum
-from setpoint.program.program import NotLinearError
+from setpoint.evidence import Stratum
+from setpoint.program import NotLinearError
 from thinning import over
 
 LINEAR = [

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from setpoint import Dataset, Goal, RampClassifier
-from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.inputs import CheckedData, ClassOrder, GivenRows
 from setpoint.ramp.classifier import prepare
 
 

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from setpoint import Evidence, Goal
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.ramp.problem import Problem
 
 LAM = 0.005

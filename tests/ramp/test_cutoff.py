@@ -5,7 +5,7 @@ import pytest
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.ramp.problem import Row, feasible_cutoffs
 from thinning import over
 

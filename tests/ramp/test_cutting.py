@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from ramp import oracle_convex as oracle
 from setpoint.errors import ShapeError
-from setpoint.estimators.linear_rule import linear_scores
+from setpoint.estimators import linear_scores
 from setpoint.ramp.solvers.augmented_lagrangian import augmented_lagrangian
 from setpoint.ramp.solvers.cutting_plane import (
     CHOOSERS,
@@ -18,7 +18,7 @@ from setpoint.ramp.solvers.cutting_plane import (
     majorize_minimize,
 )
 from setpoint.ramp.solvers.svm import METHODS, SVM
-from setpoint.search.limits import Limits, StoppedError, StoppedWarning
+from setpoint.search import Limits, StoppedError, StoppedWarning
 from thinning import thinned
 
 ROWS = oracle.two_groups()

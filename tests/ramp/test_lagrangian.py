@@ -15,7 +15,7 @@ from setpoint.ramp.solvers.augmented_lagrangian import (
     Iterate,
     augmented_lagrangian,
 )
-from setpoint.search.limits import Limits
+from setpoint.search import Limits
 
 TOL = 1e-3
 GOALS = [

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from ramp.oracle import RATES, ROWS, churn, drawn_sets, prepared_of, smooth
 from setpoint.errors import ShapeError
-from setpoint.ramp.problem import accepted, ramp, rows_of, weigh
+from setpoint.ramp import rows_of
+from setpoint.ramp.problem import accepted, ramp, weigh
 from thinning import over
 
 SEEDS = (0, 1)

@@ -8,20 +8,21 @@ import numpy as np
 from plugin.samples import sample
 from setpoint import Deployed, PlugInClassifier, compare, evaluate, solve
 from setpoint.comparing.result import page_of_comparison
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.report import (
     Counts,
     Entry,
     Frontiers,
     GoalReport,
     GroupRow,
+    Header,
     Prices,
     RuleFacts,
     Run,
     Search,
 )
-from setpoint.report.page import Header, infeasible_page
-from setpoint.search.frontier import Frontier
+from setpoint.report.page import infeasible_page
+from setpoint.search import Frontier
 from setpoint.surrogates import AdaptiveStep, AdaptiveSummary
 
 FAIR = "maximize accuracy subject to recall.difference(g) <= 0.1 and precision >= 0.6"

@@ -7,9 +7,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal, PlugInClassifier, evaluate
-from setpoint.report import Entry, GoalReport, Search
-from setpoint.report.page.page import with_worked
-from setpoint.report.text import advice_of, stricter_goal
+from setpoint.report import Entry, GoalReport, Search, stricter_goal, with_worked
+from setpoint.report.text import advice_of
 
 FLOOR = "maximize recall subject to precision >= 0.5"
 

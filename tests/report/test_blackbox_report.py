@@ -7,9 +7,8 @@ import pytest
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
 from setpoint.evidence import Confusion
-from setpoint.program.linking import link
-from setpoint.report import Entry, Search, SearchTrace, report_on
-from setpoint.report.findings import headline, lines_of
+from setpoint.program import link
+from setpoint.report import Entry, Search, SearchTrace, headline, lines_of, report_on
 from setpoint.report.page import page_text
 from setpoint.report.text import advice_of
 

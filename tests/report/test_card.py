@@ -8,9 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import PlugInClassifier
 from setpoint.errors import InputError
-from setpoint.report import GoalReport, RuleFacts
-from setpoint.report.entry import Entry
-from setpoint.report.text import HEADINGS, card_text
+from setpoint.report import Entry, GoalReport, RuleFacts, card_text
+from setpoint.report.text import HEADINGS
 
 N = 2000
 RNG = np.random.default_rng(0)

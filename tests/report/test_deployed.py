@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import evaluate
-from setpoint.report import (
-    Comparison,
-    Counts,
-    Entry,
-    GoalReport,
-    compared,
-)
+from setpoint.report import Comparison, Counts, Entry, GoalReport, compared
 from setpoint.report.facts import TITLE
 from setpoint.report.page import page_text
 

@@ -31,7 +31,7 @@ from setpoint.report import (
     OperatingPointDisplay,
 )
 from setpoint.report.displays import style
-from setpoint.search.frontier import Frontier
+from setpoint.search import Frontier
 from thinning import thinned
 
 INKS = {

@@ -16,16 +16,11 @@ from setpoint.report import (
     GoalReport,
     GroupRatesDisplay,
     GroupRow,
-)
-from setpoint.report.displays import style
-from setpoint.report.displays.scales import (
-    allowed_of,
     known_line,
-    not_drawn,
-    not_excluded,
-    out_of_reach,
     shown_bounds,
 )
+from setpoint.report.displays import style
+from setpoint.report.displays.scales import allowed_of, not_drawn, not_excluded, out_of_reach
 
 
 def stepped(line, at):

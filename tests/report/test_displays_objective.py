@@ -5,8 +5,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from setpoint import evaluate, solve
-from setpoint.report import GoalReport, ObjectiveCurveDisplay, OperatingPoints
-from setpoint.report.displays.scales import SHARE, Scale, scale_of
+from setpoint.report import GoalReport, ObjectiveCurveDisplay, OperatingPoints, scale_of
+from setpoint.report.displays.scales import SHARE, Scale
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 

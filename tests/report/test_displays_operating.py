@@ -7,10 +7,9 @@ from scipy.stats import beta, binomtest
 from sklearn import metrics as sk
 
 from setpoint import Goal, evaluate, solve
-from setpoint.goals.expressions import Metric
-from setpoint.report.displays import OperatingPointDisplay
+from setpoint.goals import Metric
+from setpoint.report import OperatingPointDisplay, OperatingPoints
 from setpoint.report.displays.curves import Plane, precision_band
-from setpoint.report.operating import OperatingPoints
 from setpoint.rules import Argmax, Threshold
 
 draw = OperatingPointDisplay.from_predictions

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from setpoint import Goal, evaluate
-from setpoint.report import Counts, Entry, GoalReport, GroupRow, RuleFacts, Search
-from setpoint.report.findings import caveats, headline, lines_of, rows_in_words, summary
+from setpoint.report import (
+    Counts,
+    Entry,
+    GoalReport,
+    GroupRow,
+    RuleFacts,
+    Search,
+    headline,
+    lines_of,
+)
+from setpoint.report.findings import caveats, rows_in_words, summary
 
 COUNTS = Counts(1000, ("no", "yes"), ((880.0, 20.0), (30.0, 70.0), (0.0, 0.0)))
 SHOWN, OPEN, FAILS = "shown", "too close to call", "shown to fail"

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from setpoint import evaluate, solve
-from setpoint.report import Entry, GoalReport, GroupRow, RuleFacts
-from setpoint.report.numbers import number, percent
+from setpoint.report import Entry, GoalReport, GroupRow, RuleFacts, number, percent
 from setpoint.report.promised import GroupTable
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")

@@ -5,9 +5,9 @@ import pytest
 
 import setpoint
 from setpoint import Goal, HeavyTailWarning
-from setpoint.evidence.codebook import Column
-from setpoint.inputs.inputs import CheckedTable
-from setpoint.report.numbers import heavy_tails
+from setpoint.evidence import Column
+from setpoint.inputs import CheckedTable
+from setpoint.report import heavy_tails
 
 GOAL = Goal.parse("maximize recall.weighted(amount) subject to predicted_rate <= 0.3")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal, InfeasibleError, solve
-from setpoint.report.promised import between_bounds, goals_nearby
+from setpoint.report import between_bounds, goals_nearby
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 

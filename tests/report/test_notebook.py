@@ -20,10 +20,19 @@ from report.pages import (
     three,
 )
 from setpoint import Goal, PlugInClassifier, RampClassifier, evaluate
-from setpoint.goals.populations import column_in_words
-from setpoint.report import Certificate, Counts, Entry, RuleFacts, Search
-from setpoint.report.findings import caveats, headline, lines_of, rows_in_words, summary
-from setpoint.report.numbers import cleaned, in_people
+from setpoint.goals import column_in_words
+from setpoint.report import (
+    Certificate,
+    Counts,
+    Entry,
+    RuleFacts,
+    Search,
+    cleaned,
+    headline,
+    lines_of,
+)
+from setpoint.report.findings import caveats, rows_in_words, summary
+from setpoint.report.numbers import in_people
 from setpoint.report.text import advice_of
 from setpoint.rules import Mixture, PerSegment, Threshold
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, solve
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.report import OperatingPoints, operating_points
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 

@@ -25,14 +25,19 @@ from report.pages import (
     three,
 )
 from setpoint import Goal
-from setpoint.goals.entries import TABLE
-from setpoint.goals.goal import goal_in_words
-from setpoint.report import Comparison, GoalReport, RuleFacts, Run, TextSection
-from setpoint.report.findings import headline
-from setpoint.report.numbers import cleaned
+from setpoint.goals import TABLE, goal_in_words
+from setpoint.report import (
+    Comparison,
+    GoalReport,
+    RuleFacts,
+    Run,
+    TextSection,
+    cleaned,
+    headline,
+    report_text,
+)
 from setpoint.report.page import page_text
 from setpoint.report.sections import pictures_of
-from setpoint.report.text import report_text
 from thinning import thinned
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
@@ -169,7 +174,7 @@ def test_the_goal_in_words():
 
 
 def test_every_metric_has_words():
-    from setpoint.program.linking import example_of
+    from setpoint.program import example_of
 
     for name, entry in TABLE.items():
         for sense in ("maximize", "minimize"):

@@ -10,8 +10,8 @@ import pytest
 from report.page_reading import PLAIN, checked, constrained, read
 from report.pages import ODD, empty, floor, infeasible, many_classes, many_groups, prices
 from setpoint import Goal
-from setpoint.report import Entry, OperatingSection, TextSection
-from setpoint.report.page import Header, infeasible_page, page_text, write_infeasible
+from setpoint.report import Entry, Header, OperatingSection, TextSection, write_infeasible
+from setpoint.report.page import infeasible_page, page_text
 from setpoint.report.page.svg import shorter
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")

@@ -8,8 +8,8 @@ import pytest
 
 from report.page_reading import PLAIN, constrained, part, read, read_part, verdict
 from report.pages import HEADER, nearest
-from setpoint.report import Certificate, Entry
-from setpoint.report.page import Header, page_text
+from setpoint.report import Certificate, Entry, Header
+from setpoint.report.page import page_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 

@@ -11,16 +11,28 @@ from matplotlib.figure import Figure
 
 from report.page_reading import checked, part, read_part
 from setpoint import Goal, NotCertifiable
-from setpoint.deciding.refusal import BestBounds, refused
-from setpoint.guarantees.promise import Guarantee, Shown
-from setpoint.report import Counts, Entry, GoalReport, Search
+from setpoint.deciding import refused
+from setpoint.deciding.refusal import BestBounds
+from setpoint.guarantees import Guarantee, Shown
+from setpoint.report import (
+    UNCERTIFIED,
+    Counts,
+    Entry,
+    GoalReport,
+    Header,
+    Search,
+    headline,
+    lines_of,
+    report_text,
+    stricter_goal,
+    with_guarantee,
+)
 from setpoint.report.displays.scales import RulePathDisplay
-from setpoint.report.findings import caveats, few_rows, headline, lines_of, rows_in_words, summary
-from setpoint.report.page import Header, infeasible_page, page_text
-from setpoint.report.page.page import UNCERTIFIED, box_of
+from setpoint.report.findings import caveats, few_rows, rows_in_words, summary
+from setpoint.report.page import infeasible_page, page_text
+from setpoint.report.page.page import box_of
 from setpoint.report.promised import assurances, best_limit, explained, statement
-from setpoint.report.report import with_guarantee
-from setpoint.report.text import advice_of, report_text, stricter_goal
+from setpoint.report.text import advice_of
 
 GOAL = "maximize recall subject to precision >= 0.9"
 BOTH = f"{GOAL} and predicted_rate <= 0.2"

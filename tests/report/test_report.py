@@ -13,11 +13,10 @@ from sklearn import metrics as sk
 
 from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
-from setpoint.evidence import Rows
-from setpoint.evidence.codebook import Stratum
-from setpoint.guarantees.promise import Guarantee, Shown
-from setpoint.inference.intervals import interval
-from setpoint.program.linking import link
+from setpoint.evidence import Rows, Stratum
+from setpoint.guarantees import Guarantee, Shown
+from setpoint.inference import interval
+from setpoint.program import link
 from setpoint.report import (
     Certificate,
     Counts,

@@ -10,15 +10,8 @@ import numpy as np
 import pytest
 
 from report.pages import adaptive_summary, floor, line, three
-from setpoint.online.notes import StreamSummary
-from setpoint.report import (
-    Entry,
-    Frontiers,
-    GoalReport,
-    Prices,
-    SearchTrace,
-    TextSection,
-)
+from setpoint.online import StreamSummary
+from setpoint.report import Entry, Frontiers, GoalReport, Prices, SearchTrace, TextSection
 from setpoint.report.facts import read_section, write_section
 from setpoint.report.page import page_text
 

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence.codebook import DEFERRED, Column
-from setpoint.evidence.rows import Rows
-from setpoint.program.linking import link
-from setpoint.report import GoalReport
-from setpoint.report.facts import compared
+from setpoint.evidence import DEFERRED, Column, Rows
+from setpoint.program import link
+from setpoint.report import GoalReport, compared, report_on
 from setpoint.report.numbers import in_people, parts_of
-from setpoint.report.report import report_on
 from setpoint.report.text import report_html
 
 TWO = ("no", "yes")

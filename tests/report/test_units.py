@@ -5,9 +5,9 @@ import math
 import pytest
 
 from setpoint import Goal
-from setpoint.goals.goal import expression_of
-from setpoint.goals.table import range_of
-from setpoint.report.numbers import asked, percent, shown, unit_of
+from setpoint.goals import expression_of, range_of
+from setpoint.report import percent, shown, unit_of
+from setpoint.report.numbers import asked
 
 
 @pytest.mark.parametrize(

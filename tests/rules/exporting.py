@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rules.strategies import finite, mixtures, per_slots, without_segments
-from setpoint.goals.populations import Other
+from setpoint.goals import Other
 from setpoint.rules import Argmax, Band, Mixture, PerSegment, Threshold, ValueAware
 
 INF = float("inf")

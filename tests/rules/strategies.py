@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from setpoint.goals.populations import Other
+from setpoint.goals import Other
 from setpoint.rules import Argmax, Band, Mixture, PerSegment, Threshold, ValueAware
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.goals.populations import Other
+from setpoint.goals import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
 from setpoint.rules.codec import FIELDS
 from thinning import over

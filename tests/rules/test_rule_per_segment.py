@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.strategies import labels, slot_lists
-from setpoint.goals.populations import Other
+from setpoint.goals import Other
 from setpoint.rules import (
     Argmax,
     ClassNames,

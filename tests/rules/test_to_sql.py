@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rules.exporting import RULES, SEX, TWO, decided, names_for, rows_at_edges, rules, table_of
-from setpoint.goals.populations import Other
+from setpoint.goals import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.rules.sql import DIALECTS
 from thinning import over

@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 
 from setpoint import Evidence, Goal, solve
 from setpoint.errors import GoalError, ShapeError
-from setpoint.exact import solve_exact
-from setpoint.exact.cutoffs import CutoffSet
-from setpoint.program.linking import link
-from setpoint.program.program import NotLinearError, ProgramConstraint, RowBuilder
-from setpoint.search import ConstantGoalWarning, InfeasibleError
-from setpoint.search.infeasibility import nearest_mixture
-from setpoint.search.master import InfeasibleMasterError, Master, Region
+from setpoint.exact import CutoffSet, solve_exact
+from setpoint.program import NotLinearError, ProgramConstraint, RowBuilder, link
+from setpoint.search import (
+    ConstantGoalWarning,
+    InfeasibleError,
+    InfeasibleMasterError,
+    Master,
+    Region,
+    nearest_mixture,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::setpoint.search.ConstantGoalWarning"),

@@ -7,9 +7,8 @@ from setpoint import Evidence, Goal, SearchLimits, StoppedError, StoppedWarning,
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers import searching as pattern_search
 from setpoint.plugin.solvers.searching import _best_rule
-from setpoint.program.linking import link
-from setpoint.search.limits import Limits
-from setpoint.search.linear_program import IncrementalLP
+from setpoint.program import link
+from setpoint.search import IncrementalLP, Limits
 from setpoint.search.methods import SumSearch
 
 

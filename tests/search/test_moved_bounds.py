@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.program.linking import link
-from setpoint.search.master import InfeasibleMasterError, solve_and_recount, worked_with
+from setpoint.evidence import Codebook, Marginals
+from setpoint.program import link
+from setpoint.search import InfeasibleMasterError, solve_and_recount, worked_with
 
 GOAL = "maximize accuracy subject to recall >= 0.8 and predicted_rate <= 0.5"
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from setpoint import solve
-from setpoint.search.limits import Limits
+from setpoint.search import Limits
 
 duckdb = pytest.importorskip("duckdb", reason="tables are counted by DuckDB here")
 ROOT = Path(__file__).parents[2]

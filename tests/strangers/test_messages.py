@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import FewRowsWarning, Goal, GoalError, PlugInClassifier, solve
-from setpoint.search.linear_program import IncrementalLP, UnfinishedError
+from setpoint.search import IncrementalLP, UnfinishedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 R = np.random.default_rng(0)

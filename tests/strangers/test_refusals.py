@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from setpoint import Goal, InfeasibleError, NotCertifiable, PlugInClassifier, evaluate, solve
 from setpoint.cli.app import app
-from setpoint.report.text import stricter_goal
+from setpoint.report import stricter_goal
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from setpoint.blackbox.binding import BudgetedMetric
+from setpoint.blackbox import BudgetedMetric
 from setpoint.surrogates.solvers import Descent, Estimator, WeightSearch
 from surrogates.oracle import best_on_grid
 from surrogates.samples import Smooth, sample_of

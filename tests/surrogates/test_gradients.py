@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.blackbox.binding import BudgetedMetric
+from setpoint.blackbox import BudgetedMetric
 from setpoint.surrogates.solvers import ESTIMATES, Differences, Estimator, fitted
 from surrogates.oracle import numerical_gradient
 from surrogates.samples import Smooth, island, sample_of

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, SearchLimits
-from setpoint.blackbox.binding import BudgetedMetric, measured_on
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import GivenRows
+from setpoint.blackbox import BudgetedMetric, measured_on
+from setpoint.inputs import GivenRows, classes_of
 from setpoint.search import StoppedWarning
 from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.selection import SearchPlan, Selector, drawn_rows, gain_error

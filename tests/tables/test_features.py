@@ -5,8 +5,16 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from setpoint.tables import TableColumn, described, kinds_of, model_for, unusable
-from setpoint.tables.model import LEARNERS, DateParts, learner_for
+from setpoint.tables import (
+    LEARNERS,
+    TableColumn,
+    described,
+    kinds_of,
+    learner_for,
+    model_for,
+    unusable,
+)
+from setpoint.tables.model import DateParts
 
 CLASSES = ("sklearn.naive_bayes.GaussianNB", "sklearn.svm.LinearSVC")
 

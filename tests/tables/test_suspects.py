@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from setpoint.tables.profile import decides_alone, gives_away, suspects
+from setpoint.tables import suspects
+from setpoint.tables.profile import decides_alone, gives_away
 
 RNG = np.random.default_rng(0)
 Y = pd.Series(np.where(RNG.random(600) < 0.3, "leaves", "stays"))

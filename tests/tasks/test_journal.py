@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from setpoint.search.limits import StoppedWarning
+from setpoint.search import StoppedWarning
 from setpoint.tasks import Journal
 
 

@@ -7,9 +7,8 @@ from setpoint import Goal, InputError, UnknownGroupWarning, load_model, save_mod
 from setpoint.rules import PerSegment, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import ModelResponse
-from setpoint.tasks import evaluate_table, fit_table, frontier_of_table, move_rule
+from setpoint.tasks import Journal, evaluate_table, fit_table, frontier_of_table, move_rule
 from setpoint.tasks.moving import moved_goal
-from setpoint.tasks.reading import Journal
 
 PRECISE = "maximize recall subject to precision >= 0.7"
 
@@ -167,7 +166,7 @@ def test_a_bound_is_given_once():
 
 
 def test_the_same_side_in_two_bounds_is_ambiguous():
-    from setpoint.goals.goal import Goal
+    from setpoint.goals import Goal
 
     goal = Goal.parse("maximize recall subject to precision >= 0.7 and precision >= 0.6")
     with pytest.raises(ValueError, match="the left side of several constraints"):

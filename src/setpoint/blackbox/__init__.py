@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
+    from setpoint.blackbox.binding import (
+        BudgetedMetric,
+        BudgetSpentError,
+        FormulaMetric,
+        RowMetric,
+        blackbox_of,
+        measured_on,
+        measured_value,
+        rows_taken,
+        shifted_by,
+    )
     from setpoint.blackbox.blackbox import BlackBox, MetricError
-
-__all__ = ["BlackBox", "MetricError"]
-
-_HOME = {"BlackBox": "blackbox", "MetricError": "blackbox"}
+    from setpoint.blackbox.smoothing import Shift, Smooth, margin, smoothed_threshold
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
-    __getattr__ = lazily(__name__, _HOME)
+    __getattr__ = lazily(__name__)

@@ -21,19 +21,20 @@ from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox, MetricError
 from setpoint.blackbox.smoothing import margin
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, nearest, quoted
-from setpoint.evidence import Rows
-from setpoint.evidence.confusion import count_threshold
-from setpoint.evidence.curves import cutoffs
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import Array, column_names
-from setpoint.inputs.classes import ClassOrder, check_weight
-from setpoint.inputs.columns import as_columns
-from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.program.linking import link
-from setpoint.program.program import Accepted, Program
+from setpoint.evidence import Rows, count_threshold, cutoffs
+from setpoint.goals import Expression, Goal, as_goal
+from setpoint.inputs import (
+    Array,
+    CheckedData,
+    ClassOrder,
+    GivenRows,
+    as_columns,
+    check_weight,
+    column_names,
+)
+from setpoint.program import Accepted, Program, link
 from setpoint.rules import PerSegment, Rule, Threshold
-from setpoint.search.limits import Limits, StoppedError
+from setpoint.search import Limits, StoppedError
 
 _DIGEST = 16
 """Bytes of a hash: among a billion vectors two agree by chance once in 10**20 runs."""

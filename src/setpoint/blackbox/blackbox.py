@@ -18,8 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.goals.expressions import BlackBoxMetric
-from setpoint.goals.goal import Goal
+from setpoint.goals import BlackBoxMetric, Goal
 
 
 class MetricError(InputError):

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.evidence.curves import cutoffs, midway
-from setpoint.search.limits import Limits, StoppedError
+from setpoint.evidence import cutoffs, midway
+from setpoint.search import Limits, StoppedError
 
 Measure: TypeAlias = Callable[[Floats], Floats]
 Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]

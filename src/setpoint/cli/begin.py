@@ -18,17 +18,15 @@ import click
 from setpoint.cli.fit import fit
 from setpoint.cli.session import CommandError, current, keep_old_on_error, print_json
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
-from setpoint.goals.expressions import Metric, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import DEFER, Label
-from setpoint.inputs.files import whole_file
-from setpoint.program.linking import link
+from setpoint.goals import DEFER, Goal, Label, Metric, walk
+from setpoint.inputs import whole_file
+from setpoint.program import link
 
 if TYPE_CHECKING:
     from setpoint.evidence import Evidence
-    from setpoint.goals.entries import MetricEntry
-    from setpoint.program.program import Program
-    from setpoint.search.achievable import Outcome
+    from setpoint.goals import MetricEntry
+    from setpoint.program import Program
+    from setpoint.search import Outcome
 
 
 _REPEATS, _MOST_ROWS = 48, 5_000
@@ -37,7 +35,7 @@ _CALLS, _SECONDS = 30, 2.0
 
 def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     """Shapes of a goal and the solver it gets, for so many classes; groups have two values."""
-    from setpoint.program.linking import waits_for_class
+    from setpoint.program import waits_for_class
 
     named = _labels(goal)
     if len(named) > n_classes or (n_classes > 2 and waits_for_class(goal)):
@@ -70,7 +68,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
 
 def _found(goal: Goal, evidence: Evidence, program: Program) -> Outcome:
     """What the solver finds that the goal gets: no report, which would load much more."""
-    from setpoint.plugin.parameters import Options
+    from setpoint.plugin import Options
     from setpoint.solvers import SearchLimits
 
     if evidence.n_scores is None:
@@ -81,7 +79,7 @@ def _found(goal: Goal, evidence: Evidence, program: Program) -> Outcome:
             program, evidence, randomized=options.randomized, on_infeasible="nearest",
             tol=options.tol, limits=options.watch(),
         )  # fmt: skip
-    from setpoint.plugin.solvers.searching import search_rule
+    from setpoint.plugin import search_rule
 
     limits = SearchLimits(calls=_CALLS, seconds=_SECONDS)
     options = Options(evidence="soft", on_infeasible="nearest", limits=limits)
@@ -106,7 +104,7 @@ def trained(goal: Goal) -> dict[str, str]:
 
 def _penalties(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
     """The solvers for goals over the rows as a whole, if it is one."""
-    from setpoint.penalty.problem import Tradeoff
+    from setpoint.penalty import Tradeoff
     from setpoint.solvers import solvers_of
 
     first, second = evidence.codebook.labels
@@ -119,8 +117,8 @@ def _penalties(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
 
 def _ramps(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
     """The solvers for rates on data sets, by the bounds and the objective."""
-    from setpoint.program.functions import Affine
-    from setpoint.ramp.problem import rows_of
+    from setpoint.program import Affine
+    from setpoint.ramp import rows_of
     from setpoint.solvers import AugmentedLagrangian, solvers_of
 
     try:
@@ -153,8 +151,7 @@ def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
     """Rows of every group, class and deployed class, with scores that tell something."""
     import numpy as np
 
-    from setpoint.evidence import Evidence
-    from setpoint.evidence.codebook import DEFERRED
+    from setpoint.evidence import DEFERRED, Evidence
 
     made = (f"class {i}" for i in range(1, n_classes + 1))
     classes = [*named, *(c for c in made if c not in named)][:n_classes]
@@ -208,7 +205,7 @@ _TITLES = {
 
 def as_dict(entry: MetricEntry) -> dict[str, Any]:
     """A metric for JSON."""
-    from setpoint.program.linking import example_of, formula_of, kind_of, shape_of
+    from setpoint.program import example_of, formula_of, kind_of, shape_of
 
     return {
         "kind": kind_of(entry),
@@ -226,7 +223,7 @@ def as_dict(entry: MetricEntry) -> dict[str, Any]:
 
 def one_in_words(entry: MetricEntry) -> str:
     """What a metric is."""
-    from setpoint.program.linking import formula_of, range_in_words, shape_of
+    from setpoint.program import formula_of, range_in_words, shape_of
 
     lines = [
         f"{click.style(entry.name, bold=True)}: {entry.words}",
@@ -244,8 +241,8 @@ def one_in_words(entry: MetricEntry) -> str:
 
 def all_in_words() -> str:
     """The list of metrics."""
-    from setpoint.goals.entries import TABLE
-    from setpoint.program.linking import formula_of, kind_of, range_in_words
+    from setpoint.goals import TABLE
+    from setpoint.program import formula_of, kind_of, range_in_words
 
     out = []
     wide = max(map(len, TABLE))
@@ -293,10 +290,7 @@ _NO_FORMULA = "no formula"
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def goal(text: str | None, as_json: bool) -> None:
     """Say what a goal means and how it would be solved, or list the metrics."""
-    from setpoint.goals import as_goal
-    from setpoint.goals.entries import TABLE
-    from setpoint.goals.parse import SYNONYMS, why_unknown
-    from setpoint.goals.table import VOCABULARY
+    from setpoint.goals import SYNONYMS, TABLE, VOCABULARY, as_goal, why_unknown
 
     name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
     if text is None or name in TABLE:
@@ -316,7 +310,7 @@ def goal(text: str | None, as_json: bool) -> None:
 
 
 def _described(goal: Goal) -> dict[str, Any]:
-    from setpoint.goals.goal import constraint_in_words, glossary, goal_in_words
+    from setpoint.goals import constraint_in_words, glossary, goal_in_words
 
     needs = goal.needs
     with warnings.catch_warnings():

@@ -36,14 +36,13 @@ from setpoint.cli.session import (
 )
 from setpoint.cli.settings import GIVEN, READING, reading_of, settings_option
 from setpoint.errors import InputError
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.parameters import SATISFIED
 
 if TYPE_CHECKING:
     from setpoint.cli.endings import Page
-    from setpoint.explorer import Explorer
-    from setpoint.explorer.page import Command
+    from setpoint.explorer import Command, Explorer
     from setpoint.rules import Rule
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tasks import MovedRule
@@ -177,7 +176,7 @@ def _levels(text: str | None) -> list[float] | None:
 
 def _text(found: Frontier) -> str:
     """The goal, the table with the bound that is asked for, and what is not known."""
-    from setpoint.report.numbers import aligned, number, shown, shown_bound, unit_of
+    from setpoint.report import aligned, number, shown, shown_bound, unit_of
 
     goal = Goal.parse(found.goal)
     worth = unit_of(goal.objective)
@@ -239,7 +238,7 @@ def _asked(found: Frontier) -> tuple[float, float, float, float] | None:
 
 
 def _display(found: Frontier) -> Any:
-    from setpoint.report.displays import FrontierDisplay
+    from setpoint.report import FrontierDisplay
 
     return FrontierDisplay(found.thinned(_POINTS))
 
@@ -307,7 +306,7 @@ def explore(
         {"MODEL": model, "DATA": data} | ({} if check is None else {"--check": check}),
     )
     require_packages("setpoint explore", "report", "jinja2", "matplotlib")
-    from setpoint.tasks.moving import CHECKED, explore_table
+    from setpoint.tasks import CHECKED, explore_table
 
     share = CHECKED if test_size is None else test_size
     found = explore_table(
@@ -327,7 +326,7 @@ def explore(
 
 def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None:
     """Write the page; its commands move the rule of the stored model."""
-    from setpoint.explorer.page import Placeholder
+    from setpoint.explorer import Placeholder
 
     given = _reads_alike()
     take = shlex.join(["setpoint", "take", model, data, *given])
@@ -362,7 +361,7 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
     if error.evidence is None:
         session.note(f"{path} was not written: the rows that no rule suits were not kept")
         return
-    from setpoint.estimators.explanation import explorer_on
+    from setpoint.estimators import explorer_on
 
     try:
         with session.warnings_as_notes(), session.step("counting what every cut-off does"):
@@ -377,7 +376,7 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
 
 def _fit_anew(command: str) -> Command:
     """A command that fits for the goal of the page; the rule is found anew."""
-    from setpoint.explorer.page import Placeholder
+    from setpoint.explorer import Placeholder
 
     words = shlex.split(command)
     at = words.index("--goal") + 1
@@ -487,7 +486,7 @@ def _rule_of(given: str | None) -> Rule | str | None:
 
 def _write(moved: MovedRule, new: str, report: str | None) -> None:
     from setpoint.estimators import save_model
-    from setpoint.report.page import Header
+    from setpoint.report import Header
 
     with writing(new):
         save_model(moved.model, new)
@@ -514,7 +513,7 @@ def _end(moved: MovedRule, paths: dict[str, Any], accept: str | None, *, as_json
         }
         print_json(what, {**paths, "taken": run})
     else:
-        from setpoint.report.text import report_text
+        from setpoint.report import report_text
 
         given = found.status == "evaluated"
         chosen = "that may have chosen the rule" if given else "that the rule was chosen on"

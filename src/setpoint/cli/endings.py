@@ -22,14 +22,12 @@ from setpoint.cli.session import (
     writing,
 )
 from setpoint.cli.settings import GIVEN
-from setpoint.tasks.fitted import FittedTable, goals_near
-from setpoint.tasks.reading import Journal
+from setpoint.tasks import FittedTable, Journal, goals_near
 
 if TYPE_CHECKING:
-    from setpoint.goals.goal import Goal
+    from setpoint.goals import Goal
     from setpoint.guarantees import Guarantee
-    from setpoint.report import GoalReport
-    from setpoint.report.page import Header
+    from setpoint.report import GoalReport, Header
     from setpoint.search import InfeasibleError
 
 
@@ -66,7 +64,7 @@ def verdict(report: GoalReport, where: str) -> str:
     """The verdict, as a line for a terminal."""
     found = report.verdict
     if report.counts.seen > 0.0:
-        from setpoint.report.findings import fitted_on
+        from setpoint.report import fitted_on
 
         where += f", {fitted_on(report)}"
     if found is None:
@@ -142,7 +140,7 @@ class Page:
 
     def header(self, judge_by: str = "") -> Header:
         """As the page takes it; with `judge_by` the command judges by that goal."""
-        from setpoint.report.page import Header
+        from setpoint.report import Header
 
         command = self.command
         if judge_by:
@@ -151,9 +149,8 @@ class Page:
 
     def with_margin(self, judged: GoalReport, searched: GoalReport) -> str:
         """The command that searches with the margin that the report advises; "" without one."""
-        from setpoint.goals.goal import Goal
-        from setpoint.report.page.page import command_for
-        from setpoint.report.text import stricter_goal
+        from setpoint.goals import Goal
+        from setpoint.report import command_for, stricter_goal
 
         stricter = stricter_goal(judged, Goal.parse(judged.goal), searched)
         return "" if stricter is None else command_for(stricter, self.header(judged.goal))
@@ -183,7 +180,7 @@ def command_text(**changed: str | None) -> str:
 
 def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
     """The page of a goal that no rule meets."""
-    from setpoint.tasks.fitted import write_infeasible_page
+    from setpoint.tasks import write_infeasible_page
 
     path, words = page.path, in_shell_words(error.finding)
     assert path is not None
@@ -217,7 +214,7 @@ def end_infeasible(
 def write_fit(fitted: FittedTable, page: Page) -> None:
     """Write the model file and the page; the model first, as the page can be made again from it."""
     from setpoint.estimators import save_model
-    from setpoint.tasks.fitted import costs_of_constraints, write_page
+    from setpoint.tasks import costs_of_constraints, write_page
 
     session = current()
     model, report = page.model, page.path
@@ -240,7 +237,7 @@ def _note_foreign(estimator: str | None, model: str, journal: Journal) -> None:
 
     if estimator is None or estimator in ("auto", *LEARNERS) or estimator.startswith("sklearn."):
         return
-    from setpoint.estimators.persistence import skops_io
+    from setpoint.estimators import skops_io
 
     foreign = sorted({*skops_io().get_untrusted_types(file=model)} - {*TRUSTED_TYPES})
     if foreign:
@@ -318,8 +315,8 @@ def certified_json(guarantee: Guarantee | None, holds: bool) -> dict[str, Any] |
 
 def measured_lines(report: GoalReport) -> list[str]:
     """Objective and constraints as measured beside a certificate, a line each."""
-    from setpoint.goals.goal import Goal
-    from setpoint.report.numbers import shown, unit_of
+    from setpoint.goals import Goal
+    from setpoint.report import shown, unit_of
 
     goal = Goal.parse(report.goal)
     lines = []

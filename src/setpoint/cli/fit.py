@@ -39,14 +39,13 @@ from setpoint.cli.session import (
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.errors import InputError
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.packages import require_packages
 from setpoint.solvers import SOLVERS
-from setpoint.tasks.fitted import FittedTable
-from setpoint.tasks.settings import MODULES, FitSettings, choose_solver, training_solver
+from setpoint.tasks import MODULES, FitSettings, FittedTable, choose_solver, training_solver
 
 if TYPE_CHECKING:
-    from setpoint.tasks.fitting import TableFit
+    from setpoint.tasks import TableFit
 
 
 # --- What ``setpoint fit`` and ``setpoint train`` print: as text, and as JSON ---------------------
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 
 def fit_text(fitted: FittedTable, margin: str) -> str:
     """What ``setpoint fit`` found, for a terminal."""
-    from setpoint.report.text import report_text
+    from setpoint.report import report_text
 
     held, guarantee = fitted.held_out, fitted.guarantee
     if guarantee is not None:
@@ -145,8 +144,7 @@ def fit_in_memory(
     code: dict[str, str],
 ) -> None:
     """Fit on tables in memory."""
-    from setpoint.tasks.fitting import HELD_OUT, prepare_fit
-    from setpoint.tasks.settings import promise_of
+    from setpoint.tasks import HELD_OUT, prepare_fit, promise_of
 
     reading = reading_of(settings)
     tables = {name: settings.pop(name, None) for name in ("validation", "certify_on")}
@@ -211,7 +209,7 @@ def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[st
     """Fit, write and print; this ends the command."""
     from setpoint.cli.choose import explore_infeasible, write_explorer
     from setpoint.search import InfeasibleError
-    from setpoint.tasks.moving import explore_fit
+    from setpoint.tasks import explore_fit
 
     goal, model, report = prepared.goal, asked["model"], asked["report"]
     explore = asked.get("explore")
@@ -433,7 +431,7 @@ def train(
 ) -> None:
     """Train a model for a goal, over the rows as a whole."""
     from setpoint.goals import as_goal
-    from setpoint.tasks.reading import NamedMetric, metric_of, module_file
+    from setpoint.tasks import NamedMetric, metric_of, module_file
 
     if (goal_text is None) == (metric is None):
         what = "one of the two is needed" if metric is None else "they are not taken together"

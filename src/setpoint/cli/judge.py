@@ -47,8 +47,7 @@ from setpoint.packages import require_packages
 
 if TYPE_CHECKING:
     from setpoint.estimators import RowsNeeded
-    from setpoint.report import Entry, GoalReport, TextSection
-    from setpoint.report.page import Header
+    from setpoint.report import Entry, GoalReport, Header, TextSection
     from setpoint.tasks import ComparedTables
 
 
@@ -136,9 +135,8 @@ def _evaluate_model(
     asked: dict[str, Any],
 ) -> NoReturn:
     """Judge a model file by a table; this ends the command."""
-    from setpoint.report.page import Header
-    from setpoint.tasks import evaluate_table
-    from setpoint.tasks.reading import NamedMetric, module_file
+    from setpoint.report import Header
+    from setpoint.tasks import NamedMetric, evaluate_table, module_file
 
     report = asked["report"]
     lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
@@ -168,9 +166,8 @@ def _evaluate_tables(
 ) -> NoReturn:
     """Judge decisions that are a column of tables; this ends the command."""
     from setpoint.goals import as_goal
-    from setpoint.report import TextSection
-    from setpoint.report.page import Header
-    from setpoint.tasks.out_of_core import evaluate_tables
+    from setpoint.report import Header, TextSection
+    from setpoint.tasks import evaluate_tables
 
     target, report = asked["target"], asked["report"]
     if goal_text is None or target is None:
@@ -299,7 +296,7 @@ def compare(
     settings: dict[str, Any],
 ) -> None:
     """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels."""
-    from setpoint.report.numbers import printed
+    from setpoint.report import printed
     from setpoint.tasks import compare_tables
 
     files = named_files(datasets)
@@ -324,7 +321,7 @@ def compare(
         what, run = _json(found)
         print_json({**what, "notes": current().notes}, {**paths, **run})
     else:
-        from setpoint.comparing.result import headline, lines_of
+        from setpoint.comparing import headline, lines_of
 
         words, mark = headline(found.comparison), len(found.verdict)
         color = _COLORS.get(found.verdict, "yellow")
@@ -346,13 +343,13 @@ def _compare_write(
     if picture is not None:
         draw(picture, found.comparison.plot)
     if changed is not None:
-        from setpoint.inputs.files import atomic_write
+        from setpoint.inputs import atomic_write
 
         with writing(changed):
             text = found.changed_frame().to_csv(index=False, lineterminator="\n")
             atomic_write(changed, text.encode("utf-8"))
     if page is not None:
-        from setpoint.report.page import Header
+        from setpoint.report import Header
 
         models = ", ".join(f"{name}: {path}" for name, path in about.items())
         with writing(page):
@@ -361,7 +358,7 @@ def _compare_write(
 
 def _json(found: ComparedTables) -> tuple[dict[str, Any], dict[str, Any]]:
     """The object of ``--json``, and what of it differs between two runs."""
-    from setpoint.comparing.result import accepted
+    from setpoint.comparing import accepted
 
     a, run_a = report_json(found.today)
     b, run_b = report_json(found.candidate)
@@ -490,8 +487,7 @@ def plan(
     if data is None:
         pilot = {"rates": _stated(rates)}
     elif model is not None:
-        from setpoint.tasks.loaded import load_and_read
-        from setpoint.tasks.out_of_core import pilot_of_model
+        from setpoint.tasks import load_and_read, pilot_of_model
 
         loaded = load_and_read(
             model, data, reading, session, trust=trust, target=target, baseline=baseline,
@@ -500,7 +496,7 @@ def plan(
         with session.step("deciding"), session.warnings_as_notes():
             pilot = pilot_of_model(loaded)
     else:
-        from setpoint.tasks.out_of_core import pilot_of_table
+        from setpoint.tasks import pilot_of_table
 
         assert target is not None
         assert prediction is not None

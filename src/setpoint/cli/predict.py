@@ -43,14 +43,13 @@ from setpoint.cli.session import (
     writing,
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
-from setpoint.inputs.files import whole_file
+from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
-from setpoint.tasks.reading import Reading, columns_named
-from setpoint.tasks.roles import counted
+from setpoint.tasks import Reading, columns_named, counted
 
 if TYPE_CHECKING:
-    from setpoint.goals.goal import Goal
-    from setpoint.plugin.solving import Solution
+    from setpoint.goals import Goal
+    from setpoint.plugin import Solution
     from setpoint.tables import TableModel
 
 
@@ -128,7 +127,7 @@ def predict_many(
 
 def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
     """The files to read, and where each is written."""
-    from setpoint.counting.tables import files_named
+    from setpoint.counting import files_named
 
     if output == "-":
         raise CommandError("-o: of several files or a pattern it is a folder, such as decided/")
@@ -182,7 +181,7 @@ def _decide(
     tell: Callable[[int], None],
 ) -> int:
     """Decide one file; the number of its rows."""
-    from setpoint.tasks.prediction import decide_rows
+    from setpoint.tasks import decide_rows
 
     kind = _kind_of(path)
     target = str(out)
@@ -208,7 +207,7 @@ def _decide_batches(
 ) -> int:
     """Decide a Parquet file some rows at a time."""
     from setpoint.tables import needed, parquet_batches
-    from setpoint.tasks.prediction import decide_rows
+    from setpoint.tasks import decide_rows
 
     pa, parquet = needed("pyarrow"), needed("pyarrow.parquet")
     kept: list[str] = []
@@ -322,9 +321,7 @@ def predict(
     settings: dict[str, Any],
 ) -> None:
     """Decide the rows of a table, or of many, by a model file."""
-    from setpoint.tasks import predict_table
-    from setpoint.tasks.loaded import decide_new_groups
-    from setpoint.tasks.reading import open_model
+    from setpoint.tasks import decide_new_groups, open_model, predict_table
 
     reading = reading_of(settings)
     room = room_of(at_most, by)
@@ -510,7 +507,7 @@ def solve(
     """Find the rule for the scores of a model, on tables of any size."""
     from setpoint.goals import as_goal
     from setpoint.search import InfeasibleError
-    from setpoint.tasks.out_of_core import solve_tables
+    from setpoint.tasks import solve_tables
 
     goal = as_goal(goal_text)
     if exact and tol is not None:
@@ -567,7 +564,7 @@ def passes_shown() -> Iterator[Callable[[str], None]]:
 
 
 def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
-    from setpoint.inputs.classes import refers_to_positive
+    from setpoint.inputs import refers_to_positive
 
     positive = found.report.counts.positive
     if positive is not None and asked is None and refers_to_positive(goal):
@@ -615,7 +612,7 @@ def _print(
         }
         print_json(what, {**paths, "solved": run})
         return
-    from setpoint.report.text import report_text
+    from setpoint.report import report_text
 
     where = f"the {report.counts.n_rows:,} rows that the rule was chosen on"
     click.echo(f"{verdict(report, where)}\n\n{report_text(report, at_shell=True)}")

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from setpoint.blackbox.blackbox import MetricError
+from setpoint.blackbox import MetricError
 from setpoint.cli.settings import SETTINGS
 from setpoint.errors import SetpointError, rename_arguments
-from setpoint.inputs.files import whole_file
-from setpoint.tasks.reading import Journal
+from setpoint.inputs import whole_file
+from setpoint.tasks import Journal
 
 if TYPE_CHECKING:
     from setpoint.rules import Rule

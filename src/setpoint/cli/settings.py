@@ -11,8 +11,7 @@ from click.shell_completion import CompletionItem
 
 from setpoint.errors import nearest
 from setpoint.solvers import SOLVERS
-from setpoint.tasks.reading import Reading
-from setpoint.tasks.settings import SURROGATES
+from setpoint.tasks import SURROGATES, Reading
 
 FLAG = click.BOOL
 

@@ -31,16 +31,15 @@ from setpoint.cli.session import (
     writing,
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
-from setpoint.inputs.files import whole_file
+from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
-from setpoint.tasks.reading import open_model
+from setpoint.tasks import open_model
 
 if TYPE_CHECKING:
-    from setpoint.estimators.monitoring import Monitor
-    from setpoint.goals.populations import Label
+    from setpoint.estimators import Monitor
+    from setpoint.goals import Label
     from setpoint.rules import Rule
-    from setpoint.tasks import ShownModel
-    from setpoint.tasks.loaded import LoadedModel
+    from setpoint.tasks import LoadedModel, ShownModel
 
 
 _MOST_COLUMNS = 60
@@ -58,8 +57,7 @@ _MOST_COLUMNS = 60
 @trust_option
 def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple[str, ...]) -> None:
     """Show what a model file holds: its goal, its rule, its columns, and what was reached then."""
-    from setpoint.report.numbers import printed
-    from setpoint.report.text import card_text
+    from setpoint.report import card_text, printed
     from setpoint.tasks import show_model
 
     if card and as_json:
@@ -87,7 +85,7 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
 
 def _text(found: ShownModel, path: str) -> Iterator[str]:
     """The facts, in the order of the questions of who finds a file."""
-    from setpoint.report.findings import rule_lines
+    from setpoint.report import rule_lines
 
     facts = dict(found.written)
     when = f"{facts.pop('when', '')[:16].replace('T', ' ')} UTC"
@@ -135,8 +133,7 @@ def _rows(found: ShownModel) -> str:
 
 def _reached(found: ShownModel) -> Iterator[str]:
     """The verdict then, and the values."""
-    from setpoint.report.findings import headline, lines_of
-    from setpoint.report.text import entry_lines
+    from setpoint.report import entry_lines, headline, lines_of
 
     judged = found.judged
     goal = found.meant if str(found.meant) == judged.goal else found.goal
@@ -364,7 +361,7 @@ def explain(
     settings: dict[str, Any],
 ) -> None:
     """Say why rows are decided as they are."""
-    from setpoint.report.numbers import printed
+    from setpoint.report import printed
     from setpoint.tasks import explain_table
 
     found = explain_table(
@@ -451,7 +448,7 @@ def monitor(
     inputs = {"MODEL": model, "DATA": data}
     check_outputs({"--state": state, "--picture": picture}, inputs)
     check_picture(picture)
-    from setpoint.tasks.loaded import decide_new_groups, load_and_read
+    from setpoint.tasks import decide_new_groups, load_and_read
 
     session = current()
     judged = load_and_read(
@@ -478,7 +475,7 @@ def monitor(
         with writing(state), whole_file(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
-        from setpoint.estimators.monitoring import MonitorDisplay
+        from setpoint.estimators import MonitorDisplay
 
         draw(picture, MonitorDisplay(found).plot)
     if as_json:
@@ -494,7 +491,7 @@ def monitor(
 
 def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
     """A monitor of a model file, before any row."""
-    from setpoint.estimators.monitoring import Monitor
+    from setpoint.estimators import Monitor
 
     try:
         return Monitor(judged.model.classifier, judged.goal, alpha=alpha, restart=restart)

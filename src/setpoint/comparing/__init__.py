@@ -1,14 +1,20 @@
 """Several models on the same rows: which serves a goal better, and what changes."""
 
-from setpoint.comparing.models import compare
-from setpoint.comparing.pairs import ChangedGroup, Pair, Part
-from setpoint.comparing.result import ModelComparison, ModelComparisonDisplay
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ChangedGroup",
-    "ModelComparison",
-    "ModelComparisonDisplay",
-    "Pair",
-    "Part",
-    "compare",
-]
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.comparing.models import check_alike, check_same, compare
+    from setpoint.comparing.pairs import ChangedGroup, Pair, Part, judged_classifier, less_sure
+    from setpoint.comparing.result import (
+        ModelComparison,
+        ModelComparisonDisplay,
+        accepted,
+        comparison_of,
+        headline,
+        lines_of,
+    )
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

@@ -13,15 +13,20 @@ from setpoint.array_types import Codes, Floats
 from setpoint.comparing.pairs import JudgedModel, judged_classifier, judged_decisions
 from setpoint.comparing.result import ModelComparison, comparison_of
 from setpoint.errors import GoalError, InputError, InputTypeError, SetpointError
-from setpoint.estimators.base import GoalClassifier
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import Constraint
-from setpoint.inputs.arrays import UnfittedError
-from setpoint.inputs.classes import ClassOrder, classes_of, one_score, union_of
-from setpoint.inputs.deployed import Deployed, aligned, finite_scores
-from setpoint.inputs.inputs import GivenRows
-from setpoint.search.frontier import vary_of
+from setpoint.estimators import GoalClassifier
+from setpoint.goals import Constraint, Expression, Goal, as_goal
+from setpoint.inputs import (
+    ClassOrder,
+    Deployed,
+    GivenRows,
+    UnfittedError,
+    aligned,
+    classes_of,
+    finite_scores,
+    one_score,
+    union_of,
+)
+from setpoint.search import vary_of
 
 
 def check_alike(models: Mapping[str, Any]) -> None:

@@ -12,22 +12,27 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError
-from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators import GoalClassifier
 from setpoint.evidence import Evidence
-from setpoint.exact.solver import frontier_exact
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal
-from setpoint.inference.intervals import FAILS, OPEN, SHOWN
-from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.deployed import index_of
-from setpoint.inputs.inputs import CheckedData, CheckedTable, GivenRows
-from setpoint.program.linking import link
-from setpoint.report import Entry, GoalReport, report_on
-from setpoint.report.entry import LEVEL, entries_on
-from setpoint.report.facts import Comparison, compared
-from setpoint.report.numbers import heavy_tails
-from setpoint.report.report import against_deployed, differences_of_constraints, with_deployed
-from setpoint.search.frontier import Frontier, Vary, vary_of
+from setpoint.exact import frontier_exact
+from setpoint.goals import Expression, Goal
+from setpoint.inference import FAILS, OPEN, SHOWN
+from setpoint.inputs import CheckedData, CheckedTable, ClassOrder, GivenRows, index_of
+from setpoint.program import link
+from setpoint.report import (
+    LEVEL,
+    Comparison,
+    Entry,
+    GoalReport,
+    against_deployed,
+    compared,
+    differences_of_constraints,
+    entries_on,
+    heavy_tails,
+    report_on,
+    with_deployed,
+)
+from setpoint.search import Frontier, Vary, vary_of
 
 Shares: TypeAlias = Mapping[str | None, NDArray[Any]]
 """Class codes (N,) of each data set, or the probability (N, n) of each class."""

@@ -26,38 +26,45 @@ from setpoint.comparing.pairs import (
     pair_of,
 )
 from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.goal import Goal, constraint_in_words, goal_in_words, in_words
-from setpoint.goals.populations import Constraint
-from setpoint.inputs.files import atomic_write
-from setpoint.report.displays import style
-from setpoint.report.displays.scales import drawstyle_of, known_line, scale_of, shown_bounds
-from setpoint.report.entry import LEVEL, Entry
-from setpoint.report.facts import Picture
-from setpoint.report.findings import fitted_on, sentence
-from setpoint.report.numbers import (
+from setpoint.goals import Constraint, Goal, constraint_in_words, goal_in_words, in_words
+from setpoint.inputs import atomic_write
+from setpoint.report import (
+    LEVEL,
+    Axis,
+    Bar,
+    Entry,
+    Figure,
+    GoalReport,
+    Header,
+    Picture,
     Unit,
     aligned,
+    bar_on,
+    drawstyle_of,
+    figure_of,
+    fitted_on,
+    known_line,
     number,
     percent,
     plural,
+    rendered,
+    scale_of,
+    sentence,
     shortened,
     shown,
     shown_bound,
+    shown_bounds,
+    style,
     unit_of,
 )
-from setpoint.report.page import Header
-from setpoint.report.page.page import Figure, figure_of
-from setpoint.report.page.parts import Axis, Bar, bar_on
-from setpoint.report.page.svg import rendered
-from setpoint.report.report import GoalReport
-from setpoint.search.frontier import Frontier
+from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-    from setpoint.report.displays.style import Canvas
+    from setpoint.report import Canvas
 
 
 _INKS = (style.BLUE, style.GREEN, style.RED, style.ORANGE)

@@ -1,5 +1,5 @@
 """Counting rows where they lie: on an engine, out of core, or on a cluster."""
 
-from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source
-
-__all__ = ["GroupBy", "Key", "Part", "Rest", "Source"]
+from setpoint.counting.pieces import is_lazy, source_of
+from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source, TooManyLinesError
+from setpoint.counting.tables import duckdb_module, files_named, first_line, table_of

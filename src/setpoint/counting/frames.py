@@ -37,8 +37,7 @@ from setpoint.counting.source import (
     whole,
 )
 from setpoint.errors import InputError, nearest
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
-from setpoint.evidence.sweep import Binning
+from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts, Binning
 
 _LARGEST = float(np.finfo(np.float64).max)
 _WHOLE = 2.0**62

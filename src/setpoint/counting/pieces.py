@@ -24,9 +24,7 @@ from setpoint.counting.source import (
     numbers_of,
 )
 from setpoint.errors import InputError, InputTypeError
-from setpoint.evidence.codebook import compress
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
-from setpoint.evidence.sweep import Binning
+from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts, Binning, compress
 from setpoint.packages import needed_by
 
 _MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.errors import InputError, InputTypeError
-from setpoint.evidence.codebook import compress, factorize
-from setpoint.evidence.confusion import BinCounts
-from setpoint.evidence.sweep import Binning
+from setpoint.evidence import BinCounts, Binning, compress, factorize
 from setpoint.packages import needed_by
 
 MOST_LINES = 3 * 2**21

@@ -1,23 +1,29 @@
 """The steps that every fit shares: what was given is opened, and a rule is decided on."""
 
-from setpoint.deciding.certifying import Certification, Found, Tries, promise_of, times_of
-from setpoint.deciding.opening import Decision, FitData, decide, given_rows, open_fit
-from setpoint.deciding.refusal import NotCertifiable
-from setpoint.deciding.splitting import Certify, promised, split_scored
-
-__all__ = [
-    "Certification",
-    "Certify",
-    "Decision",
-    "FitData",
-    "Found",
-    "NotCertifiable",
-    "Tries",
-    "decide",
-    "given_rows",
-    "open_fit",
-    "promise_of",
-    "promised",
-    "split_scored",
-    "times_of",
-]
+from setpoint.deciding.certifying import (
+    Certification,
+    Found,
+    Tries,
+    certified,
+    promise_of,
+    times_of,
+)
+from setpoint.deciding.opening import (
+    Decision,
+    FitData,
+    check_ranges,
+    decide,
+    given_rows,
+    of_seen,
+    open_fit,
+)
+from setpoint.deciding.refusal import (
+    NotCertifiable,
+    Tried,
+    best_shown,
+    check_enough,
+    refused,
+    require_tests,
+    tests_on,
+)
+from setpoint.deciding.splitting import Certify, alike, content_of, promised, rows_key, split_scored

@@ -24,20 +24,19 @@ from setpoint.deciding.refusal import (
     tests_on,
 )
 from setpoint.errors import GoalError
-from setpoint.evidence import Confusion, Counted, Evidence, Rows
-from setpoint.evidence.rows import DecidedRows
-from setpoint.exact.cutoffs import (
+from setpoint.evidence import Confusion, Counted, DecidedRows, Evidence, Rows
+from setpoint.exact import (
     MOST_SEGMENTS,
     CutoffSet,
     MonotoneConstraint,
+    band_ladder,
     certified_windows,
     cutoff_ladder,
+    find_rule,
     nests,
     sides_of,
 )
-from setpoint.exact.pairs import band_ladder
-from setpoint.exact.solver import find_rule
-from setpoint.guarantees.promise import (
+from setpoint.guarantees import (
     MARGINS,
     Guarantee,
     PathRule,
@@ -47,14 +46,12 @@ from setpoint.guarantees.promise import (
     fixed_sequence,
     rungs_of,
 )
-from setpoint.inference.tails import quantile
-from setpoint.inputs.inputs import CheckedTable
-from setpoint.program.program import LinkedGoal
+from setpoint.inference import quantile
+from setpoint.inputs import CheckedTable
+from setpoint.program import LinkedGoal
 from setpoint.report import Entry
 from setpoint.rules import Band, Rule
-from setpoint.search.achievable import MixtureWeights, NoRuleError, Outcome
-from setpoint.search.infeasibility import InfeasibleError
-from setpoint.search.limits import Limits
+from setpoint.search import InfeasibleError, Limits, MixtureWeights, NoRuleError, Outcome
 from setpoint.solvers import Confidence
 
 

@@ -13,29 +13,44 @@ from sklearn.utils import indexable
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox.binding import blackbox_of
-from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox import BlackBox, blackbox_of
 from setpoint.deciding.certifying import Certification, Found, certified, promise_of
 from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
 from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
 from setpoint.errors import InputError, listed, nearest, warn_caller
 from setpoint.evidence import Counted, Evidence
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import check_length, column_names, one_column
-from setpoint.inputs.classes import ClassOrder, check_weight
-from setpoint.inputs.columns import Dataset, as_datasets
-from setpoint.inputs.deployed import Deployed, aligned, taken
-from setpoint.inputs.inputs import CheckedData, CheckedTable, DecideOn, GivenRows
-from setpoint.inputs.row_hash import RowDigest, digests_of
-from setpoint.program.linking import link
-from setpoint.program.program import LinkedGoal
-from setpoint.report import GoalReport, report_on_outcome
-from setpoint.report.facts import Search
-from setpoint.report.numbers import heavy_tails, warn_heavy_tails
-from setpoint.report.report import against_deployed, warn_few_rows, with_deployed
-from setpoint.rules import PerSegment, Rule
-from setpoint.rules.segments import segment_in_words
-from setpoint.search.limits import TracePoint, now
+from setpoint.goals import Goal, as_goal
+from setpoint.inputs import (
+    CheckedData,
+    CheckedTable,
+    ClassOrder,
+    Dataset,
+    DecideOn,
+    Deployed,
+    GivenRows,
+    RowDigest,
+    aligned,
+    as_datasets,
+    check_length,
+    check_weight,
+    column_names,
+    digests_of,
+    one_column,
+    taken,
+)
+from setpoint.program import LinkedGoal, link
+from setpoint.report import (
+    GoalReport,
+    Search,
+    against_deployed,
+    heavy_tails,
+    report_on_outcome,
+    warn_few_rows,
+    warn_heavy_tails,
+    with_deployed,
+)
+from setpoint.rules import PerSegment, Rule, segment_in_words
+from setpoint.search import TracePoint, now
 from setpoint.solvers import Confidence, SearchLimits, Solver
 
 

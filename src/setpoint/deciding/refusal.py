@@ -17,19 +17,13 @@ import numpy as np
 
 from setpoint.errors import GoalError, warn_caller
 from setpoint.evidence import Confusion, Counted, Rows
-from setpoint.goals.expressions import Const
-from setpoint.goals.goal import Goal, in_words
-from setpoint.goals.populations import Constraint
-from setpoint.goals.table import range_of
-from setpoint.guarantees.planning import Fewest, fewest_rows_of
-from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown
-from setpoint.inference.intervals import interval_of
-from setpoint.program.linking import link
-from setpoint.report.findings import sentence
-from setpoint.report.numbers import shown, unit_of
-from setpoint.report.promised import more_rows, sure
+from setpoint.goals import Const, Constraint, Goal, in_words, range_of
+from setpoint.guarantees import Fewest, Guarantee, Promise, RuleTests, Shown, fewest_rows_of
+from setpoint.inference import interval_of
+from setpoint.program import link
+from setpoint.report import more_rows, sentence, shown, sure, unit_of
 from setpoint.rules import Rule, Threshold
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search import InfeasibleError
 from setpoint.solvers import Confidence
 
 Again: TypeAlias = "Callable[[Promise], Tried | None]"

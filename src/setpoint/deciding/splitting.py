@@ -18,13 +18,10 @@ from setpoint.deciding.certifying import Certification, FindInwards, promise_of
 from setpoint.deciding.refusal import check_enough
 from setpoint.errors import InputError, quoted
 from setpoint.evidence import Evidence
-from setpoint.exact.cutoffs import nests
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names
-from setpoint.inputs.deployed import taken
-from setpoint.inputs.inputs import CheckedData, CheckedTable, GivenRows
-from setpoint.inputs.row_hash import row_draws
-from setpoint.program.program import LinkedGoal
+from setpoint.exact import nests
+from setpoint.goals import Goal
+from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
+from setpoint.program import LinkedGoal
 from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:

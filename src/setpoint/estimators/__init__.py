@@ -1,34 +1,69 @@
 """The skin all families share: base class, draws, evaluation, scorer, model files."""
 
-from setpoint.estimators.by_rule import UnknownGroupWarning
-from setpoint.estimators.explanation import ExplainedRow, Explanation
-from setpoint.estimators.monitoring import Alarm, Monitor, MonitorDisplay
-from setpoint.estimators.persistence import TRUSTED_TYPES, ModelFileError, load_model, save_model
-from setpoint.estimators.planning import (
-    Needed,
-    RowsNeeded,
-    RowsNeededDisplay,
-    rows_needed,
-    weights_for_prior,
-)
-from setpoint.estimators.scorer import evaluate, goal_scorer
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "TRUSTED_TYPES",
-    "Alarm",
-    "ExplainedRow",
-    "Explanation",
-    "ModelFileError",
-    "Monitor",
-    "MonitorDisplay",
-    "Needed",
-    "RowsNeeded",
-    "RowsNeededDisplay",
-    "UnknownGroupWarning",
-    "evaluate",
-    "goal_scorer",
-    "load_model",
-    "rows_needed",
-    "save_model",
-    "weights_for_prior",
-]
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.estimators.base import GoalClassifier, atomic_fit
+    from setpoint.estimators.batch import check_at_most
+    from setpoint.estimators.by_rule import UnknownGroupWarning
+    from setpoint.estimators.explanation import ExplainedRow, Explanation, explorer_on
+    from setpoint.estimators.linear_rule import (
+        AsFloats,
+        Fold,
+        TrainedClassifier,
+        fit_preprocessor,
+        folds_of,
+        linear_scores,
+        most_models,
+        order_in_words,
+        transformed,
+    )
+    from setpoint.estimators.modules import (
+        Progress,
+        as_batch,
+        batch_size_for,
+        build,
+        check_output,
+        device_for,
+        dtype_of,
+        load_bytes,
+        logits,
+        module_of,
+        needed,
+        pack,
+        resident,
+        rows_at_once,
+        scores,
+        seeded,
+        to_bytes,
+        unpack,
+    )
+    from setpoint.estimators.monitoring import Alarm, Monitor, MonitorDisplay
+    from setpoint.estimators.persistence import (
+        TRUSTED_TYPES,
+        ModelFileError,
+        facts_in,
+        load_model,
+        open_archive,
+        save_model,
+        skops_io,
+    )
+    from setpoint.estimators.planning import (
+        Needed,
+        RowsNeeded,
+        RowsNeededDisplay,
+        rows_needed,
+        weights_for_prior,
+    )
+    from setpoint.estimators.scorer import (
+        evaluate,
+        goal_scorer,
+        range_of_objective,
+        score_without_cliff,
+        value_of,
+    )
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

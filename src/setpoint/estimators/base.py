@@ -16,34 +16,47 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.blackbox.binding import measured_value
-from setpoint.blackbox.blackbox import BlackBox
-from setpoint.deciding.opening import Decision, FitData, given_rows
+from setpoint.blackbox import BlackBox, measured_value
+from setpoint.deciding import Decision, FitData, given_rows
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators.batch import require_rows
 from setpoint.estimators.by_rule import DecidesByRule
 from setpoint.estimators.explanation import Explorable
 from setpoint.evidence import Evidence
-from setpoint.exact.solver import frontier_exact
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import column_names, refuse_masked
-from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.columns import Dataset, as_datasets
-from setpoint.inputs.deployed import Deployed
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
-from setpoint.inputs.row_hash import RowDigest, digests_of, text_digest
+from setpoint.exact import frontier_exact
+from setpoint.goals import Expression, Goal, as_goal
+from setpoint.inputs import (
+    CheckedData,
+    ClassOrder,
+    Dataset,
+    DecideOn,
+    Deployed,
+    GivenRows,
+    RowDigest,
+    as_datasets,
+    column_names,
+    digests_of,
+    refuse_masked,
+    text_digest,
+)
 from setpoint.parameters import Allowed, check
-from setpoint.program.linking import link
-from setpoint.report import Entry, GoalReport, deferral_points, operating_points, report_on
-from setpoint.report.entry import measured_entry
-from setpoint.report.facts import Search, Section
-from setpoint.report.page.page import with_worked
-from setpoint.report.report import against_deployed, with_deployed
-from setpoint.report.sections import DeferralSection, OperatingSection
-from setpoint.search.achievable import Randomized
-from setpoint.search.frontier import Frontier, Vary, vary_of
-from setpoint.search.limits import TracePoint
+from setpoint.program import link
+from setpoint.report import (
+    DeferralSection,
+    Entry,
+    GoalReport,
+    OperatingSection,
+    Search,
+    Section,
+    against_deployed,
+    deferral_points,
+    measured_entry,
+    operating_points,
+    report_on,
+    with_deployed,
+    with_worked,
+)
+from setpoint.search import Frontier, Randomized, TracePoint, Vary, vary_of
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
 # --- Fingerprints of fitted models ----------------------------------------------------------------

@@ -12,9 +12,9 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Bools, Floats
 from setpoint.errors import InputError, InputTypeError, listed, nearest
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Column
-from setpoint.inputs.arrays import (
+from setpoint.evidence import Column, Evidence
+from setpoint.inputs import (
+    aligned,
     check_length,
     column_of,
     described,
@@ -24,13 +24,12 @@ from setpoint.inputs.arrays import (
     kind_of,
     levels_of,
     one_column,
+    row_draws,
 )
-from setpoint.inputs.deployed import aligned
-from setpoint.inputs.row_hash import row_draws
 from setpoint.parameters import is_integer
 
 if TYPE_CHECKING:
-    from setpoint.inputs.classes import ClassOrder
+    from setpoint.inputs import ClassOrder
     from setpoint.rules import Rule
 
 

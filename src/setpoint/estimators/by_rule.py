@@ -15,17 +15,21 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest, warn_caller
 from setpoint.estimators.batch import DecidesBatches
 from setpoint.estimators.explanation import ExplainsDecisions
-from setpoint.evidence.argmax import beside
-from setpoint.evidence.codebook import Column
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, column_of, in_frame, number_columns
-from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.columns import as_columns
-from setpoint.inputs.deployed import aligned
-from setpoint.inputs.row_hash import column_draws, row_draws
+from setpoint.evidence import Column, beside
+from setpoint.goals import Goal
+from setpoint.inputs import (
+    ClassOrder,
+    aligned,
+    as_columns,
+    column_draws,
+    column_names,
+    column_of,
+    in_frame,
+    number_columns,
+    row_draws,
+)
 from setpoint.report import GoalReport
-from setpoint.rules import Rule
-from setpoint.rules.segments import segment_in_words
+from setpoint.rules import Rule, segment_in_words
 from setpoint.solvers import ModelResponse
 
 

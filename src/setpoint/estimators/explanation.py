@@ -15,12 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, nearest
 from setpoint.estimators.batch import require_rows
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Column
-from setpoint.evidence.rows import counted_rows
-from setpoint.explorer.limits import ScoredRows
-from setpoint.explorer.page import Explorer
-from setpoint.explorer.payload import (
+from setpoint.evidence import Column, Evidence, counted_rows
+from setpoint.explorer import (
+    Explorer,
+    ScoredRows,
     by_columns,
     cautions,
     check_curve,
@@ -32,21 +30,16 @@ from setpoint.explorer.payload import (
     share_of,
     split_rows,
 )
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import column_in_words, value_in_words
-from setpoint.inputs.arrays import described
-from setpoint.inputs.inputs import CheckedData, GivenRows
-from setpoint.report.findings import covered
-from setpoint.report.numbers import cleaned, percent
-from setpoint.rules import Band, PerSegment, Threshold
-from setpoint.rules.segments import segment_in_words
+from setpoint.goals import Expression, Goal, as_goal, column_in_words, value_in_words
+from setpoint.inputs import CheckedData, GivenRows, described
+from setpoint.report import cleaned, covered, percent
+from setpoint.rules import Band, PerSegment, Threshold, segment_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.estimators.base import GoalClassifier
-    from setpoint.inputs.classes import ClassOrder
+    from setpoint.inputs import ClassOrder
     from setpoint.report import GoalReport
     from setpoint.rules import Rule
 

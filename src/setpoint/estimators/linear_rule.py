@@ -20,12 +20,18 @@ from setpoint.deciding import Certification, Decision, FitData, Found, Tries, op
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, one_column, refuse_masked, require_numbers
-from setpoint.inputs.classes import ClassOrder, two_classes
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.goals import Goal
+from setpoint.inputs import (
+    CheckedTable,
+    ClassOrder,
+    column_names,
+    one_column,
+    refuse_masked,
+    require_numbers,
+    two_classes,
+)
 from setpoint.parameters import is_integer
-from setpoint.report.findings import sentence
+from setpoint.report import sentence
 from setpoint.rules import Threshold
 from setpoint.solvers import Confidence, Solver
 

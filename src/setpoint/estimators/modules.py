@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.packages import needed_by
-from setpoint.search.limits import TracePoint
+from setpoint.search import TracePoint
 
 if TYPE_CHECKING:
     import torch

@@ -15,21 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError, InputTypeError
 from setpoint.estimators.base import GoalClassifier, fingerprint
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Codebook, Stratum
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal, in_words
-from setpoint.goals.populations import Label, Other
-from setpoint.goals.table import require_plain
-from setpoint.guarantees.e_process import Bets, Crossing, Increments, Wealth, bets_of, increments_of
-from setpoint.inputs.classes import classes_of
-from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.evidence import Codebook, Confusion, Stratum
+from setpoint.goals import Expression, Goal, Label, Other, as_goal, in_words, require_plain
+from setpoint.guarantees import Bets, Crossing, Increments, Wealth, bets_of, increments_of
+from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.parameters import is_number
-from setpoint.program.linking import link
-from setpoint.report import GoalReport
-from setpoint.report.displays import style
-from setpoint.report.facts import TextSection
-from setpoint.report.numbers import percent, shown, unit_of
+from setpoint.program import link
+from setpoint.report import GoalReport, TextSection, percent, shown, style, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,9 +31,9 @@ from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
-from setpoint.blackbox.blackbox import BlackBox
+from setpoint.blackbox import BlackBox
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.inputs.files import atomic_write
+from setpoint.inputs import atomic_write
 from setpoint.parameters import Number
 
 FilePath: TypeAlias = str | os.PathLike[str]

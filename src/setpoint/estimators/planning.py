@@ -14,18 +14,12 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import Label
-from setpoint.goals.table import requirements_of
-from setpoint.guarantees.planning import Pilot, RowsPlan, rows_of
-from setpoint.inputs.classes import check_labels
-from setpoint.inputs.inputs import decided_inputs
+from setpoint.evidence import Confusion, Stratum
+from setpoint.goals import Expression, Goal, Label, as_goal, requirements_of
+from setpoint.guarantees import Pilot, RowsPlan, rows_of
+from setpoint.inputs import check_labels, decided_inputs
 from setpoint.parameters import is_number
-from setpoint.report.displays import style
-from setpoint.report.numbers import percent
+from setpoint.report import percent, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

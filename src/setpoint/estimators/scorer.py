@@ -12,27 +12,37 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes
-from setpoint.blackbox.binding import RowMetric, measured_on, shifted_by
-from setpoint.blackbox.blackbox import BlackBox
-from setpoint.counting.pieces import is_lazy
+from setpoint.blackbox import BlackBox, RowMetric, measured_on, shifted_by
+from setpoint.counting import is_lazy
 from setpoint.errors import GoalError, InputError, InputTypeError, quoted
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Confusion
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import DEFER
-from setpoint.inputs.arrays import frame_of, one_column
-from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.columns import as_columns, columns_of, frame_rows_of, require_formula
-from setpoint.inputs.counted_rows import CountedRows
-from setpoint.inputs.inputs import GivenRows, decided_inputs
-from setpoint.program.algebra import Folder
-from setpoint.program.linking import link
-from setpoint.program.program import LinkedGoal
-from setpoint.report import GoalReport, report_on
-from setpoint.report.entry import LEVEL, Entry, entries_on, measured_entry
-from setpoint.report.numbers import heavy_tails
-from setpoint.report.report import against_deployed, with_deployed
+from setpoint.goals import DEFER, Expression, Goal, as_goal
+from setpoint.inputs import (
+    ClassOrder,
+    CountedRows,
+    GivenRows,
+    as_columns,
+    classes_of,
+    columns_of,
+    decided_inputs,
+    frame_of,
+    frame_rows_of,
+    one_column,
+    require_formula,
+)
+from setpoint.program import Folder, LinkedGoal, link
+from setpoint.report import (
+    LEVEL,
+    Entry,
+    GoalReport,
+    against_deployed,
+    entries_on,
+    heavy_tails,
+    measured_entry,
+    report_on,
+    with_deployed,
+)
 
 
 def evaluate_lazy(

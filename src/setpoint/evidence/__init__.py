@@ -1,8 +1,39 @@
 """Rows, strata, segments, confusions, curves and hulls, and the kernels that count them."""
 
-from setpoint.evidence.confusion import Confusion, Counted
-from setpoint.evidence.curves import Curve
-from setpoint.evidence.evidence import Evidence
-from setpoint.evidence.rows import Rows
-
-__all__ = ["Confusion", "Counted", "Curve", "Evidence", "Rows"]
+from setpoint.evidence.argmax import ONE_BLOCK, Blocks, beside, surest_first
+from setpoint.evidence.codebook import (
+    DEFERRED,
+    Codebook,
+    Column,
+    Deferred,
+    Marginals,
+    Measure,
+    Stratum,
+    compress,
+    factorize,
+)
+from setpoint.evidence.confusion import (
+    BAD_WEIGHT,
+    INFINITE,
+    MISSING,
+    NO_NUMBER,
+    BinCounts,
+    Confusion,
+    Counted,
+    count_threshold,
+)
+from setpoint.evidence.curves import Curve, cutoffs, hull, midway, plain_threshold
+from setpoint.evidence.evidence import N_FOLDS, Evidence, folds_of, in_order, merged, parts_of
+from setpoint.evidence.rows import DecidedRows, Rows, counted_rows
+from setpoint.evidence.sweep import (
+    BestCutoff,
+    Binning,
+    RankedAnswers,
+    RankedCuts,
+    Ratios,
+    best_of,
+    effects_of,
+    ratio_at,
+    zeros_of,
+)
+from setpoint.evidence.tally import Bins, ChangedTableError, Lines, Tally

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
-from setpoint.goals.populations import (
-    Key,
-    Label,
-    Other,
-    Population,
-    column_in_words,
-    value_in_words,
-)
+from setpoint.goals import Key, Label, Other, Population, column_in_words, value_in_words
 
 _DENSE = 1_000_000
 """Up to this many combinations are compressed by counting instead of by sorting."""

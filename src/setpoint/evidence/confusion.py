@@ -15,7 +15,7 @@ from setpoint.compiled import kernel
 from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals, Stratum
 from setpoint.evidence.curves import Curve
-from setpoint.goals.populations import Key, Label
+from setpoint.goals import Key, Label
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence

@@ -45,8 +45,7 @@ from setpoint.evidence.rows import (
     SegmentLayout,
     counted_rows,
 )
-from setpoint.goals.populations import Label
-from setpoint.goals.table import Requirements
+from setpoint.goals import Label, Requirements
 
 
 @dataclass(frozen=True, eq=False)

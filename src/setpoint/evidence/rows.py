@@ -26,8 +26,7 @@ from setpoint.evidence.codebook import (
     with_measures,
 )
 from setpoint.evidence.confusion import Confusion, count_distribution, count_pairs
-from setpoint.goals.populations import Label
-from setpoint.goals.table import Requirements
+from setpoint.goals import Label, Requirements
 
 _FEW = 6
 _CERTAIN = 1.0 - 1e-12

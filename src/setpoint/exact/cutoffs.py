@@ -15,28 +15,34 @@ from scipy.stats import betabinom
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.evidence import Confusion, Counted, Curve
-from setpoint.evidence.curves import plain_threshold
-from setpoint.evidence.sweep import BestCutoff, Ratios, best_of, zeros_of
-from setpoint.guarantees.promise import PathRule, RuleTests, rungs_of
-from setpoint.guarantees.requirements import AllHold, Part, Requirement
-from setpoint.inference.profiles import CountedRates, rounded
-from setpoint.inference.tails import added_by, successes_needed, trials_of
+from setpoint.evidence import (
+    BestCutoff,
+    Confusion,
+    Counted,
+    Curve,
+    Ratios,
+    best_of,
+    plain_threshold,
+    zeros_of,
+)
+from setpoint.guarantees import AllHold, Part, PathRule, Requirement, RuleTests, rungs_of
+from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of
 from setpoint.parameters import SATISFIED, tied
-from setpoint.program.functions import (
+from setpoint.program import (
     Absolute,
+    AcceptedRates,
     Affine,
     Max,
     MaxMinusMin,
     Min,
+    Program,
+    ProgramConstraint,
     RateFunction,
+    RateTable,
     WeightedSum,
 )
-from setpoint.program.program import Program, ProgramConstraint
-from setpoint.program.rates import AcceptedRates, RateTable
 from setpoint.rules import PerSegment, Rule, Threshold, mixture
-from setpoint.search.achievable import AchievableSet, ColumnStore, MixtureWeights, Priced
-from setpoint.search.limits import Limits
+from setpoint.search import AchievableSet, ColumnStore, Limits, MixtureWeights, Priced
 
 _BLOCK = 8192
 _PRICED = 1024

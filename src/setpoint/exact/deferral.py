@@ -27,23 +27,27 @@ from setpoint.exact.pairs import (
     settled,
 )
 from setpoint.parameters import SATISFIED
-from setpoint.program.functions import Affine, Ratio
-from setpoint.program.program import Program
-from setpoint.search.achievable import (
+from setpoint.program import Affine, Program, Ratio
+from setpoint.search import (
     SAME,
     AchievableSet,
+    InfeasibleMasterError,
+    Limits,
+    Master,
     MixtureWeights,
     NoRuleError,
     Optimum,
     Outcome,
     Randomized,
+    Region,
+    StoppedError,
+    UnfinishedError,
+    best_mixture,
+    blame_of,
+    least_violating,
     measure,
+    nearest_mixture,
 )
-from setpoint.search.infeasibility import blame_of, least_violating, nearest_mixture
-from setpoint.search.limits import Limits, StoppedError
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError, Master, Region
-from setpoint.search.mixtures import best_mixture
 
 INF = float("inf")
 MOST_PAIRS, FEW_PAIRS = 2_000_000, 20_000

@@ -14,19 +14,20 @@ from setpoint.array_types import Floats
 from setpoint.exact.cutoffs import CutoffSet, Segment, least_violation, sweep
 from setpoint.exact.pairs import CutoffPairs, PairSegment
 from setpoint.parameters import SATISFIED
-from setpoint.program import algebra
-from setpoint.program.functions import (
+from setpoint.program import (
     Affine,
     Max,
     MaxMinusMin,
     Min,
     MinOverMax,
+    Program,
+    ProgramConstraint,
     RateFunction,
     Ratio,
     WeightedSum,
+    algebra,
 )
-from setpoint.program.program import Program, ProgramConstraint
-from setpoint.search.achievable import MixtureWeights, Optimum, Status, measure
+from setpoint.search import MixtureWeights, Optimum, Status, measure
 
 INF = float("inf")
 MOST_COMBINATIONS = 1_000_000

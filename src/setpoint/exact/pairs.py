@@ -14,34 +14,34 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError, ShapeError
-from setpoint.evidence import Confusion, Counted, Curve
-from setpoint.evidence.curves import plain_threshold
+from setpoint.evidence import Confusion, Counted, Curve, plain_threshold
 from setpoint.exact.cutoffs import CutoffSet, Segment
-from setpoint.guarantees.promise import PathRule, RuleTests, rungs_of
+from setpoint.guarantees import PathRule, RuleTests, rungs_of
 from setpoint.parameters import SATISFIED, tied
-from setpoint.program.functions import Affine, RateFunction
-from setpoint.program.program import Program
-from setpoint.program.rates import AcceptedRates, RateTable
+from setpoint.program import AcceptedRates, Affine, Program, RateFunction, RateTable
 from setpoint.rules import Band, PerSegment, Rule, mixture
-from setpoint.search.achievable import (
+from setpoint.search import (
     SAME,
     AchievableSet,
+    InfeasibleMasterError,
+    Limits,
     MixtureWeights,
     NoRuleError,
     Optimum,
     Outcome,
     Priced,
     Randomized,
+    Region,
+    StoppedError,
+    StoppedWarning,
+    UnfinishedError,
+    best_mixture,
+    explain,
     measure,
     nearest_outcome,
     outcome_of,
     warn_constant,
 )
-from setpoint.search.infeasibility import explain
-from setpoint.search.limits import Limits, StoppedError, StoppedWarning
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError, Region
-from setpoint.search.mixtures import best_mixture
 
 
 @kernel(plain=True)

@@ -50,40 +50,38 @@ from setpoint.exact.pairs import (
     no_worse,
     settled,
 )
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
-from setpoint.program.linking import link
-from setpoint.program.program import Program
-from setpoint.search.achievable import (
+from setpoint.program import Program, link
+from setpoint.search import (
     SAME,
+    Frontier,
+    FrontierPoints,
+    InfeasibleError,
+    InfeasibleMasterError,
+    Limits,
+    Master,
     MixtureWeights,
     NoRuleError,
     Optimum,
     Outcome,
     Randomized,
+    Region,
     Status,
-    measure,
-)
-from setpoint.search.frontier import (
-    Frontier,
-    FrontierPoints,
+    StoppedError,
+    UnfinishedError,
     Vary,
+    best_mixture,
+    blame_of,
     frontier_of,
+    least_violating,
     levels_of,
+    measure,
+    nearest_mixture,
     solve_levels,
     trace_frontier,
     vary_of,
 )
-from setpoint.search.infeasibility import (
-    InfeasibleError,
-    blame_of,
-    least_violating,
-    nearest_mixture,
-)
-from setpoint.search.limits import Limits, StoppedError
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError, Master, Region
-from setpoint.search.mixtures import best_mixture
 
 INF = float("inf")
 _WORK, _MOST_BOXES = 3200, 400

@@ -12,20 +12,34 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError, warn_caller
-from setpoint.evidence import Counted
-from setpoint.evidence.tally import Lines, Tally
+from setpoint.evidence import Counted, Lines, Tally
 from setpoint.exact.cutoffs import CutoffSet, Segment, sweep
 from setpoint.exact.deterministic import MOST_COMBINATIONS, SegmentGoal, n_combinations, separated
 from setpoint.exact.solver import concluded_by_cutoffs, find_rule
 from setpoint.parameters import SATISFIED
-from setpoint.program.functions import Min, Ratio
-from setpoint.program.program import LinkedGoal, Program
-from setpoint.program.rates import RateTable, most_in_parts, range_over_boxes
-from setpoint.search.achievable import SAME, NoRuleError, Optimum, Outcome, Priced, Randomized
-from setpoint.search.limits import INTERRUPTED, Limits, StoppedWarning
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixtures import best_mixture
+from setpoint.program import (
+    LinkedGoal,
+    Min,
+    Program,
+    RateTable,
+    Ratio,
+    most_in_parts,
+    range_over_boxes,
+)
+from setpoint.search import (
+    INTERRUPTED,
+    SAME,
+    InfeasibleMasterError,
+    Limits,
+    NoRuleError,
+    Optimum,
+    Outcome,
+    Priced,
+    Randomized,
+    StoppedWarning,
+    UnfinishedError,
+    best_mixture,
+)
 
 MOST_RANGES = 16
 """Ranges of scores that one pass asks for, or one for each segment."""

@@ -15,19 +15,27 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError
-from setpoint.evidence import Confusion, Evidence
-from setpoint.evidence.curves import Curve
-from setpoint.exact.cutoffs import CutoffSet, least_violation, sweep
-from setpoint.goals.expressions import Const, Expression
-from setpoint.goals.goal import Goal, goal_in_words, in_words
-from setpoint.goals.populations import Constraint, Label, literal, value_in_words
-from setpoint.goals.table import range_of
-from setpoint.inference.intervals import interval_of
-from setpoint.inference.profiles import CountedRates
-from setpoint.program.algebra import Folder
-from setpoint.program.functions import (
+from setpoint.evidence import Confusion, Curve, Evidence
+from setpoint.exact import CutoffSet, least_violation, sweep
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Label,
+    goal_in_words,
+    in_words,
+    literal,
+    range_of,
+    value_in_words,
+)
+from setpoint.inference import CountedRates, interval_of
+from setpoint.program import (
     Absolute,
+    Accepted,
     Affine,
+    Folder,
+    Kind,
     Log,
     Max,
     MaxMinusMin,
@@ -35,16 +43,15 @@ from setpoint.program.functions import (
     MinOverMax,
     PowerMean,
     ProductNode,
+    ProgramConstraint,
     QuotientNode,
     RateFunction,
     Ratio,
     Sqrt,
     WeightedSum,
+    link,
 )
-from setpoint.program.linking import link
-from setpoint.program.program import Accepted, ProgramConstraint
-from setpoint.program.rates import Kind
-from setpoint.report.numbers import unit_of
+from setpoint.report import unit_of
 
 # --- Arrays as text for a page: the raw numbers, little-endian, compressed ------------------------
 

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from setpoint.errors import InputError, InputTypeError, SetpointError
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label, literal
-from setpoint.inputs.files import atomic_write
-from setpoint.report.page.svg import rendered
+from setpoint.goals import Goal, Label, literal
+from setpoint.inputs import atomic_write
+from setpoint.report import rendered
 from setpoint.rules import Threshold
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"([^"]+)";?[ \t]*\n', re.MULTILINE)

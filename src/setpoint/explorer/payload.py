@@ -12,10 +12,7 @@ import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Column
-from setpoint.evidence.curves import Curve
-from setpoint.evidence.rows import counted_rows
+from setpoint.evidence import Column, Curve, Evidence, counted_rows
 from setpoint.explorer.limits import (
     BoundGoal,
     GroupColumn,
@@ -31,13 +28,10 @@ from setpoint.explorer.limits import (
     sure_places,
 )
 from setpoint.explorer.page import take_templates
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label, value_in_words
-from setpoint.inputs.columns import as_columns
-from setpoint.inputs.inputs import CheckedData
-from setpoint.report.numbers import percent
-from setpoint.rules import Rule, Threshold
-from setpoint.rules.codec import ClassNames
+from setpoint.goals import Goal, Label, value_in_words
+from setpoint.inputs import CheckedData, as_columns
+from setpoint.report import percent
+from setpoint.rules import ClassNames, Rule, Threshold
 
 _SEED = 24
 

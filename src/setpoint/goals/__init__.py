@@ -1,29 +1,58 @@
 """The language of goals: metrics, expressions and goals, without data."""
 
-from setpoint.errors import (
-    EmptyPopulationError,
-    GoalError,
-    GoalSyntaxError,
-    NoFormulaError,
-    ShapeError,
-    UnlabelledError,
+from setpoint.goals.entries import TABLE, Diagonal, Event, LinearForm, MetricEntry
+from setpoint.goals.expressions import (
+    Apply,
+    Baseline,
+    BlackBoxMetric,
+    Const,
+    Expression,
+    Metric,
+    Product,
+    Quotient,
+    Reduce,
+    Sum,
+    log,
+    map_metrics,
+    maximum,
+    minimum,
+    sqrt,
+    walk,
 )
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, SupportsGoal, as_goal, maximize, minimize
-from setpoint.goals.populations import Constraint
-
-__all__ = [
-    "Constraint",
-    "EmptyPopulationError",
-    "Expression",
-    "Goal",
-    "GoalError",
-    "GoalSyntaxError",
-    "NoFormulaError",
-    "ShapeError",
-    "SupportsGoal",
-    "UnlabelledError",
-    "as_goal",
-    "maximize",
-    "minimize",
-]
+from setpoint.goals.goal import (
+    Goal,
+    as_goal,
+    constraint_in_words,
+    expression_of,
+    glossary,
+    goal_in_words,
+    in_words,
+    maximize,
+    minimize,
+)
+from setpoint.goals.parse import SYNONYMS, why_unknown
+from setpoint.goals.populations import (
+    DEFER,
+    EVERYWHERE,
+    Constraint,
+    Key,
+    Label,
+    Other,
+    Population,
+    Relation,
+    column_in_words,
+    literal,
+    plain_label,
+    value_in_words,
+)
+from setpoint.goals.table import (
+    VOCABULARY,
+    MetricFunction,
+    Requirements,
+    at_most,
+    in_shares,
+    range_of,
+    require_plain,
+    require_rows_alone,
+    requirements_of,
+)

@@ -4,7 +4,19 @@ P-values of constraints, tests along a path of rules, and the guarantee that fol
 confusions and rules, and nothing of how a rule was found.
 """
 
-from setpoint.guarantees.promise import Guarantee, Shown
-from setpoint.guarantees.requirements import AllHold, Requirement, Some, requirements_of
-
-__all__ = ["Every", "Guarantee", "Requirement", "Shown", "Some", "requirements_of"]
+from setpoint.guarantees.e_process import Bets, Crossing, Increments, Wealth, bets_of, increments_of
+from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows_of, rows_of
+from setpoint.guarantees.promise import (
+    MARGINS,
+    Guarantee,
+    PathRule,
+    Promise,
+    RuleTests,
+    Shown,
+    State,
+    fixed_sequence,
+    holm,
+    level_of_try,
+    rungs_of,
+)
+from setpoint.guarantees.requirements import AllHold, Part, Requirement, Some, requirements_of

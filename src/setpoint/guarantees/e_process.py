@@ -19,18 +19,27 @@ from setpoint.array_types import Bools, Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.errors import GoalError
 from setpoint.evidence import Confusion
-from setpoint.goals.populations import column_in_words, value_in_words
+from setpoint.goals import column_in_words, value_in_words
 from setpoint.guarantees.requirements import (
     Requirement,
     leaves,
     needs_one_of_several,
     requirements_of,
 )
-from setpoint.inference.profiles import CountedRates
-from setpoint.program.algebra import Folder, Leaf, Term
-from setpoint.program.functions import Affine, RateFunction, Ratio, WeightedSum
-from setpoint.program.program import LinkedConstraint, LinkedGoal, ProgramConstraint
-from setpoint.program.rates import Rate
+from setpoint.inference import CountedRates
+from setpoint.program import (
+    Affine,
+    Folder,
+    Leaf,
+    LinkedConstraint,
+    LinkedGoal,
+    ProgramConstraint,
+    Rate,
+    RateFunction,
+    Ratio,
+    Term,
+    WeightedSum,
+)
 
 _TINY = 1e-12
 

@@ -25,7 +25,7 @@ from scipy.special import betainc, betainccinv, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError
-from setpoint.goals.populations import Constraint
+from setpoint.goals import Constraint
 from setpoint.guarantees.requirements import (
     AllHold,
     Part,
@@ -37,10 +37,8 @@ from setpoint.guarantees.requirements import (
     rates_in,
     requirements_of,
 )
-from setpoint.inference.profiles import CountedRates, fraction_in, value_at
-from setpoint.inference.tails import exact_limits, trials_of
-from setpoint.program.functions import Affine, Node, RateFunction, WeightedSum
-from setpoint.program.program import ProgramConstraint
+from setpoint.inference import CountedRates, exact_limits, fraction_in, trials_of, value_at
+from setpoint.program import Affine, Node, ProgramConstraint, RateFunction, WeightedSum
 
 # --- P-values that are proved for any rows: bets on one rate --------------------------------------
 

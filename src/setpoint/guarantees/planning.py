@@ -21,15 +21,18 @@ from scipy.special import betainc, gammaln, ndtri, xlogy
 from setpoint.array_types import Bools, Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
-from setpoint.goals.goal import as_goal
-from setpoint.goals.populations import Constraint
+from setpoint.goals import Constraint, as_goal
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, requirements_of
-from setpoint.inference.delta import influence_of
-from setpoint.inference.profiles import CountedRates
-from setpoint.inference.tails import added_by, at_least, quantile, successes_needed, trials_of
-from setpoint.program.algebra import Folder
-from setpoint.program.linking import link
-from setpoint.program.program import LinkedGoal, Program, ProgramConstraint
+from setpoint.inference import (
+    CountedRates,
+    added_by,
+    at_least,
+    influence_of,
+    quantile,
+    successes_needed,
+    trials_of,
+)
+from setpoint.program import Folder, LinkedGoal, Program, ProgramConstraint, link
 
 ALLOWANCE = 1.3
 """Rows for each that the normal approximation asks for: it takes errors and skewness of small

@@ -15,20 +15,14 @@ from scipy.special import betainc, ndtri
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Marginals
-from setpoint.goals.expressions import Reduce, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.table import requirements_of as requirements_in
+from setpoint.evidence import Confusion, Marginals
+from setpoint.goals import Goal, Reduce, walk
+from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import Ranges, limit_of_constraint, p_value, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
-from setpoint.inference.profiles import CountedRates
-from setpoint.inference.tails import added_by, share_needed
+from setpoint.inference import CountedRates, added_by, share_needed
 from setpoint.parameters import SATISFIED
-from setpoint.program.algebra import Folder
-from setpoint.program.backends import backend
-from setpoint.program.functions import Affine, Node, RateFunction
-from setpoint.program.program import LinkedGoal, Program
+from setpoint.program import Affine, Folder, LinkedGoal, Node, Program, RateFunction, backend
 from setpoint.rules import Rule
 
 Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]], ...]

@@ -19,9 +19,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.inference.profiles import CountedRates, RowProfiles, above_and_below, rounded, summed
-from setpoint.program import algebra
-from setpoint.program.functions import (
+from setpoint.inference import CountedRates, RowProfiles, above_and_below, rounded, summed
+from setpoint.program import (
     INF,
     Absolute,
     Affine,
@@ -33,13 +32,14 @@ from setpoint.program.functions import (
     Node,
     PowerMean,
     ProductNode,
+    ProgramConstraint,
     QuotientNode,
     RateFunction,
     Ratio,
     Sqrt,
     WeightedSum,
+    algebra,
 )
-from setpoint.program.program import ProgramConstraint
 
 _TINY = 1e-12
 

@@ -4,31 +4,40 @@ Intervals of any expression, verdicts on a bound, exact tails of a binomial, and
 test. Knows goals and confusions, and nothing of rules or of how they were found.
 """
 
-from setpoint.inference.intervals import Interval, Verdict, interval, verdict_of
+from setpoint.inference.delta import influence_of, influence_of_entries
+from setpoint.inference.intervals import (
+    FAILS,
+    OPEN,
+    SHOWN,
+    Interval,
+    Verdict,
+    interval,
+    interval_of,
+    is_group_gap,
+    verdict_of,
+)
+from setpoint.inference.profiles import (
+    CountedRates,
+    RowProfiles,
+    above_and_below,
+    bind_counted,
+    fraction_in,
+    rounded,
+    summed,
+    value_at,
+)
 from setpoint.inference.tails import (
+    CONFIDENCE,
+    POWER,
+    ROUNDING,
     FreshLabels,
-    Trials,
+    added_by,
     at_least,
-    at_most,
+    clopper_pearson,
     exact_limits,
     fresh_labels,
-    lower_limit,
+    quantile,
+    share_needed,
+    successes_needed,
     trials_of,
-    upper_limit,
 )
-
-__all__ = [
-    "FreshLabels",
-    "Interval",
-    "Trials",
-    "Verdict",
-    "at_least",
-    "at_most",
-    "exact_limits",
-    "fresh_labels",
-    "interval",
-    "lower_limit",
-    "trials_of",
-    "upper_limit",
-    "verdict_of",
-]

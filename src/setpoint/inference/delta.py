@@ -23,7 +23,7 @@ from setpoint.inference.profiles import (
     value_at,
 )
 from setpoint.inference.tails import clopper_pearson, quantile
-from setpoint.program.functions import INF, RateFunction
+from setpoint.program import INF, RateFunction
 
 SMOOTHING = 0.1
 """Rows added in all, in equal parts to each profile, before influences are taken."""

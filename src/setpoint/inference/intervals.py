@@ -18,7 +18,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
-from setpoint.goals.expressions import Expression
+from setpoint.goals import Expression
 from setpoint.inference.delta import (
     by_influence,
     by_moments,
@@ -30,7 +30,7 @@ from setpoint.inference.delta import (
 from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.tails import difference_above, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
-from setpoint.program.functions import (
+from setpoint.program import (
     INF,
     Absolute,
     Affine,

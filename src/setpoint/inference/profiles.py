@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
-from setpoint.goals.expressions import Expression
-from setpoint.program.algebra import Folder
-from setpoint.program.functions import INF, Affine, RateFunction, Ratio
-from setpoint.program.linking import Linker
-from setpoint.program.rates import Rate, RateTable
+from setpoint.goals import Expression
+from setpoint.program import INF, Affine, Folder, Linker, Rate, RateFunction, RateTable, Ratio
 
 
 @dataclass(frozen=True, eq=False)

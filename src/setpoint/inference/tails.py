@@ -28,7 +28,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inference.profiles import CountedRates, value_at
-from setpoint.program.functions import RateFunction
+from setpoint.program import RateFunction
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,71 @@
 """The data that users pass, checked: arrays, labels, classes, columns, data sets."""
 
-from setpoint.inputs.columns import Dataset
-from setpoint.inputs.deployed import Deployed
+from typing import TYPE_CHECKING
 
-__all__ = ["Dataset", "Deployed"]
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.inputs.arrays import (
+        Array,
+        UnfittedError,
+        check_length,
+        column_names,
+        column_of,
+        described,
+        first_bad,
+        frame_of,
+        in_frame,
+        is_missing,
+        kind_of,
+        least_accepted,
+        levels_of,
+        number_columns,
+        one_column,
+        refuse_masked,
+        require_numbers,
+        row_unit,
+        series_values,
+        some,
+    )
+    from setpoint.inputs.classes import (
+        ClassOrder,
+        check_labels,
+        check_weight,
+        classes_of,
+        one_score,
+        posteriors,
+        refers_to_positive,
+        settled_positive,
+        two_classes,
+        union_of,
+    )
+    from setpoint.inputs.columns import (
+        MOST_LEVELS,
+        Dataset,
+        FrameRows,
+        as_columns,
+        as_datasets,
+        columns_of,
+        frame_rows_of,
+        require_formula,
+    )
+    from setpoint.inputs.counted_rows import CountedRows
+    from setpoint.inputs.deployed import Deployed, aligned, finite_scores, index_of, taken
+    from setpoint.inputs.files import (
+        CheckpointError,
+        atomic_write,
+        check_settings,
+        check_writable,
+        whole_file,
+    )
+    from setpoint.inputs.inputs import (
+        CheckedData,
+        CheckedTable,
+        DecideOn,
+        GivenRows,
+        decided_inputs,
+    )
+    from setpoint.inputs.row_hash import RowDigest, column_draws, digests_of, row_draws, text_digest
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted, warn_caller
-from setpoint.evidence.codebook import Column
+from setpoint.evidence import Column
 
 Array: TypeAlias = NDArray[Any]
 

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
-from setpoint.evidence.codebook import Column
-from setpoint.goals.expressions import Metric, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label, plain_label
+from setpoint.evidence import Column
+from setpoint.goals import Goal, Label, Metric, plain_label, walk
 from setpoint.inputs.arrays import (
     Array,
     check_length,
@@ -29,7 +27,7 @@ from setpoint.inputs.arrays import (
     series_of,
     some,
 )
-from setpoint.program.linking import waits_for_class
+from setpoint.program import waits_for_class
 
 _LIGHTEST = 1e-100
 

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.counting.pieces import source_of
-from setpoint.counting.source import Key, Source
+from setpoint.counting import Key, Source, source_of
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
-from setpoint.evidence.codebook import Column
-from setpoint.goals.goal import Goal
+from setpoint.evidence import Column
+from setpoint.goals import Goal
 from setpoint.inputs.arrays import (
     TEXT,
     Array,

@@ -13,16 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.source import GroupBy, Rest, RowFilter
+from setpoint.counting import GroupBy, Rest, RowFilter
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Codebook
-from setpoint.evidence.confusion import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts
-from setpoint.evidence.sweep import Binning
-from setpoint.evidence.tally import ChangedTableError, Lines, Tally
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
-from setpoint.goals.table import require_plain
+from setpoint.evidence import (
+    BAD_WEIGHT,
+    INFINITE,
+    MISSING,
+    NO_NUMBER,
+    BinCounts,
+    Binning,
+    ChangedTableError,
+    Codebook,
+    Confusion,
+    Lines,
+    Tally,
+)
+from setpoint.goals import Goal, Label, require_plain
 from setpoint.inputs.classes import ClassOrder, classes_of, union_of
 from setpoint.inputs.columns import FrameRows
 from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows

@@ -26,16 +26,22 @@ from setpoint.errors import (
     quoted,
     warn_caller,
 )
-from setpoint.evidence import Confusion, Evidence, Rows
-from setpoint.evidence.codebook import DEFERRED, Codebook, Column
-from setpoint.evidence.rows import DecidedRows, counted_rows
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import DEFER, Label
+from setpoint.evidence import (
+    DEFERRED,
+    Codebook,
+    Column,
+    Confusion,
+    DecidedRows,
+    Evidence,
+    Rows,
+    counted_rows,
+)
+from setpoint.goals import DEFER, Goal, Label
 from setpoint.inputs.arrays import in_frame, number_columns, one_column
 from setpoint.inputs.classes import ClassOrder, check_labels, check_weight, classes_of, union_of
 from setpoint.inputs.columns import MOST_LEVELS, Dataset, as_columns, check_groups
 from setpoint.inputs.deployed import Deployed, aligned, index_of, taken
-from setpoint.program.linking import link
+from setpoint.program import link
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
 Scores: TypeAlias = Mapping[str | None, NDArray[Any]]

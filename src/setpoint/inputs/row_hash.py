@@ -23,8 +23,7 @@ from scipy import sparse
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
-from setpoint.evidence.codebook import Column
-from setpoint.evidence.rows import counted_rows
+from setpoint.evidence import Column, counted_rows
 from setpoint.inputs.arrays import (
     frame_of,
     is_missing,

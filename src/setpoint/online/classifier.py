@@ -12,11 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from setpoint.errors import InputError
-from setpoint.estimators import ModelFileError, load_model, save_model
-from setpoint.estimators.base import GoalClassifier, atomic_fit
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import UnfittedError, check_length, frame_of
-from setpoint.inputs.deployed import aligned
+from setpoint.estimators import GoalClassifier, ModelFileError, atomic_fit, load_model, save_model
+from setpoint.goals import Goal
+from setpoint.inputs import UnfittedError, aligned, check_length, frame_of
 from setpoint.online.engine import (
     Engine,
     WaitingRow,

@@ -19,10 +19,17 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, warn_caller
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import Label
-from setpoint.inputs.arrays import check_length, one_column, require_numbers, some
-from setpoint.inputs.classes import ClassOrder, check_labels, check_weight, two_classes
+from setpoint.goals import Goal, Label, as_goal
+from setpoint.inputs import (
+    ClassOrder,
+    check_labels,
+    check_length,
+    check_weight,
+    one_column,
+    require_numbers,
+    some,
+    two_classes,
+)
 from setpoint.online import learners as at
 from setpoint.online.learners import State
 from setpoint.online.parameters import GoalOptions, StreamGoal

@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from setpoint.evidence import Confusion
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.goal import Goal
+from setpoint.evidence import Confusion, Stratum
+from setpoint.goals import Goal
 from setpoint.online import learners as at
 from setpoint.online.engine import Engine
 from setpoint.online.parameters import SOLVERS
 from setpoint.online.solvers import calibrate
-from setpoint.program.linking import link
-from setpoint.report import GoalReport, RuleFacts, Search, report_on
-from setpoint.report.facts import Picture, section
-from setpoint.report.numbers import plain, read
+from setpoint.program import link
+from setpoint.report import GoalReport, Picture, RuleFacts, Search, plain, read, report_on, section
 from setpoint.rules import ClassNames, Threshold
 
 if TYPE_CHECKING:
-    from setpoint.report.facts import Facts
+    from setpoint.report import Facts
 
 
 @section

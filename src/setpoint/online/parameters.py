@@ -10,17 +10,13 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence.codebook import Codebook
-from setpoint.goals.expressions import Metric
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import EVERYWHERE, Label
-from setpoint.goals.table import require_rows_alone
-from setpoint.inputs.classes import ClassOrder
+from setpoint.evidence import Codebook
+from setpoint.goals import EVERYWHERE, Goal, Label, Metric, as_goal, require_rows_alone
+from setpoint.inputs import ClassOrder
 from setpoint.online import learners as at
 from setpoint.online.solvers import LEAST_ROWS
 from setpoint.parameters import Allowed, Number, check
-from setpoint.program.linking import link
-from setpoint.program.program import Accepted
+from setpoint.program import Accepted, link
 from setpoint.solvers import WITHOUT_FORMULA
 
 

@@ -17,8 +17,8 @@ from river.base.typing import ClfTarget
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.goals.goal import as_goal
-from setpoint.inputs.classes import check_weight, two_classes
+from setpoint.goals import as_goal
+from setpoint.inputs import check_weight, two_classes
 from setpoint.online import learners as at
 from setpoint.online.classifier import OnlineFClassifier
 from setpoint.online.engine import begin, first_weights

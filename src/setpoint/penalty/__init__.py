@@ -7,15 +7,7 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.penalty.classifier import ExactPenaltyClassifier
     from setpoint.penalty.goal_loss import GoalLoss
-
-__all__ = ["ExactPenaltyClassifier", "GoalLoss"]
-
-# GoalLoss is a module of PyTorch, which is loaded for it and for nothing else here.
-_HOME = {"ExactPenaltyClassifier": "classifier", "GoalLoss": "goal_loss"}
+    from setpoint.penalty.problem import Tradeoff
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
-    __getattr__ = lazily(__name__, _HOME)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    __getattr__ = lazily(__name__)

@@ -15,20 +15,20 @@ from sklearn.model_selection import train_test_split
 from setpoint.array_types import Codes, Floats
 from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.errors import InputError
-from setpoint.estimators.linear_rule import (
+from setpoint.estimators import (
+    Progress,
     TrainedClassifier,
     fit_preprocessor,
     linear_scores,
+    module_of,
     most_models,
+    scores,
     transformed,
+    unpack,
 )
-from setpoint.estimators.modules import Progress, module_of, scores, unpack
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
-from setpoint.goals.table import require_rows_alone
-from setpoint.inputs.arrays import least_accepted, row_unit
-from setpoint.inputs.classes import ClassOrder
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.goals import Goal, require_rows_alone
+from setpoint.inputs import CheckedTable, ClassOrder, least_accepted, row_unit
 from setpoint.parameters import SATISFIED
 from setpoint.penalty.evolution import MOST_PARAMETERS, polish
 from setpoint.penalty.losses import Loss
@@ -50,8 +50,8 @@ from setpoint.penalty.selection import (
     selection_notes,
 )
 from setpoint.penalty.solvers import Stage, stages_of
-from setpoint.program.linking import link
-from setpoint.search.limits import Limits, StoppedError
+from setpoint.program import link
+from setpoint.search import Limits, StoppedError
 from setpoint.solvers import (
     WITHOUT_FORMULA,
     Confidence,

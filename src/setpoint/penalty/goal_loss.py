@@ -10,13 +10,12 @@ import torch
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals import Expression, Goal, as_goal
 from setpoint.parameters import is_integer, is_number
 from setpoint.penalty.losses import CrossEntropyLoss, Loss, RefreshBatch
 from setpoint.penalty.problem import Cut, Tradeoff, best_cut
 from setpoint.penalty.solvers import stages_of
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.search import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
 
 

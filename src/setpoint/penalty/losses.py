@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.evidence.curves import midway
-from setpoint.evidence.sweep import ratio_at
+from setpoint.evidence import midway, ratio_at
 from setpoint.parameters import SATISFIED
 from setpoint.penalty.problem import Tradeoff, best_cut, pick, ramp, sigmoid, softplus
 

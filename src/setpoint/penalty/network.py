@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError
-from setpoint.estimators.modules import (
+from setpoint.estimators import (
     as_batch,
     build,
     device_for,

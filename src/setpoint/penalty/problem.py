@@ -12,17 +12,12 @@ from scipy.special import expit
 from setpoint.array_types import Floats
 from setpoint.deciding import FitData, promise_of, times_of
 from setpoint.errors import ShapeError
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.curves import cutoffs, midway
-from setpoint.evidence.sweep import BestCutoff
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
-from setpoint.goals.table import require_rows_alone
-from setpoint.guarantees.promise import RuleTests
-from setpoint.inputs.inputs import CheckedData
+from setpoint.evidence import BestCutoff, Codebook, Marginals, cutoffs, midway
+from setpoint.goals import Goal, Label, require_rows_alone
+from setpoint.guarantees import RuleTests
+from setpoint.inputs import CheckedData
 from setpoint.parameters import SATISFIED
-from setpoint.program.linking import link
-from setpoint.program.program import Accepted, Program
+from setpoint.program import Accepted, Program, link
 from setpoint.rules import Threshold
 from setpoint.solvers import Portfolio
 

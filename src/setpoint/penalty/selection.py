@@ -17,21 +17,17 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.deciding import Found
 from setpoint.errors import InputError, SetpointError
-from setpoint.estimators.modules import batch_size_for, needed
-from setpoint.evidence import Evidence
-from setpoint.evidence.curves import cutoffs
+from setpoint.estimators import batch_size_for, needed
+from setpoint.evidence import Evidence, cutoffs
 from setpoint.exact import solve_exact
-from setpoint.goals.expressions import Metric
-from setpoint.goals.goal import Goal
-from setpoint.inputs.files import CheckpointError, atomic_write, check_settings, check_writable
+from setpoint.goals import Goal, Metric
+from setpoint.inputs import CheckpointError, atomic_write, check_settings, check_writable
 from setpoint.parameters import Allowed, Number
 from setpoint.penalty.losses import Lifted, RefreshBatch
 from setpoint.penalty.problem import AtMargins, Cut, Tradeoff, best_of
 from setpoint.penalty.solvers import Stage
-from setpoint.program.linking import link
-from setpoint.search.achievable import Outcome
-from setpoint.search.infeasibility import InfeasibleError, not_found
-from setpoint.search.limits import Limits, TracePoint
+from setpoint.program import link
+from setpoint.search import InfeasibleError, Limits, Outcome, TracePoint, not_found
 from setpoint.solvers import Minibatches, SearchLimits
 
 P = TypeVar("P")

@@ -10,23 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.deciding.certifying import Tries, promise_of
-from setpoint.deciding.opening import check_ranges
-from setpoint.deciding.refusal import Tried, best_shown, refused, require_tests, tests_on
-from setpoint.deciding.splitting import content_of, promised, rows_key
+from setpoint.deciding import (
+    Tried,
+    Tries,
+    best_shown,
+    check_ranges,
+    content_of,
+    promise_of,
+    promised,
+    refused,
+    require_tests,
+    rows_key,
+    tests_on,
+)
 from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators import GoalClassifier
 from setpoint.evidence import Confusion
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.guarantees.promise import Guarantee, RuleTests, fixed_sequence, holm
-from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.columns import Dataset, as_columns, as_datasets
-from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.goals import Expression, Goal, as_goal
+from setpoint.guarantees import Guarantee, RuleTests, fixed_sequence, holm
+from setpoint.inputs import (
+    CheckedData,
+    ClassOrder,
+    Dataset,
+    GivenRows,
+    as_columns,
+    as_datasets,
+    classes_of,
+)
 from setpoint.plugin.classifier import PlugInClassifier
-from setpoint.program.linking import link
-from setpoint.report import GoalReport, report_on
-from setpoint.report.report import with_guarantee
+from setpoint.program import link
+from setpoint.report import GoalReport, report_on, with_guarantee
 from setpoint.rules import Rule
 from setpoint.solvers import Confidence
 

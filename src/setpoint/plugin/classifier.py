@@ -12,24 +12,27 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.array_types import Floats
 from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators.base import GoalClassifier
-from setpoint.estimators.modules import Progress
+from setpoint.estimators import GoalClassifier, Progress
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, refuse_masked, some
-from setpoint.inputs.classes import ClassOrder, classes_of
-from setpoint.inputs.columns import Dataset
-from setpoint.inputs.inputs import DecideOn
-from setpoint.inputs.row_hash import digests_of
+from setpoint.goals import Goal
+from setpoint.inputs import (
+    ClassOrder,
+    Dataset,
+    DecideOn,
+    classes_of,
+    column_names,
+    digests_of,
+    refuse_masked,
+    some,
+)
 from setpoint.plugin.auto.candidates import ModelChoice
 from setpoint.plugin.exploring import frontier_of_evidence
 from setpoint.plugin.fit.crossfit import InnerModel, JointModel, Response
 from setpoint.plugin.fit.fitting import Task, adapted
 from setpoint.plugin.fit.learner_oracle import Retrained
 from setpoint.plugin.parameters import Options, available_columns, naming_groups_in
-from setpoint.program.linking import waits_for_class
-from setpoint.search.achievable import Randomized
-from setpoint.search.frontier import Frontier, Vary
+from setpoint.program import waits_for_class
+from setpoint.search import Frontier, Randomized, Vary
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 
 

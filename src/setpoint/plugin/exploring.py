@@ -10,14 +10,13 @@ import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, nearest, quoted
-from setpoint.estimators.base import GoalClassifier
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Column
-from setpoint.exact.solver import frontier_exact
-from setpoint.explorer.limits import ScoredRows
-from setpoint.explorer.page import Explorer
-from setpoint.explorer.payload import (
+from setpoint.estimators import GoalClassifier
+from setpoint.evidence import Column, Evidence
+from setpoint.exact import frontier_exact
+from setpoint.explorer import (
+    Explorer,
     Marker,
+    ScoredRows,
     by_columns,
     cautions,
     check_curve,
@@ -29,14 +28,19 @@ from setpoint.explorer.payload import (
     share_of,
     split_rows,
 )
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.classes import ClassOrder, classes_of, one_score
-from setpoint.inputs.inputs import CheckedData, GivenRows
+from setpoint.goals import Expression, Goal, as_goal
+from setpoint.inputs import CheckedData, ClassOrder, GivenRows, classes_of, one_score
 from setpoint.plugin.solvers.searching import explored
 from setpoint.rules import Rule
-from setpoint.search.achievable import Randomized
-from setpoint.search.frontier import Frontier, Vary, frontier_of, levels_of, trace_frontier, vary_of
+from setpoint.search import (
+    Frontier,
+    Randomized,
+    Vary,
+    frontier_of,
+    levels_of,
+    trace_frontier,
+    vary_of,
+)
 
 _POINTS = 20
 

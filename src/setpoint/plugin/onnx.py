@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.errors import InputError, InputTypeError
-from setpoint.inputs.arrays import column_names, frame_of, series_values
+from setpoint.inputs import column_names, frame_of, series_values
 from setpoint.packages import needed_by
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.plugin.fit.crossfit import Response

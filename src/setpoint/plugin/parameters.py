@@ -10,17 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.smoothing import Smooth
+from setpoint.blackbox import Smooth
 from setpoint.errors import GoalError, InputError, ShapeError
-from setpoint.goals.entries import TABLE
-from setpoint.goals.expressions import Metric, walk
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import column_names, in_frame, some
-from setpoint.inputs.inputs import DecideOn
+from setpoint.goals import TABLE, Goal, Metric, walk
+from setpoint.inputs import DecideOn, column_names, in_frame, some
 from setpoint.parameters import Allowed, check
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
-from setpoint.search.achievable import Randomized
-from setpoint.search.limits import Limits, TracePoint
+from setpoint.search import Limits, Randomized, TracePoint
 from setpoint.solvers import (
     WITHOUT_FORMULA,
     ColumnGeneration,

@@ -10,23 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Confusion, Evidence
-from setpoint.evidence.argmax import ONE_BLOCK, Blocks
+from setpoint.evidence import ONE_BLOCK, Blocks, Confusion, Evidence
 from setpoint.parameters import SATISFIED, tied
-from setpoint.program.linking import link
-from setpoint.program.program import Program
-from setpoint.program.rates import DiagonalForm, RateTable, diagonal_form
+from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form, link
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
-from setpoint.search.achievable import (
+from setpoint.search import (
     AchievableSet,
     DenseColumns,
     Expected,
+    Limits,
     MixtureWeights,
     Optimum,
     Priced,
     measure,
 )
-from setpoint.search.limits import Limits
 
 if TYPE_CHECKING:
     from setpoint.plugin.fit.learner_oracle import Retraining

@@ -12,28 +12,30 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox.binding import RowMetric
+from setpoint.blackbox import RowMetric
 from setpoint.deciding import Certify, Decision, Found, decide, split_scored
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
-from setpoint.evidence import Evidence
-from setpoint.evidence.confusion import Confusion
-from setpoint.evidence.evidence import N_FOLDS, folds_of, in_order, merged
+from setpoint.evidence import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.exact import solve_exact
-from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.goals import Goal
+from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.problem import REMEDIES
 from setpoint.plugin.solvers.named import shift_rule
 from setpoint.plugin.solvers.searching import search_rule
-from setpoint.program.linking import link
-from setpoint.program.program import LinkedGoal, Program
-from setpoint.report.entry import measured_entry
+from setpoint.program import LinkedGoal, Program, link
+from setpoint.report import measured_entry
 from setpoint.rules import Rule
-from setpoint.search.achievable import Outcome
-from setpoint.search.infeasibility import InfeasibleError
-from setpoint.search.limits import INTERRUPTED, StoppedError, StoppedWarning, now
-from setpoint.search.master import worked_with
+from setpoint.search import (
+    INTERRUPTED,
+    InfeasibleError,
+    Outcome,
+    StoppedError,
+    StoppedWarning,
+    now,
+    worked_with,
+)
 from setpoint.solvers import Confidence
 
 FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)

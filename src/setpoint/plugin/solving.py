@@ -11,30 +11,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes
-from setpoint.blackbox.binding import blackbox_of, measured_on
-from setpoint.blackbox.blackbox import BlackBox
-from setpoint.counting.pieces import is_lazy
-from setpoint.deciding import promised
-from setpoint.deciding.opening import check_ranges
+from setpoint.blackbox import BlackBox, blackbox_of, measured_on
+from setpoint.counting import is_lazy
+from setpoint.deciding import check_ranges, promised
 from setpoint.errors import GoalError, InputError, InputTypeError, listed
-from setpoint.estimators.base import GoalClassifier
+from setpoint.estimators import GoalClassifier
 from setpoint.evidence import Evidence
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import column_names, frame_of
-from setpoint.inputs.classes import ClassOrder, classes_of, one_score, posteriors
-from setpoint.inputs.columns import Dataset, as_datasets, columns_of
-from setpoint.inputs.inputs import CheckedData, CheckedTable, DecideOn, GivenRows
-from setpoint.inputs.row_hash import RowDigest, digests_of
+from setpoint.goals import Expression, Goal, as_goal
+from setpoint.inputs import (
+    CheckedData,
+    CheckedTable,
+    ClassOrder,
+    Dataset,
+    DecideOn,
+    GivenRows,
+    RowDigest,
+    as_datasets,
+    classes_of,
+    column_names,
+    columns_of,
+    digests_of,
+    frame_of,
+    one_score,
+    posteriors,
+)
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.tables import solve_lazy
-from setpoint.report import GoalReport
-from setpoint.report.report import cutoffs_of, rule_facts
-from setpoint.rules import Rule
-from setpoint.rules.segments import segment_in_words
-from setpoint.search.achievable import Randomized
-from setpoint.search.limits import TracePoint
+from setpoint.report import GoalReport, cutoffs_of, rule_facts
+from setpoint.rules import Rule, segment_in_words
+from setpoint.search import Randomized, TracePoint
 from setpoint.solvers import Confidence, SearchLimits, Solver
 
 

@@ -17,31 +17,26 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.counting.source import GroupBy, Key, Rest, TooManyLinesError
-from setpoint.deciding.certifying import Certification, Found, certified, promise_of
-from setpoint.deciding.opening import of_seen
-from setpoint.deciding.refusal import check_enough
-from setpoint.deciding.splitting import promised
+from setpoint.counting import GroupBy, Key, Rest, TooManyLinesError
+from setpoint.deciding import (
+    Certification,
+    Found,
+    certified,
+    check_enough,
+    of_seen,
+    promise_of,
+    promised,
+)
 from setpoint.errors import GoalError, InputError, InputTypeError, warn_caller, without_races
-from setpoint.evidence import Confusion
-from setpoint.evidence.confusion import BinCounts
-from setpoint.evidence.sweep import Binning
-from setpoint.evidence.tally import Bins, ChangedTableError, Lines, Tally
-from setpoint.exact.cutoffs import nests
-from setpoint.exact.tallied import CountPass, Ranges, solve_tallied
-from setpoint.goals.goal import Goal
-from setpoint.inputs.arrays import some
-from setpoint.inputs.columns import FrameRows, frame_rows_of, require_formula
-from setpoint.inputs.counted_rows import CountedRows
-from setpoint.inputs.inputs import DecideOn
+from setpoint.evidence import BinCounts, Binning, Bins, ChangedTableError, Confusion, Lines, Tally
+from setpoint.exact import CountPass, Ranges, nests, solve_tallied
+from setpoint.goals import Goal
+from setpoint.inputs import CountedRows, DecideOn, FrameRows, frame_rows_of, require_formula, some
 from setpoint.plugin.parameters import Options
-from setpoint.program.linking import link
-from setpoint.report import GoalReport, report_on_outcome
-from setpoint.report.facts import Search, TextSection
-from setpoint.report.report import warn_few_rows
+from setpoint.program import link
+from setpoint.report import GoalReport, Search, TextSection, report_on_outcome, warn_few_rows
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
-from setpoint.search.achievable import Outcome
-from setpoint.search.limits import now
+from setpoint.search import Outcome, now
 from setpoint.solvers import Confidence
 
 _BINS, _LEAST_BINS, _SAMPLE = 2**16, 256, 100_000

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from setpoint.errors import EmptyPopulationError, GoalError, UnlabelledError
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.expressions import Metric
-from setpoint.goals.populations import Population
+from setpoint.evidence import Codebook, Marginals
+from setpoint.goals import Metric, Population
 from setpoint.program.functions import (
     INF,
     Absolute,

@@ -9,24 +9,35 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from setpoint.errors import EmptyPopulationError, GoalError, InputTypeError, NoFormulaError, nearest
-from setpoint.evidence.codebook import Codebook, Marginals, Measure, Stratum
-from setpoint.goals.entries import TABLE, Event, LinearForm, MetricEntry
-from setpoint.goals.expressions import (
+from setpoint.evidence import Codebook, Marginals, Measure, Stratum
+from setpoint.goals import (
+    DEFER,
+    EVERYWHERE,
+    TABLE,
+    VOCABULARY,
     Apply,
     Baseline,
     BlackBoxMetric,
     Const,
+    Event,
     Expression,
+    Goal,
+    Key,
+    Label,
+    LinearForm,
     Metric,
+    MetricEntry,
+    MetricFunction,
+    Other,
+    Population,
     Product,
     Quotient,
     Reduce,
     Sum,
+    literal,
+    maximize,
     walk,
 )
-from setpoint.goals.goal import Goal, maximize
-from setpoint.goals.populations import DEFER, EVERYWHERE, Key, Label, Other, Population, literal
-from setpoint.goals.table import VOCABULARY, MetricFunction
 from setpoint.program.algebra import Clipped, Leaf, Missing, NumberLeaf, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate

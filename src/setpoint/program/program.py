@@ -20,12 +20,8 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.sweep import BestCutoff, Ratios, best_of, zeros_of
-from setpoint.goals.expressions import Const, Expression
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Constraint
-from setpoint.goals.table import in_shares, range_of
+from setpoint.evidence import BestCutoff, Codebook, Marginals, Ratios, best_of, zeros_of
+from setpoint.goals import Const, Constraint, Expression, Goal, in_shares, range_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import algebra
 from setpoint.program.algebra import Folder, Term

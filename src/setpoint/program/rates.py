@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.entries import Diagonal, Event
+from setpoint.evidence import Codebook, Marginals
+from setpoint.goals import Diagonal, Event
 from setpoint.program.functions import INF, Affine, Node, RateFunction, Ratio
 
 if TYPE_CHECKING:

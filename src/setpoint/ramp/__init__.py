@@ -9,10 +9,7 @@ from setpoint.packages import lazily
 
 if TYPE_CHECKING:
     from setpoint.ramp.classifier import RampClassifier
-
-__all__ = ["RampClassifier"]
-
-_HOME = {"RampClassifier": "classifier"}
+    from setpoint.ramp.problem import rows_of
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
-    __getattr__ = lazily(__name__, _HOME)
+    __getattr__ = lazily(__name__)

@@ -16,22 +16,19 @@ from sklearn.linear_model import LogisticRegression
 from setpoint.array_types import Codes, Floats
 from setpoint.deciding import Decision, FitData, Found, decide
 from setpoint.errors import InputError, warn_caller
-from setpoint.estimators.linear_rule import (
+from setpoint.estimators import (
+    Progress,
     TrainedClassifier,
     fit_preprocessor,
     linear_scores,
     most_models,
     transformed,
 )
-from setpoint.estimators.modules import Progress
 from setpoint.evidence import Evidence, Rows
-from setpoint.goals.goal import Goal
-from setpoint.goals.table import require_plain
-from setpoint.inputs.arrays import column_names, least_accepted, row_unit
-from setpoint.inputs.columns import Dataset
-from setpoint.inputs.inputs import CheckedData
+from setpoint.goals import Goal, require_plain
+from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, Allowed, Number, check
-from setpoint.program.linking import link
+from setpoint.program import link
 from setpoint.ramp.problem import (
     Problem,
     Row,
@@ -47,7 +44,7 @@ from setpoint.ramp.solvers.augmented_lagrangian import Solved, augmented_lagrang
 from setpoint.ramp.solvers.cutting_plane import majorize_minimize
 from setpoint.report import FewRowsWarning
 from setpoint.rules import Threshold
-from setpoint.search.limits import Limits
+from setpoint.search import Limits
 from setpoint.solvers import WITHOUT_FORMULA, Confidence, CuttingPlane, SearchLimits, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------

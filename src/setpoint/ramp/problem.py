@@ -23,11 +23,16 @@ from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError, InputTypeError, SetpointError, ShapeError, nearest
 from setpoint.evidence import Evidence
-from setpoint.inputs.arrays import column_names
-from setpoint.inputs.columns import Dataset, as_datasets
-from setpoint.inputs.deployed import Deployed
-from setpoint.program.functions import Affine, RateFunction, Ratio
-from setpoint.program.program import Accepted, NotLinearError, Program, without_auxiliaries
+from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
+from setpoint.program import (
+    Accepted,
+    Affine,
+    NotLinearError,
+    Program,
+    RateFunction,
+    Ratio,
+    without_auxiliaries,
+)
 
 _FAR = 36.0
 """Beyond so many widths a kink leaves no trace in double precision."""
@@ -255,7 +260,7 @@ class Problem:
 
 def _scores(X: Any, w: Floats) -> Floats:
     # Whoever only asks for the rows of a goal needs nothing of scikit-learn.
-    from setpoint.estimators.linear_rule import linear_scores
+    from setpoint.estimators import linear_scores
 
     return linear_scores(X, w)
 

@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.deciding import Found
 from setpoint.errors import warn_caller
-from setpoint.estimators.linear_rule import linear_scores
-from setpoint.evidence import Evidence, Rows
-from setpoint.evidence.codebook import Codebook
+from setpoint.estimators import linear_scores
+from setpoint.evidence import Codebook, Evidence, Rows
 from setpoint.exact import solve_exact
 from setpoint.parameters import SATISFIED
-from setpoint.program.program import Program
+from setpoint.program import Program
 from setpoint.ramp.problem import Problem, feasible_cutoffs
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
-from setpoint.search.achievable import ConstantGoalWarning, Outcome
-from setpoint.search.infeasibility import InfeasibleError, not_found
+from setpoint.search import ConstantGoalWarning, InfeasibleError, Outcome, not_found
 
 _AT_THE_CAP = 0.999
 _ERRORS = 2.0

@@ -1,89 +1,100 @@
 """Reports: what was reached, with intervals, for the person who set the goal."""
 
-from setpoint.inference.intervals import Interval, interval
-from setpoint.inference.tails import FreshLabels, fresh_labels
-from setpoint.report.displays import (
-    ConvergenceDisplay,
-    DeferralDisplay,
-    FrontierDisplay,
-    GroupRatesDisplay,
-    ObjectiveCurveDisplay,
-    OperatingPointDisplay,
-)
-from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.facts import (
-    Certificate,
-    Comparison,
-    RuleFacts,
-    Run,
-    Search,
-    Section,
-    TextSection,
-    compared,
-)
-from setpoint.report.numbers import Counts, HeavyTailWarning, heavy_tails, warn_heavy_tails
-from setpoint.report.operating import (
-    DeferralCurve,
-    DeferralPoints,
-    OperatingCurve,
-    OperatingPoints,
-    deferral_points,
-    operating_points,
-)
-from setpoint.report.report import (
-    FewRowsWarning,
-    GoalReport,
-    report_on,
-    report_on_outcome,
-    warn_few_rows,
-)
-from setpoint.report.sections import (
-    DeferralSection,
-    Frontiers,
-    OperatingSection,
-    Prices,
-    SearchTrace,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Certificate",
-    "Comparison",
-    "ConvergenceDisplay",
-    "Counts",
-    "DeferralCurve",
-    "DeferralDisplay",
-    "DeferralPoints",
-    "DeferralSection",
-    "Entry",
-    "FewRowsWarning",
-    "FreshLabels",
-    "FrontierDisplay",
-    "Frontiers",
-    "GoalReport",
-    "GroupRatesDisplay",
-    "GroupRow",
-    "HeavyTailWarning",
-    "Interval",
-    "ObjectiveCurveDisplay",
-    "OperatingCurve",
-    "OperatingPointDisplay",
-    "OperatingPoints",
-    "OperatingSection",
-    "Prices",
-    "RuleFacts",
-    "Run",
-    "Search",
-    "SearchTrace",
-    "Section",
-    "TextSection",
-    "compared",
-    "deferral_points",
-    "fresh_labels",
-    "heavy_tails",
-    "interval",
-    "operating_points",
-    "report_on",
-    "report_on_outcome",
-    "warn_few_rows",
-    "warn_heavy_tails",
-]
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.report.displays import style
+    from setpoint.report.displays.frontier import DeferralDisplay, FrontierDisplay
+    from setpoint.report.displays.objective import ConvergenceDisplay, ObjectiveCurveDisplay
+    from setpoint.report.displays.operating import GroupRatesDisplay, OperatingPointDisplay
+    from setpoint.report.displays.scales import drawstyle_of, known_line, scale_of, shown_bounds
+    from setpoint.report.displays.style import Canvas
+    from setpoint.report.entry import LEVEL, Entry, GroupRow, entries_on, measured_entry
+    from setpoint.report.facts import (
+        SIZE,
+        Certificate,
+        Comparison,
+        Facts,
+        Picture,
+        RuleFacts,
+        Run,
+        Search,
+        Section,
+        TextSection,
+        compared,
+        section,
+    )
+    from setpoint.report.findings import (
+        covered,
+        fitted_on,
+        headline,
+        lines_of,
+        rule_lines,
+        sentence,
+    )
+    from setpoint.report.numbers import (
+        Counts,
+        HeavyTailWarning,
+        Unit,
+        aligned,
+        cleaned,
+        heavy_tails,
+        number,
+        percent,
+        plain,
+        plural,
+        printed,
+        read,
+        shortened,
+        shown,
+        shown_bound,
+        unit_of,
+        warn_heavy_tails,
+    )
+    from setpoint.report.operating import (
+        DeferralPoints,
+        OperatingPoints,
+        deferral_points,
+        operating_points,
+    )
+    from setpoint.report.page.page import (
+        NO_RULE,
+        UNCERTIFIED,
+        Figure,
+        command_for,
+        figure_of,
+        same_sides,
+        with_worked,
+        write_infeasible,
+    )
+    from setpoint.report.page.parts import Axis, Bar, Header, bar_on
+    from setpoint.report.page.svg import rendered
+    from setpoint.report.promised import between_bounds, goals_nearby, more_rows, sure
+    from setpoint.report.report import (
+        FewRowsWarning,
+        GoalReport,
+        against_deployed,
+        cutoffs_of,
+        differences_of_constraints,
+        measured_difference,
+        report_on,
+        report_on_outcome,
+        rule_facts,
+        warn_few_rows,
+        with_deployed,
+        with_guarantee,
+        with_words,
+    )
+    from setpoint.report.sections import (
+        DeferralSection,
+        Frontiers,
+        OperatingSection,
+        Prices,
+        SearchTrace,
+    )
+    from setpoint.report.text import card_text, entry_lines, report_text, stricter_goal
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

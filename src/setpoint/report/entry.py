@@ -7,29 +7,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from setpoint.blackbox import BlackBox
-from setpoint.blackbox.binding import RowMetric
+from setpoint.blackbox import BlackBox, RowMetric
 from setpoint.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
 from setpoint.evidence import Confusion
-from setpoint.goals.entries import TABLE
-from setpoint.goals.expressions import Expression, Metric, Reduce, map_metrics, walk
-from setpoint.goals.goal import Goal, as_goal, expression_of
-from setpoint.goals.populations import (
+from setpoint.goals import (
+    TABLE,
     Constraint,
+    Expression,
+    Goal,
     Key,
     Label,
+    Metric,
     Other,
+    Reduce,
+    as_goal,
     column_in_words,
+    expression_of,
+    in_shares,
+    map_metrics,
     value_in_words,
+    walk,
 )
-from setpoint.goals.table import in_shares
-from setpoint.inference.intervals import OPEN, SHOWN, Interval, Verdict, interval_of, verdict_of
-from setpoint.inference.profiles import CountedRates
+from setpoint.inference import OPEN, SHOWN, CountedRates, Interval, Verdict, interval_of, verdict_of
 from setpoint.parameters import SATISFIED
-from setpoint.program.algebra import Folder, Term
-from setpoint.program.functions import RateFunction
-from setpoint.program.linking import Linker
-from setpoint.program.program import LinkedConstraint, LinkedGoal
+from setpoint.program import Folder, LinkedConstraint, LinkedGoal, Linker, RateFunction, Term
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.goal import Goal, in_words
-from setpoint.goals.populations import Label
-from setpoint.guarantees.promise import Guarantee
-from setpoint.inference.intervals import FAILS, OPEN, SHOWN, Verdict
-from setpoint.inference.tails import CONFIDENCE, POWER, ROUNDING, fresh_labels
+from setpoint.goals import Goal, Label, in_words
+from setpoint.guarantees import Guarantee
+from setpoint.inference import (
+    CONFIDENCE,
+    FAILS,
+    OPEN,
+    POWER,
+    ROUNDING,
+    SHOWN,
+    Verdict,
+    fresh_labels,
+)
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.numbers import Counts, Unit, in_people, plain, plural, read, shown, unit_of
 

@@ -9,10 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setpoint.goals.expressions import Const, Expression, Metric, Reduce, walk
-from setpoint.goals.goal import Goal, in_words
-from setpoint.goals.populations import EVERYWHERE, Constraint, column_in_words
-from setpoint.inference.intervals import FAILS, OPEN, SHOWN
+from setpoint.goals import (
+    EVERYWHERE,
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Metric,
+    Reduce,
+    column_in_words,
+    in_words,
+    walk,
+)
+from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts

@@ -15,12 +15,22 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputTypeError, warn_caller
-from setpoint.evidence.codebook import Deferred
-from setpoint.goals.entries import TABLE
-from setpoint.goals.expressions import Baseline, Const, Expression, Metric, Reduce, Sum, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Constraint, Label, column_in_words
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.evidence import Deferred
+from setpoint.goals import (
+    TABLE,
+    Baseline,
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Label,
+    Metric,
+    Reduce,
+    Sum,
+    column_in_words,
+    walk,
+)
+from setpoint.inputs import CheckedTable
 
 
 def number(x: float | None) -> str:

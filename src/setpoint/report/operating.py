@@ -14,13 +14,10 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError
-from setpoint.evidence import Counted, Curve, Evidence
-from setpoint.evidence.argmax import surest_first
-from setpoint.evidence.curves import hull
+from setpoint.evidence import Counted, Curve, Evidence, hull, surest_first
 from setpoint.parameters import SATISFIED
-from setpoint.program.program import Accepted, LinkedGoal, Program
-from setpoint.rules import Band, Mixture, PerSegment, Rule, Threshold, ValueAware
-from setpoint.rules.segments import segment_in_words
+from setpoint.program import Accepted, LinkedGoal, Program
+from setpoint.rules import Band, Mixture, PerSegment, Rule, Threshold, ValueAware, segment_in_words
 
 Numbers = tuple[float, ...]
 

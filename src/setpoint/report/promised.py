@@ -6,11 +6,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from setpoint.goals.expressions import Const
-from setpoint.goals.goal import Goal, expression_of, in_words
-from setpoint.goals.populations import Constraint, Label, column_in_words, value_in_words
-from setpoint.goals.table import range_of
-from setpoint.guarantees.promise import Guarantee, Shown, level_of_try
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Goal,
+    Label,
+    column_in_words,
+    expression_of,
+    in_words,
+    range_of,
+    value_in_words,
+)
+from setpoint.guarantees import Guarantee, Shown, level_of_try
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import Facts

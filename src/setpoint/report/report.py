@@ -17,18 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import GoalError, warn_caller
-from setpoint.evidence import Confusion, Counted
-from setpoint.evidence.codebook import Deferred
-from setpoint.evidence.rows import Rows, counted_rows
-from setpoint.goals.expressions import Apply, Const, Expression, Product, Quotient, Reduce, walk
-from setpoint.goals.goal import Goal, in_words
-from setpoint.goals.populations import Constraint, Key, Label, Other, Relation
-from setpoint.guarantees.promise import Guarantee
-from setpoint.inference.intervals import is_group_gap
-from setpoint.inference.profiles import CountedRates
-from setpoint.inputs.inputs import CheckedTable
-from setpoint.program.linking import Linker, link
-from setpoint.program.program import LinkedGoal
+from setpoint.evidence import Confusion, Counted, Deferred, Rows, counted_rows
+from setpoint.goals import (
+    Apply,
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Key,
+    Label,
+    Other,
+    Product,
+    Quotient,
+    Reduce,
+    Relation,
+    in_words,
+    walk,
+)
+from setpoint.guarantees import Guarantee
+from setpoint.inference import CountedRates, is_group_gap
+from setpoint.inputs import CheckedTable
+from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report.entry import (
     LEVEL,
     BoundSide,
@@ -55,10 +64,8 @@ from setpoint.report.findings import few_rows
 from setpoint.report.numbers import MOST_CLASSES, Counts, unit_of
 from setpoint.report.operating import deferral_points, operating_points
 from setpoint.report.sections import DeferralSection, OperatingSection, Prices, SearchTrace
-from setpoint.rules import ClassNames, PerSegment, Rule, Threshold
-from setpoint.rules.codec import first_lines
-from setpoint.search.achievable import Outcome
-from setpoint.search.limits import TracePoint
+from setpoint.rules import ClassNames, PerSegment, Rule, Threshold, first_lines
+from setpoint.search import Outcome, TracePoint
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
-from setpoint.goals.expressions import Metric, Reduce
-from setpoint.goals.goal import expression_of, in_words
+from setpoint.goals import Metric, Reduce, expression_of, in_words
 from setpoint.report.facts import Picture, section
 from setpoint.report.numbers import amount, cleaned, number, percent, plain, read, shortened
 from setpoint.report.operating import DeferralPoints, OperatingCurve, OperatingPoints
-from setpoint.search.frontier import Frontier
+from setpoint.search import Frontier
 
 if TYPE_CHECKING:
-    from setpoint.goals.goal import Goal
+    from setpoint.goals import Goal
     from setpoint.report.displays import OperatingPointDisplay
     from setpoint.report.facts import Facts
 

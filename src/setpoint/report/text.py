@@ -11,11 +11,18 @@ from html import escape
 from statistics import NormalDist
 
 from setpoint.errors import InputError
-from setpoint.goals.expressions import Const, Expression, Reduce, walk
-from setpoint.goals.goal import Goal, goal_in_words, in_words
-from setpoint.goals.populations import Constraint
-from setpoint.goals.table import range_of
-from setpoint.inference.intervals import FAILS, OPEN, SHOWN, verdict_of
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Reduce,
+    goal_in_words,
+    in_words,
+    range_of,
+    walk,
+)
+from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.report.entry import LEVEL, Entry
 from setpoint.report.facts import TITLE, Facts

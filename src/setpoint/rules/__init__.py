@@ -13,13 +13,11 @@ nor the rows it came from. JSON in, JSON out.
 =====================  ==========================================================
 """
 
-from __future__ import annotations
-
 from setpoint.rules.argmax import Argmax, ValueAware
 from setpoint.rules.base import Rule
-from setpoint.rules.codec import FORMAT, ClassNames, RuleFormatError
+from setpoint.rules.codec import FORMAT, ClassNames, RuleFormatError, first_lines
 from setpoint.rules.combined import Mixture, PerSegment, mixture, per_segment
-from setpoint.rules.segments import segment_codes
+from setpoint.rules.segments import segment_codes, segment_in_words
 from setpoint.rules.thresholds import Band, Threshold
 
 __all__ = [

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence.codebook import Column
-from setpoint.goals.populations import Key
+from setpoint.evidence import Column
+from setpoint.goals import Key
 from setpoint.rules import codec
 from setpoint.rules.codec import LONGEST, SHORTEST, ClassNames, first_lines
 from setpoint.rules.export import Exportable

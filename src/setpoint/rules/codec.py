@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from setpoint.errors import InputError
-from setpoint.goals.populations import DEFER, Label
+from setpoint.goals import DEFER, Label
 
 FORMAT = 2
 """The version that is written, and the only one that is read.

@@ -13,7 +13,7 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.populations import Key, Label, Other
+from setpoint.goals import Key, Label, Other
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,

@@ -13,7 +13,7 @@ from operator import add, and_, or_
 import narwhals as nw
 
 from setpoint.errors import InputError
-from setpoint.goals.populations import Label
+from setpoint.goals import Label
 from setpoint.rules.questions import (
     AllOf,
     Answer,

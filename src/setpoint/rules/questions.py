@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.goals.populations import Key, Label, Other, plain_label
+from setpoint.goals import Key, Label, Other, plain_label
 
 
 @dataclass(frozen=True)

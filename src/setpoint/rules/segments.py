@@ -10,15 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError
-from setpoint.evidence.codebook import Column
-from setpoint.goals.populations import (
-    Key,
-    Label,
-    Other,
-    column_in_words,
-    plain_label,
-    value_in_words,
-)
+from setpoint.evidence import Column
+from setpoint.goals import Key, Label, Other, column_in_words, plain_label, value_in_words
 
 _SHOWN = 8
 """Names in a message."""

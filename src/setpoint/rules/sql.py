@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from setpoint.errors import InputError
-from setpoint.goals.populations import Label
+from setpoint.goals import Label
 from setpoint.rules.questions import (
     AllOf,
     Answer,

@@ -15,8 +15,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import warn_caller
 from setpoint.evidence import Confusion, Counted
 from setpoint.parameters import SATISFIED, tied
-from setpoint.program.program import Program
-from setpoint.program.rates import RateTable
+from setpoint.program import Program, RateTable
 from setpoint.rules import Rule
 from setpoint.search.limits import Limits, TracePoint
 

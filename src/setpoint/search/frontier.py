@@ -14,11 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Constraint
+from setpoint.goals import Constraint, Goal
 from setpoint.parameters import SATISFIED
-from setpoint.program.functions import Affine
-from setpoint.program.program import Program
+from setpoint.program import Affine, Program
 from setpoint.search.achievable import AchievableSet, MixtureWeights, Optimum
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.linear_program import UnfinishedError

@@ -11,10 +11,9 @@ import numpy as np
 
 from setpoint.errors import SetpointError, ShapeError
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
-from setpoint.program.functions import Affine
-from setpoint.program.program import Program, ProgramConstraint
+from setpoint.program import Affine, Program, ProgramConstraint
 from setpoint.search.achievable import (
     AchievableSet,
     MixtureWeights,

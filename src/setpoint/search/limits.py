@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from setpoint.array_types import Floats
 from setpoint.errors import SetpointError, warn_caller
-from setpoint.program.program import Program
+from setpoint.program import Program
 
 
 def now() -> float:

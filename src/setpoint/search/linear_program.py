@@ -14,17 +14,17 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import SetpointError
-from setpoint.program import algebra
-from setpoint.program.functions import (
+from setpoint.program import (
     Affine,
     Log,
     PowerMean,
     ProductNode,
     RateFunction,
     Ratio,
+    RowBuilder,
     WeightedSum,
+    algebra,
 )
-from setpoint.program.program import RowBuilder
 from setpoint.search.achievable import AchievableSet, MixtureWeights
 from setpoint.search.limits import Limits
 

@@ -17,9 +17,15 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
-from setpoint.program import algebra
-from setpoint.program.functions import Affine, RateFunction
-from setpoint.program.program import NotLinearError, Program, ProgramConstraint, RowBuilder
+from setpoint.program import (
+    Affine,
+    NotLinearError,
+    Program,
+    ProgramConstraint,
+    RateFunction,
+    RowBuilder,
+    algebra,
+)
 from setpoint.search.achievable import AchievableSet
 from setpoint.search.linear_program import (
     TOLERANCE,

@@ -15,10 +15,16 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
-from setpoint.program import algebra
-from setpoint.program.functions import Affine, RateFunction, Ratio, WeightedSum
-from setpoint.program.program import NotLinearError, Program
-from setpoint.program.rates import RateTable
+from setpoint.program import (
+    Affine,
+    NotLinearError,
+    Program,
+    RateFunction,
+    RateTable,
+    Ratio,
+    WeightedSum,
+    algebra,
+)
 from setpoint.search.achievable import MixtureWeights, Optimum, mixed_of
 from setpoint.search.linear_program import TOLERANCE, MasterResult, sum_of
 from setpoint.search.master import InfeasibleMasterError, Pricing, Region

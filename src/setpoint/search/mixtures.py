@@ -9,17 +9,17 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
-from setpoint.program.functions import (
+from setpoint.program import (
     Absolute,
     Affine,
     Max,
     Min,
     MinOverMax,
+    Program,
     RateFunction,
     Ratio,
     WeightedSum,
 )
-from setpoint.program.program import Program
 from setpoint.search.achievable import AchievableSet, Optimum, mixed_of
 from setpoint.search.linear_program import MasterResult, UnfinishedError
 from setpoint.search.master import (

@@ -4,18 +4,15 @@ Jiang, Adigun, Narasimhan, Milani Fard and Gupta, "Optimizing black-box metrics 
 surrogates" (ICML 2020).
 """
 
-from setpoint.surrogates.classifier import AdaptiveSurrogateClassifier
-from setpoint.surrogates.losses import PRBEP, PrecisionAtK, PrecisionAtRecall
-from setpoint.surrogates.selection import NotMonotoneWarning
-from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "PRBEP",
-    "AdaptiveStep",
-    "AdaptiveSummary",
-    "AdaptiveSurrogateClassifier",
-    "NotMonotoneWarning",
-    "PrecisionAtK",
-    "PrecisionAtRecall",
-    "SurrogatePathDisplay",
-]
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.surrogates.classifier import AdaptiveSurrogateClassifier
+    from setpoint.surrogates.losses import PRBEP, PrecisionAtK, PrecisionAtRecall
+    from setpoint.surrogates.selection import NotMonotoneWarning
+    from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary, SurrogatePathDisplay
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

@@ -10,28 +10,24 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import BudgetedMetric, measured_on
-from setpoint.blackbox.smoothing import margin
+from setpoint.blackbox import BudgetedMetric, margin, measured_on
 from setpoint.deciding import Decision, FitData, open_fit
 from setpoint.errors import InputError
-from setpoint.estimators.base import atomic_fit
-from setpoint.estimators.linear_rule import (
+from setpoint.estimators import (
+    Progress,
     TrainedClassifier,
+    atomic_fit,
     fit_preprocessor,
     linear_scores,
     most_models,
     transformed,
+    value_of,
 )
-from setpoint.estimators.modules import Progress
-from setpoint.estimators.scorer import value_of
-from setpoint.goals.goal import Goal
-from setpoint.goals.table import require_plain
-from setpoint.inputs.arrays import check_length
-from setpoint.inputs.columns import Dataset, as_datasets
-from setpoint.inputs.deployed import aligned
-from setpoint.report.report import measured_difference
+from setpoint.goals import Goal, require_plain
+from setpoint.inputs import Dataset, aligned, as_datasets, check_length
+from setpoint.report import measured_difference
 from setpoint.rules import Threshold
-from setpoint.search.limits import Limits
+from setpoint.search import Limits
 from setpoint.solvers import AdaptiveSurrogates, Confidence, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided

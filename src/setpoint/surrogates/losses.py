@@ -17,9 +17,9 @@ from scipy.special import expit
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.evidence.codebook import Column
-from setpoint.goals.populations import column_in_words, value_in_words
-from setpoint.inputs.columns import as_columns
+from setpoint.evidence import Column
+from setpoint.goals import column_in_words, value_in_words
+from setpoint.inputs import as_columns
 
 Back = Callable[[Floats], Floats]
 """From weights of the losses to the gradient (n,) of their weighted sum."""

@@ -8,17 +8,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from setpoint.blackbox.binding import BudgetedMetric, FormulaMetric
+from setpoint.blackbox import BudgetedMetric, FormulaMetric
 from setpoint.deciding import Certification, Decision, FitData, Found, decide
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
-from setpoint.program.linking import link
-from setpoint.program.program import LinkedGoal
-from setpoint.report import Entry
-from setpoint.report.entry import measured_entry
+from setpoint.program import LinkedGoal, link
+from setpoint.report import Entry, measured_entry
 from setpoint.rules import Threshold
-from setpoint.search.achievable import Outcome
+from setpoint.search import Outcome
 from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.problem import PreparedSamples
 from setpoint.surrogates.selection import SearchPlan, Selected

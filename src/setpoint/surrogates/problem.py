@@ -14,16 +14,16 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import RowMetric, rows_taken
+from setpoint.blackbox import RowMetric, rows_taken
 from setpoint.errors import InputError
-from setpoint.estimators.linear_rule import folds_of
-from setpoint.estimators.modules import (
+from setpoint.estimators import (
     as_batch,
     batch_size_for,
     build,
     check_output,
     device_for,
     dtype_of,
+    folds_of,
     logits,
     module_of,
     needed,

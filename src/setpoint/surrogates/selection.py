@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import BudgetedMetric, BudgetSpentError, FormulaMetric, RowMetric
-from setpoint.blackbox.smoothing import Shift, margin, smoothed_threshold
+from setpoint.blackbox import (
+    BudgetedMetric,
+    BudgetSpentError,
+    FormulaMetric,
+    RowMetric,
+    Shift,
+    margin,
+    smoothed_threshold,
+)
 from setpoint.errors import EmptyPopulationError, InputError, warn_caller
 from setpoint.parameters import Allowed, Number
 from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver, SurrogateWeights

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import BudgetedMetric, BudgetSpentError
+from setpoint.blackbox import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.problem import Sample
 

@@ -11,11 +11,8 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
-from setpoint.goals.expressions import BlackBoxMetric, Expression
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.report.displays import style
-from setpoint.report.facts import SIZE, Facts, Picture, section
-from setpoint.report.numbers import cleaned, number, plain, read
+from setpoint.goals import BlackBoxMetric, Expression, Goal, as_goal
+from setpoint.report import SIZE, Facts, Picture, cleaned, number, plain, read, section, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

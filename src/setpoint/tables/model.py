@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.estimators.linear_rule import AsFloats
-from setpoint.plugin.auto.candidates import MOST_VALUES, as_codes, filled, one_hot
+from setpoint.estimators import AsFloats
+from setpoint.plugin import MOST_VALUES, as_codes, filled, one_hot
 from setpoint.tables.kinds import TableError, needed
 from setpoint.tables.table import (
     ID_SHARE,
@@ -473,7 +473,7 @@ def auto_model_for(
     """
     from sklearn.pipeline import Pipeline
 
-    from setpoint.plugin.auto.candidates import BOOSTING, LOGISTIC
+    from setpoint.plugin import BOOSTING, LOGISTIC
 
     n_codes = sum(column.kind == "category" for column in columns)
     made: dict[str, Any] = {}

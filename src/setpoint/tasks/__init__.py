@@ -5,75 +5,61 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.tasks.fitted import FittedTable
-    from setpoint.tasks.fitting import fit_table
-    from setpoint.tasks.loaded import ExplainedTable, ShownModel, explain_table, show_model
+    from setpoint.tasks.fitted import (
+        FittedTable,
+        costs_of_constraints,
+        goals_near,
+        write_infeasible_page,
+        write_page,
+    )
+    from setpoint.tasks.fitting import HELD_OUT, TableFit, fit_table, prepare_fit
+    from setpoint.tasks.loaded import (
+        LoadedModel,
+        ShownModel,
+        decide_new_groups,
+        explain_table,
+        load_and_read,
+        show_model,
+    )
     from setpoint.tasks.moving import (
-        ExploredTable,
+        CHECKED,
         MovedRule,
-        TableFrontier,
+        explore_fit,
         explore_table,
         frontier_of_table,
         move_rule,
     )
+    from setpoint.tasks.out_of_core import (
+        evaluate_tables,
+        pilot_of_model,
+        pilot_of_table,
+        solve_tables,
+    )
     from setpoint.tasks.prediction import (
         ComparedTables,
-        DecidedTable,
-        EvaluatedTable,
         compare_tables,
+        decide_rows,
         evaluate_table,
         predict_table,
     )
-    from setpoint.tasks.reading import Journal, Reading
-    from setpoint.tasks.settings import FitSettings
-
-__all__ = [
-    "ComparedTables",
-    "DecidedTable",
-    "EvaluatedTable",
-    "ExplainedTable",
-    "ExploredTable",
-    "FitSettings",
-    "FittedTable",
-    "Journal",
-    "MovedRule",
-    "Reading",
-    "ShownModel",
-    "TableFrontier",
-    "compare_tables",
-    "evaluate_table",
-    "explain_table",
-    "explore_table",
-    "fit_table",
-    "frontier_of_table",
-    "move_rule",
-    "predict_table",
-    "show_model",
-]
-
-_HOME = {
-    "ComparedTables": "prediction",
-    "DecidedTable": "prediction",
-    "EvaluatedTable": "prediction",
-    "ExploredTable": "moving",
-    "ExplainedTable": "loaded",
-    "FitSettings": "settings",
-    "FittedTable": "fitted",
-    "Journal": "reading",
-    "MovedRule": "moving",
-    "Reading": "reading",
-    "ShownModel": "loaded",
-    "TableFrontier": "moving",
-    "compare_tables": "prediction",
-    "evaluate_table": "prediction",
-    "explore_table": "moving",
-    "explain_table": "loaded",
-    "fit_table": "fitting",
-    "frontier_of_table": "moving",
-    "move_rule": "moving",
-    "predict_table": "prediction",
-    "show_model": "loaded",
-}
+    from setpoint.tasks.reading import (
+        Journal,
+        NamedMetric,
+        Reading,
+        columns_named,
+        metric_of,
+        module_file,
+        open_model,
+    )
+    from setpoint.tasks.roles import counted
+    from setpoint.tasks.settings import (
+        MODULES,
+        SURROGATES,
+        FitSettings,
+        choose_solver,
+        promise_of,
+        training_solver,
+    )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
-    __getattr__ = lazily(__name__, _HOME)
+    __getattr__ = lazily(__name__)

@@ -6,20 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from setpoint.goals.expressions import Const
-from setpoint.goals.goal import Goal
+from setpoint.goals import Const, Goal
 from setpoint.parameters import SATISFIED
 from setpoint.tasks.reading import Journal
 from setpoint.tasks.roles import ColumnRoles, counted
 from setpoint.tasks.settings import FitSettings
 
 if TYPE_CHECKING:
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
     from setpoint.deciding import NotCertifiable
     from setpoint.guarantees import Guarantee
-    from setpoint.report import GoalReport
-    from setpoint.report.operating import OperatingPoints
-    from setpoint.report.page import Header
+    from setpoint.report import GoalReport, Header, OperatingPoints
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tables import Table, TableModel
     from setpoint.tasks.roles import TableRows
@@ -59,7 +56,7 @@ class FittedTable:
     @property
     def model(self) -> TableModel:
         """What is stored, and predicts the rows of tables."""
-        from setpoint.goals.goal import Goal
+        from setpoint.goals import Goal
         from setpoint.tables import TableModel
 
         meant = self.judged.goal  # later months are judged by it, not by the margin on top
@@ -253,7 +250,7 @@ def _metric(metric: BlackBox) -> str:
 
 def _tried(fitted: FittedTable) -> list[str]:
     """The best of each method, the one that was taken first."""
-    from setpoint.report.numbers import number
+    from setpoint.report import number
 
     named = fitted.report.objective.text
     lines = [
@@ -318,8 +315,7 @@ def write_infeasible_page(
 ) -> None:
     """Write the page of a goal that no rule meets: what can be met, and at what price."""
     from setpoint.deciding import NotCertifiable
-    from setpoint.report.page import write_infeasible
-    from setpoint.report.page.page import NO_RULE, UNCERTIFIED
+    from setpoint.report import NO_RULE, UNCERTIFIED, write_infeasible
 
     write_infeasible(
         path,
@@ -336,8 +332,8 @@ def write_infeasible_page(
 
 def _points(error: NotCertifiable, goal: Goal) -> OperatingPoints | None:
     """Every cut-off on the rows that certify, and the rule that could be certified."""
-    from setpoint.program.linking import link
-    from setpoint.report.operating import operating_points
+    from setpoint.program import link
+    from setpoint.report import operating_points
 
     if error.evidence is None or error.rule is None:
         return None
@@ -346,8 +342,8 @@ def _points(error: NotCertifiable, goal: Goal) -> OperatingPoints | None:
 
 def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
     """The frontier between the bounds that cannot hold together, where the rows are there."""
-    from setpoint.plugin.exploring import frontier_of_evidence
-    from setpoint.report.promised import between_bounds
+    from setpoint.plugin import frontier_of_evidence
+    from setpoint.report import between_bounds
 
     found = between_bounds(goal, error.blame)
     if found is None or error.evidence is None:
@@ -364,7 +360,7 @@ def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
 def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
     """Goals near one that no rule meets; one, with all bounds moved, where it is not certified."""
     from setpoint.deciding import NotCertifiable
-    from setpoint.report.promised import goals_nearby
+    from setpoint.report import goals_nearby
 
     if not isinstance(error, NotCertifiable):
         return goals_nearby(goal, error.reachable)

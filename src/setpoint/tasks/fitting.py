@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
-from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals import Goal, as_goal
 from setpoint.parameters import is_number
 from setpoint.tasks.fitted import FittedTable, RowCounts, about_fit, noted_suspects
 from setpoint.tasks.reading import (
@@ -322,7 +322,7 @@ class _Split:
 
 def note_positive(fitted: FittedTable, goal: Goal, journal: Journal) -> None:
     """Note which class is positive, where nobody said so and the goal refers to it."""
-    from setpoint.inputs.classes import refers_to_positive
+    from setpoint.inputs import refers_to_positive
 
     positive = fitted.report.counts.positive
     if positive is not None and fitted.settings.pos_label is None and refers_to_positive(goal):
@@ -332,7 +332,7 @@ def note_positive(fitted: FittedTable, goal: Goal, journal: Journal) -> None:
 @contextmanager
 def _time_enough() -> Iterator[None]:
     """Say what to do where the limit on seconds left nothing to keep."""
-    from setpoint.search.limits import StoppedError
+    from setpoint.search import StoppedError
 
     try:
         yield
@@ -392,7 +392,7 @@ def fit_table(
     >>> found.n_held_out, found.judged.verdict
     (143, 'too close to call')
     """
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
 
     own = goal if isinstance(goal, BlackBox) else None
     more = dict(parameters or {}) | {
@@ -489,7 +489,7 @@ def prepare_fit(
 
 def goal_meant(given: Any, goal: Goal, test_size: float) -> Goal:
     """The goal that rows held out are judged by; it differs from the other in its bounds alone."""
-    from setpoint.report.page.page import same_sides
+    from setpoint.report import same_sides
 
     if test_size == 0:
         raise InputError("`judge_by` judges by rows held out, and `test_size=0` leaves none")
@@ -528,7 +528,7 @@ def _check(settings: FitSettings) -> None:
 
 def _check_estimator(name: str | None) -> None:
     """Know before a table is read that there is no such estimator."""
-    from setpoint.tables.model import LEARNERS, learner_for
+    from setpoint.tables import LEARNERS, learner_for
 
     if name is not None and name not in (AUTO, *LEARNERS):
         learner_for(name)

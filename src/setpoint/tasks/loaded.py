@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from setpoint.errors import InputError
-from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals import Goal, as_goal
 from setpoint.tasks.reading import (
     Journal,
     NamedMetric,
@@ -27,7 +27,7 @@ from setpoint.tasks.reading import (
 from setpoint.tasks.roles import TableRows, check_threshold, find_metric_columns, rows_of
 
 if TYPE_CHECKING:
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
     from setpoint.estimators import Explanation
     from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
@@ -101,7 +101,7 @@ def load_and_read(
         clf.set_params(goal=own)
         clf.goal_report_ = replace(clf.goal_report_, goal=str(goal))
     if vary is not None:
-        from setpoint.search.frontier import vary_of
+        from setpoint.search import vary_of
 
         goal, _ = vary_of(goal, vary)
     if files is None:
@@ -277,8 +277,7 @@ class ShownModel:
 
     def to_html(self, path: Any, model: str = "") -> None:
         """Write the page of the fit: rows that took no part in it lead, where there are some."""
-        from setpoint.report import TextSection
-        from setpoint.report.page import Header
+        from setpoint.report import Header, TextSection
 
         about = [TextSection("The model and the rows it was fitted on", tuple(self.notes))]
         header = Header("", model)
@@ -367,7 +366,7 @@ def written_by(source: Any, model: TableModel) -> dict[str, str]:
     fitted = {"when": run.when, **run.versions}
     if source is model:
         return fitted
-    from setpoint.estimators.persistence import facts_in, open_archive
+    from setpoint.estimators import facts_in, open_archive
 
     with Path(source).open("rb") as file, open_archive(file, source) as archive:
         facts = facts_in(archive, source)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, InputTypeError, listed
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.goals.populations import Constraint
+from setpoint.goals import Constraint, Goal, as_goal
 from setpoint.tasks.fitted import FittedTable
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import (
@@ -87,7 +86,7 @@ def move_rule(
     >>> moved.report.satisfied
     True
     """
-    from setpoint.plugin.solving import with_goal, with_rule
+    from setpoint.plugin import with_goal, with_rule
     from setpoint.search import InfeasibleError
 
     journal = Journal() if journal is None else journal

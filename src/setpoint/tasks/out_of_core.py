@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import DEFER
-from setpoint.goals.table import require_plain
+from setpoint.goals import DEFER, Goal, require_plain
 from setpoint.packages import require_packages
 from setpoint.tasks.loaded import LoadedModel
 from setpoint.tasks.reading import (
@@ -27,8 +25,8 @@ from setpoint.tasks.reading import (
 from setpoint.tasks.roles import rows_of
 
 if TYPE_CHECKING:
-    from setpoint.counting.source import Source
-    from setpoint.plugin.solving import Solution
+    from setpoint.counting import Source
+    from setpoint.plugin import Solution
     from setpoint.report import GoalReport
     from setpoint.tables import Table
 
@@ -40,7 +38,7 @@ class CountedTables:
     """The tables of a command, opened and not yet counted."""
 
     def __init__(self, frame: Any, datasets: Mapping[str, Any], name: str) -> None:
-        from setpoint.counting.pieces import source_of
+        from setpoint.counting import source_of
 
         self.frame, self.datasets, self.name = frame, dict(datasets), name
         self.source: Source = source_of(frame)
@@ -63,7 +61,7 @@ def open_tables(
     journal: Journal,
 ) -> CountedTables:
     """Open tables to be counted."""
-    from setpoint.counting.tables import table_of
+    from setpoint.counting import table_of
 
     if reading.encoding is not None:
         raise InputError(
@@ -150,7 +148,7 @@ def positive_in(tables: CountedTables, target: str, positive: Any, journal: Jour
     """The positive class that was named, of the type that the table has; None without one."""
     if positive is None:
         return None
-    from setpoint.counting.source import GroupBy, Key
+    from setpoint.counting import GroupBy, Key
 
     with journal.step(f"the classes in {target}"), engine_errors(journal):
         levels = tables.source.count(GroupBy((Key(target),))).levels[0]
@@ -161,7 +159,7 @@ def positive_in(tables: CountedTables, target: str, positive: Any, journal: Jour
 @contextmanager
 def engine_errors(journal: Journal) -> Iterator[None]:
     """What an engine says of a table as an error of its own."""
-    from setpoint.counting.tables import duckdb_module, first_line
+    from setpoint.counting import duckdb_module, first_line
 
     try:
         yield

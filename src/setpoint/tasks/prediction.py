@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError, nearest
-from setpoint.estimators.batch import check_at_most
-from setpoint.goals.goal import Goal, as_goal
-from setpoint.inputs.arrays import one_column
+from setpoint.estimators import check_at_most
+from setpoint.goals import Goal, as_goal
+from setpoint.inputs import one_column
 from setpoint.tasks.loaded import LoadedModel, decide_new_groups, load_and_read
 from setpoint.tasks.reading import (
     Journal,
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from setpoint.comparing import ChangedGroup, ModelComparison, Pair, Part
     from setpoint.guarantees import Guarantee
-    from setpoint.report import GoalReport, TextSection
-    from setpoint.report.facts import Comparison
+    from setpoint.report import Comparison, GoalReport, TextSection
     from setpoint.tables import Table, TableModel
 
 
@@ -214,7 +213,7 @@ class DecidedTable:
 
     def to_frame(self) -> pd.DataFrame:
         """The columns as a pandas frame."""
-        from setpoint.tables.kinds import needed
+        from setpoint.tables import needed
 
         frame: pd.DataFrame = needed("pyarrow").table(self.columns).to_pandas()
         return frame
@@ -548,8 +547,7 @@ def compare_tables(
         )  # fmt: skip
     first, second = both
     with journal.step("comparing the models"), journal.warnings_as_notes():
-        from setpoint.comparing.pairs import judged_classifier
-        from setpoint.comparing.result import comparison_of
+        from setpoint.comparing import comparison_of, judged_classifier
 
         today = first.model.classifier
         given: dict[str | None, Any] = {None: first.part.X}
@@ -583,7 +581,7 @@ def _goal_of(model: TableModel, name: str) -> Goal:
 
 def _check_alike(a: TableModel, b: TableModel, names: tuple[str, str], target: str | None) -> None:
     """Refuse models that do not decide the same."""
-    from setpoint.comparing.models import check_alike, check_same
+    from setpoint.comparing import check_alike, check_same
 
     more = "; `target` names the column of this table, if both mean the same"
     if target is None:

@@ -17,12 +17,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
     from setpoint.tables import Table, TableColumn, TableModel
 
 
@@ -134,8 +134,7 @@ def read(
     source: Any, reading: Reading, journal: Journal, columns: Sequence[TableColumn] = ()
 ) -> Table:
     """A table that is a file, a frame, or a table already; :func:`note_reading` comments on it."""
-    from setpoint.tables import Table, read_table
-    from setpoint.tables.table import FIRST
+    from setpoint.tables import FIRST, Table, read_table
 
     if isinstance(source, Table):
         table = source
@@ -310,7 +309,7 @@ def metric_of(named: NamedMetric) -> BlackBox | None:
             if getattr(named, argument):
                 raise InputError(f"`{argument}` goes with `metric`, which is not there")
         return None
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
 
     _import(path)
     kind: Any = named.takes or "auto"
@@ -336,8 +335,8 @@ def module_file(named: NamedMetric) -> dict[str, str]:
 
 def metric_for(stored: Any, named: NamedMetric, model: str, journal: Journal) -> BlackBox | None:
     """The metric that judges a model; None where its goal does."""
-    from setpoint.blackbox.blackbox import BlackBox
-    from setpoint.goals.goal import as_goal
+    from setpoint.blackbox import BlackBox
+    from setpoint.goals import as_goal
 
     own = stored if isinstance(stored, BlackBox) else None
     if own is not None and named.path is None:
@@ -432,7 +431,7 @@ def label_of(given: Any, labels: Sequence[Any], target: str) -> Any:
 
 def check_positive(labels: Sequence[Any], goal: Goal, target: str, name: str) -> None:
     """Refuse two text labels where the goal refers to the positive one and nothing says which."""
-    from setpoint.inputs.classes import refers_to_positive, settled_positive
+    from setpoint.inputs import refers_to_positive, settled_positive
 
     if len(labels) != 2 or not refers_to_positive(goal) or settled_positive(labels) is not None:
         return

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
-from setpoint.goals.expressions import Metric, walk
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label, Other
+from setpoint.goals import Goal, Label, Metric, Other, walk
 from setpoint.tasks.reading import Journal, columns_named, value_named
 from setpoint.tasks.settings import FitSettings, check_values, values_of
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
     from setpoint.tables import Table, TableColumn
 
 
@@ -290,7 +288,7 @@ def find_metric_columns(
 
 def _surrogate_groups(table: Table, settings: FitSettings) -> tuple[str | dict[str, Any], ...]:
     """Columns, and values of columns as the table has them."""
-    from setpoint.inputs.columns import MOST_LEVELS
+    from setpoint.inputs import MOST_LEVELS
     from setpoint.tables import conform, kinds_of
 
     option = "surrogate_groups"

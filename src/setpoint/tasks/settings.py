@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
-from setpoint.goals.goal import Goal
-from setpoint.goals.table import require_plain
+from setpoint.goals import Goal, require_plain
 from setpoint.packages import require_packages
 from setpoint.solvers import (
     FAMILIES,
@@ -20,7 +19,7 @@ from setpoint.solvers import (
 )
 
 if TYPE_CHECKING:
-    from setpoint.blackbox.blackbox import BlackBox
+    from setpoint.blackbox import BlackBox
     from setpoint.tables import Table, TableColumn
 
 
@@ -186,11 +185,11 @@ def check_goal(goal: Goal, choice: SolverChoice) -> None:
             "defers any; leave it out"
         )
     if choice.family == "penalty" and (needs.names or needs.datasets or needs.baseline):
-        from setpoint.penalty.problem import Tradeoff
+        from setpoint.penalty import Tradeoff
 
         Tradeoff(goal, 1.0, 1.0)  # it refuses what refers to more than the rows as a whole
     if choice.solver == "post-shift":
-        from setpoint.plugin.parameters import Options
+        from setpoint.plugin import Options
 
         Options(solver="post-shift").settled(goal)
     if choice.family == "surrogates" and needs.datasets:

@@ -21,19 +21,17 @@ from threadpoolctl import threadpool_limits
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, listed, warn_caller
-from setpoint.estimators.linear_rule import AsFloats, Fold
-from setpoint.inputs.arrays import frame_of, some
-from setpoint.inputs.inputs import CheckedData
+from setpoint.estimators import AsFloats, Fold
+from setpoint.inputs import CheckedData, frame_of, some
 from setpoint.plugin.auto.judge import Judge, Judged
 from setpoint.plugin.auto.out_of_fold import JudgedRows
 from setpoint.plugin.fit.crossfit import CrossFit, Response, fit_fold
 from setpoint.plugin.parameters import Options
-from setpoint.report.facts import Picture, section
-from setpoint.report.numbers import number, plain, read
-from setpoint.search.limits import StoppedWarning, now
+from setpoint.report import Picture, number, plain, read, section
+from setpoint.search import StoppedWarning, now
 
 if TYPE_CHECKING:
-    from setpoint.report.facts import Facts
+    from setpoint.report import Facts
 
 
 MOST_VALUES = 50

@@ -16,18 +16,11 @@ import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError
-from setpoint.estimators.scorer import range_of_objective, score_without_cliff
-from setpoint.evidence import Confusion, Evidence
-from setpoint.evidence.codebook import Deferred
-from setpoint.evidence.evidence import parts_of
-from setpoint.evidence.rows import Rows, counted_rows
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label
-from setpoint.inference.delta import influence_of_entries
-from setpoint.inference.intervals import FAILS
-from setpoint.inference.profiles import bind_counted
-from setpoint.inference.tails import quantile
-from setpoint.inputs.inputs import CheckedData, CheckedTable
+from setpoint.estimators import range_of_objective, score_without_cliff
+from setpoint.evidence import Confusion, Deferred, Evidence, Rows, counted_rows, parts_of
+from setpoint.goals import Goal, Label
+from setpoint.inference import FAILS, bind_counted, influence_of_entries, quantile
+from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.plugin.auto.out_of_fold import (
     FoldRule,
     JudgedRows,
@@ -40,12 +33,16 @@ from setpoint.plugin.auto.out_of_fold import (
 )
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.selection import quick
-from setpoint.program.linking import link
-from setpoint.program.program import LinkedGoal
-from setpoint.report import Entry, GoalReport, report_on
-from setpoint.report.entry import LEVEL
-from setpoint.report.numbers import heavy_tails
-from setpoint.report.report import against_deployed, with_deployed
+from setpoint.program import LinkedGoal, link
+from setpoint.report import (
+    LEVEL,
+    Entry,
+    GoalReport,
+    against_deployed,
+    heavy_tails,
+    report_on,
+    with_deployed,
+)
 
 
 @dataclass(frozen=True)

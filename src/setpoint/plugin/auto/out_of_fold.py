@@ -11,25 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from setpoint.array_types import Codes, Floats, Integers
-from setpoint.comparing.pairs import Part, less_sure
+from setpoint.comparing import Part, less_sure
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
-from setpoint.estimators.linear_rule import Fold
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Deferred
-from setpoint.evidence.evidence import parts_of
-from setpoint.evidence.rows import Rows
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import Label, Relation
-from setpoint.inference.delta import influence_of_entries
-from setpoint.inference.intervals import FAILS, SHOWN
-from setpoint.inference.profiles import bind_counted
-from setpoint.inference.tails import quantile
-from setpoint.inputs.inputs import CheckedTable
+from setpoint.estimators import Fold
+from setpoint.evidence import Deferred, Evidence, Rows, parts_of
+from setpoint.goals import Goal, Label, Relation
+from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
+from setpoint.inputs import CheckedTable
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.selection import in_quiet, outcome_on
-from setpoint.program.linking import link
-from setpoint.report import Entry
-from setpoint.report.report import against_deployed, differences_of_constraints
+from setpoint.program import link
+from setpoint.report import Entry, against_deployed, differences_of_constraints
 from setpoint.rules import Rule
 
 if TYPE_CHECKING:

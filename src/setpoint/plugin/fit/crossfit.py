@@ -21,14 +21,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError, InputError, warn_caller
-from setpoint.estimators.linear_rule import Fold, folds_of, order_in_words
-from setpoint.evidence import Rows
-from setpoint.evidence.codebook import Stratum
-from setpoint.goals.goal import as_goal
-from setpoint.goals.populations import Label
-from setpoint.inputs.classes import ClassOrder, one_score, posteriors
+from setpoint.estimators import Fold, folds_of, order_in_words
+from setpoint.evidence import Rows, Stratum
+from setpoint.goals import Label, as_goal
+from setpoint.inputs import ClassOrder, one_score, posteriors
 from setpoint.plugin.parameters import NoScoresError
-from setpoint.program.linking import waits_for_class
+from setpoint.program import waits_for_class
 from setpoint.solvers import HoldOut, PostShift
 
 

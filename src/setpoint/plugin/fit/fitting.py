@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox.binding import RowMetric, measured_on, rows_taken
+from setpoint.blackbox import RowMetric, measured_on, rows_taken
 from setpoint.deciding import (
     Certification,
     Certify,
@@ -21,15 +21,15 @@ from setpoint.deciding import (
     FitData,
     Found,
     Tries,
+    alike,
+    content_of,
     decide,
     given_rows,
 )
-from setpoint.deciding.splitting import alike, content_of
 from setpoint.errors import EmptyPopulationError, GoalError
-from setpoint.evidence import Evidence
-from setpoint.evidence.rows import counted_rows
-from setpoint.goals.goal import Goal
-from setpoint.inputs.inputs import CheckedData
+from setpoint.evidence import Evidence, counted_rows
+from setpoint.goals import Goal
+from setpoint.inputs import CheckedData
 from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
@@ -49,9 +49,9 @@ from setpoint.plugin.parameters import (
 )
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
-from setpoint.program.linking import link
-from setpoint.report.report import rule_facts, with_words
-from setpoint.search.infeasibility import InfeasibleError
+from setpoint.program import link
+from setpoint.report import rule_facts, with_words
+from setpoint.search import InfeasibleError
 
 if TYPE_CHECKING:
     from setpoint.plugin.classifier import PlugInClassifier

@@ -22,10 +22,9 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 from setpoint.array_types import Floats, Integers
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
-from setpoint.program.rates import RateTable
+from setpoint.program import RateTable
 from setpoint.rules import Argmax, Rule, mixture
-from setpoint.search.achievable import AchievableSet, DenseColumns, MixtureWeights, Priced
-from setpoint.search.limits import Limits
+from setpoint.search import AchievableSet, DenseColumns, Limits, MixtureWeights, Priced
 
 # --- Learners that were trained anew for each objective -------------------------------------------
 

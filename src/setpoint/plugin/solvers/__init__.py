@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from setpoint.plugin.solvers.named import bisection, ellipsoid, frank_wolfe, gda
 from setpoint.plugin.solvers.steps import recombine
-from setpoint.search.achievable import Optimum
+from setpoint.search import Optimum
 
 __all__ = ["ALGORITHMS", "bisection", "ellipsoid", "frank_wolfe", "gda", "recombine"]
 

@@ -9,22 +9,16 @@ from itertools import product
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.blackbox.binding import BudgetedMetric, FormulaMetric, RowMetric
-from setpoint.blackbox.smoothing import Shift, smoothed_threshold
+from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
 from setpoint.errors import ShapeError, warn_caller
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
+from setpoint.goals import Goal
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.steps import Exploration, GoalLosses, Inner, Slack, recombine
-from setpoint.program import algebra
-from setpoint.program.functions import Affine, RateFunction, Ratio
-from setpoint.program.linking import link
-from setpoint.program.program import Program
+from setpoint.program import Affine, Program, RateFunction, Ratio, algebra, link
 from setpoint.rules import PerSegment, Rule, Threshold
-from setpoint.search.achievable import ConstantGoalWarning, Optimum, Outcome
-from setpoint.search.limits import Limits
-from setpoint.search.master import InfeasibleMasterError
+from setpoint.search import ConstantGoalWarning, InfeasibleMasterError, Limits, Optimum, Outcome
 from setpoint.solvers import takes
 
 FRANK_WOLFE_CALLS, SPLIT_CALLS = 5000, 10_000

@@ -17,11 +17,16 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError
-from setpoint.evidence import Evidence
-from setpoint.evidence.argmax import ONE_BLOCK
-from setpoint.evidence.evidence import in_order, merged
-from setpoint.evidence.sweep import RankedAnswers, RankedCuts, effects_of
-from setpoint.goals.goal import Goal
+from setpoint.evidence import (
+    ONE_BLOCK,
+    Evidence,
+    RankedAnswers,
+    RankedCuts,
+    effects_of,
+    in_order,
+    merged,
+)
+from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.problem import (
@@ -40,25 +45,29 @@ from setpoint.plugin.problem import (
     round_choice,
 )
 from setpoint.plugin.solvers import ALGORITHMS
-from setpoint.program.linking import link
-from setpoint.program.program import Program
-from setpoint.search.achievable import (
+from setpoint.program import Program, link
+from setpoint.search import (
     SAME,
+    InfeasibleError,
+    InfeasibleMasterError,
+    Limits,
     MixtureWeights,
     NoRuleError,
     Optimum,
     Outcome,
     Status,
+    StoppedError,
+    StoppedWarning,
+    UnfinishedError,
+    best_mixture,
+    explain,
     measure,
+    nearest_mixture,
     nearest_outcome,
     outcome_of,
     warn_constant,
+    worked_with,
 )
-from setpoint.search.infeasibility import InfeasibleError, explain, nearest_mixture
-from setpoint.search.limits import Limits, StoppedError, StoppedWarning
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError, worked_with
-from setpoint.search.mixtures import best_mixture
 
 Worth: TypeAlias = tuple[float, float]
 """Violation and loss: less is better."""

@@ -16,15 +16,29 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, ShapeError
 from setpoint.evidence import Confusion
 from setpoint.plugin.problem import Achievable
-from setpoint.program import algebra
-from setpoint.program.functions import Affine, RateFunction, Ratio
-from setpoint.program.program import NotLinearError, Program, ProgramConstraint, without_auxiliaries
+from setpoint.program import (
+    Affine,
+    NotLinearError,
+    Program,
+    ProgramConstraint,
+    RateFunction,
+    Ratio,
+    algebra,
+    without_auxiliaries,
+)
 from setpoint.rules import Rule
-from setpoint.search.achievable import AchievableSet, MixtureWeights, Optimum, Priced
-from setpoint.search.limits import Limits
-from setpoint.search.linear_program import IncrementalLP, nearest_trusted, tangent
-from setpoint.search.master import InfeasibleMasterError
-from setpoint.search.mixtures import best_mixture
+from setpoint.search import (
+    AchievableSet,
+    IncrementalLP,
+    InfeasibleMasterError,
+    Limits,
+    MixtureWeights,
+    Optimum,
+    Priced,
+    best_mixture,
+    nearest_trusted,
+    tangent,
+)
 from setpoint.solvers import takes
 
 

@@ -10,8 +10,7 @@ from scipy.optimize import minimize
 
 from setpoint.array_types import Floats
 from setpoint.ramp.problem import Problem
-from setpoint.search.limits import Limits, StoppedError
-from setpoint.search.master import solve_and_recount
+from setpoint.search import Limits, StoppedError, solve_and_recount
 
 LARGEST_MULTIPLIER = 300.0
 _MOVES, _MOVABLE = 5, 0.25

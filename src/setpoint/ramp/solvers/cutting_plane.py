@@ -11,13 +11,12 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError, ShapeError, nearest
-from setpoint.estimators.linear_rule import linear_scores
-from setpoint.program.functions import Affine
+from setpoint.estimators import linear_scores
+from setpoint.program import Affine
 from setpoint.ramp.problem import Problem
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved, WeightSearch
 from setpoint.ramp.solvers.svm import SVM
-from setpoint.search.limits import Limits
-from setpoint.search.linear_program import IncrementalLP
+from setpoint.search import IncrementalLP, Limits
 from setpoint.solvers import takes
 
 INF = float("inf")

@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError, nearest
-from setpoint.estimators.linear_rule import linear_scores
+from setpoint.estimators import linear_scores
 
 
 @kernel()

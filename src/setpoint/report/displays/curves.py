@@ -11,21 +11,17 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputTypeError
-from setpoint.evidence import Evidence
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.goals.expressions import Const, Metric
-from setpoint.goals.goal import Goal
-from setpoint.goals.populations import EVERYWHERE, Constraint
-from setpoint.inference.tails import clopper_pearson
-from setpoint.program.linking import link
-from setpoint.program.program import Program
+from setpoint.evidence import Codebook, Evidence, Marginals
+from setpoint.goals import EVERYWHERE, Const, Constraint, Goal, Metric
+from setpoint.inference import clopper_pearson
+from setpoint.program import Program, link
 from setpoint.report.displays import style
 from setpoint.report.displays.scales import SHARE
 from setpoint.report.displays.style import PlacedLabels
 from setpoint.report.facts import Facts
 from setpoint.report.operating import OperatingCurve, OperatingPoints
 from setpoint.rules import Rule
-from setpoint.search.frontier import Frontier
+from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

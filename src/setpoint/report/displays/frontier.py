@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from setpoint.errors import InputError
-from setpoint.goals.expressions import Const, Expression, Metric
-from setpoint.goals.goal import Goal, as_goal, constraint_in_words
-from setpoint.goals.populations import EVERYWHERE, Constraint
-from setpoint.inputs.inputs import DecideOn
+from setpoint.goals import (
+    EVERYWHERE,
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Metric,
+    as_goal,
+    constraint_in_words,
+)
+from setpoint.inputs import DecideOn
 from setpoint.parameters import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import LINES, fitted
@@ -27,8 +34,7 @@ from setpoint.report.displays.scales import (
 from setpoint.report.displays.style import PlacedLabels, scored_rows
 from setpoint.report.facts import Facts
 from setpoint.report.operating import DeferralCurve, DeferralPoints
-from setpoint.search.achievable import Randomized
-from setpoint.search.frontier import Frontier, Vary, vary_of
+from setpoint.search import Frontier, Randomized, Vary, vary_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,7 +156,7 @@ class FrontierDisplay:
             If there are more than two classes, or `vary` is not a constraint.
         """
         style.require_matplotlib()
-        from setpoint.exact.solver import frontier_exact
+        from setpoint.exact import frontier_exact
 
         # A constraint that is added may refer to columns of its own.
         goal, moving = vary_of(as_goal(goal), vary)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
-from setpoint.goals.expressions import Expression
-from setpoint.goals.goal import Goal, as_goal
+from setpoint.goals import Expression, Goal, as_goal
 from setpoint.parameters import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.displays.scales import SHARE, Scale, range_of_text, scale_of

@@ -11,10 +11,9 @@ import numpy as np
 from setpoint.errors import InputError
 from setpoint.evidence import Evidence
 from setpoint.exact import solve_exact
-from setpoint.goals.expressions import Const, Expression
-from setpoint.goals.goal import Goal, as_goal, constraint_in_words
-from setpoint.inputs.inputs import DecideOn, decided_inputs
-from setpoint.program.linking import link
+from setpoint.goals import Const, Expression, Goal, as_goal, constraint_in_words
+from setpoint.inputs import DecideOn, decided_inputs
+from setpoint.program import link
 from setpoint.report.displays import style
 from setpoint.report.displays.curves import (
     BAND,
@@ -34,7 +33,7 @@ from setpoint.report.facts import Facts
 from setpoint.report.numbers import shortened
 from setpoint.report.operating import OperatingPoints, operating_points
 from setpoint.rules import Rule
-from setpoint.search.achievable import Randomized
+from setpoint.search import Randomized
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

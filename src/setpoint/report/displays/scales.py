@@ -11,15 +11,22 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError
-from setpoint.goals.expressions import Const, Expression, Metric, Reduce, walk
-from setpoint.goals.goal import Goal, in_words
-from setpoint.goals.populations import Constraint
-from setpoint.goals.table import range_of
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Metric,
+    Reduce,
+    in_words,
+    range_of,
+    walk,
+)
 from setpoint.parameters import SATISFIED
 from setpoint.report.displays import style
 from setpoint.report.entry import GroupRow
 from setpoint.report.numbers import number
-from setpoint.search.frontier import Frontier
+from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,10 +16,8 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import Evidence
-from setpoint.goals.goal import Goal
-from setpoint.inputs.classes import classes_of, one_score
-from setpoint.inputs.columns import as_datasets
-from setpoint.inputs.inputs import CheckedData, DecideOn, GivenRows
+from setpoint.goals import Goal
+from setpoint.inputs import CheckedData, DecideOn, GivenRows, as_datasets, classes_of, one_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,11 +12,19 @@ from importlib.metadata import version
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.goals.expressions import Const, Expression
-from setpoint.goals.goal import Goal, expression_of, glossary, goal_in_words, in_words
-from setpoint.goals.populations import Constraint, Label
-from setpoint.inference.intervals import FAILS
-from setpoint.inputs.files import atomic_write
+from setpoint.goals import (
+    Const,
+    Constraint,
+    Expression,
+    Goal,
+    Label,
+    expression_of,
+    glossary,
+    goal_in_words,
+    in_words,
+)
+from setpoint.inference import FAILS
+from setpoint.inputs import atomic_write
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import SIZE, TITLE, Facts, Picture, Section, TextSection
 from setpoint.report.findings import (
@@ -48,7 +56,7 @@ from setpoint.report.page.svg import drawn, rendered
 from setpoint.report.promised import STATES, assurances, explained, promising
 from setpoint.report.sections import pictures_of, pictures_of_refused
 from setpoint.report.text import Advice, advice_of, report_text, stricter_goal
-from setpoint.search.frontier import Frontier
+from setpoint.search import Frontier
 
 _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""

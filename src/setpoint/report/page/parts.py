@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from setpoint.errors import InputTypeError
-from setpoint.goals.goal import Goal, expression_of
-from setpoint.inference.intervals import FAILS, OPEN, SHOWN
+from setpoint.goals import Goal, expression_of
+from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.report.entry import GroupRow
 from setpoint.report.facts import Facts
 from setpoint.report.findings import Line, lines_of, sentence
