@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from setpoint.cli import session as shell
 from setpoint.cli.fit import fit
-from setpoint.cli.session import CommandError, current, keep_old_on_error, print_json
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
 from setpoint.goals import DEFER, Goal, Label, Metric, walk
 from setpoint.inputs import whole_file
@@ -296,15 +296,15 @@ def goal(text: str | None, as_json: bool) -> None:
     if text is None or name in TABLE:
         if as_json:
             entries = [TABLE[name]] if name else list(TABLE.values())
-            print_json({"command": "goal", "metrics": {e.name: as_dict(e) for e in entries}})
+            shell.print_json({"command": "goal", "metrics": {e.name: as_dict(e) for e in entries}})
         else:
             click.echo(one_in_words(TABLE[name]) if name else all_in_words())
         return
     if text.isidentifier() and name not in VOCABULARY:
-        raise CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
+        raise shell.CommandError(f"there is no metric {text!r}: {why_unknown(text)}")
     found = _described(as_goal(text))
     if as_json:
-        print_json({"command": "goal", **found})
+        shell.print_json({"command": "goal", **found})
     else:
         click.echo(_text(found))
 
@@ -409,7 +409,7 @@ def demo(ctx: click.Context, folder: str) -> None:
     """Run the main job on a table of 569 tumours."""
     at = Path(folder)
     if at.exists() and not at.is_dir():
-        raise CommandError(f"{folder} is a file; name a folder")
+        raise shell.CommandError(f"{folder} is a file; name a folder")
     table, model, report = (str(at / n) for n in ("tumours.csv", "model.skops", "report.html"))
     args = [
         table,
@@ -417,14 +417,14 @@ def demo(ctx: click.Context, folder: str) -> None:
         *("--goal", "maximize recall subject to precision >= 0.85", "--confidence", "0.95"),
         *("--model", model, "--report", report),
     ]
-    session = current()
+    session = shell.current()
     for path in (table, model, report):
         session.expect(path)
     from setpoint.tables import tumours
 
     text = tumours().to_csv(index=False, lineterminator="\n")
     at.mkdir(parents=True, exist_ok=True)
-    with keep_old_on_error(table), whole_file(table) as file:
+    with shell.keep_old_on_error(table), whole_file(table) as file:
         file.write(text.encode("utf-8"))
     click.echo(f"Wrote {table}: measurements of 569 tumours, 212 of them malignant.\n")
     click.echo(f"$ setpoint fit {shlex.join(args)}\n")

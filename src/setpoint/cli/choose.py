@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     accept_option,
     code_of,
@@ -15,24 +16,6 @@ from setpoint.cli.endings import (
     report_json,
     status_of,
     verdict,
-)
-from setpoint.cli.session import (
-    CommandError,
-    as_json,
-    check_outputs,
-    check_picture,
-    current,
-    datasets_option,
-    draw,
-    named_files,
-    new_groups_option,
-    picture_option,
-    print_json,
-    rule_in_file,
-    skip_option,
-    target_option,
-    trust_option,
-    writing,
 )
 from setpoint.cli.settings import GIVEN, READING, reading_of, settings_option
 from setpoint.errors import InputError
@@ -63,7 +46,7 @@ _BY_POSTERIORS = (
 )
 @click.argument("model")
 @click.argument("data")
-@target_option
+@shell.target_option
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
 @click.option(
     "--vary",
@@ -71,11 +54,11 @@ _BY_POSTERIORS = (
     help="The constraint whose bound moves, or its left side; one that the goal lacks is added.",
 )
 @click.option("--values", metavar="LOW:HIGH:N", help="Bounds to look at; or a list with commas.")
-@skip_option
-@picture_option
-@datasets_option
-@as_json
-@trust_option
+@shell.skip_option
+@shell.picture_option
+@shell.datasets_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def frontier(
     model: str,
@@ -94,9 +77,9 @@ def frontier(
     """Show the best objective as the bound of one constraint moves."""
     levels = _levels(values)
     vary = None if vary is None else _side(vary)
-    files = named_files(datasets)
-    check_outputs({"--picture": picture}, {"MODEL": model, "DATA": data}, files)
-    check_picture(picture)
+    files = shell.named_files(datasets)
+    shell.check_outputs({"--picture": picture}, {"MODEL": model, "DATA": data}, files)
+    shell.check_picture(picture)
     from setpoint.search import InfeasibleError
     from setpoint.tasks import frontier_of_table
 
@@ -105,7 +88,7 @@ def frontier(
         moved = frontier_of_table(
             model, data, vary=vary, values=levels, target=target, baseline=baseline,
             datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
-            reading=reading_of(settings), journal=current(),
+            reading=reading_of(settings), journal=shell.current(),
         )  # fmt: skip
     except InfeasibleError as error:
         goal = error.goal
@@ -114,16 +97,16 @@ def frontier(
         end_infeasible(error, goal, "there is no frontier", command, paths, as_json=as_json)
     found, loaded = moved.frontier, moved.loaded
     if picture is not None:
-        draw(picture, lambda ax: _display(found).plot(ax))
+        shell.draw(picture, lambda ax: _display(found).plot(ax))
     if as_json:
         what = {
             "command": "frontier",
             "status": "found",
             "rows": loaded.part.n_rows,
             "frontier": found.thinned(_POINTS).to_dict(),
-            "notes": current().notes,
+            "notes": shell.current().notes,
         }
-        print_json(what, paths)
+        shell.print_json(what, paths)
         return
     click.echo(_text(found))
     if loaded.model.classifier.goal_report_.search.evidence == "soft":
@@ -168,9 +151,9 @@ def _levels(text: str | None) -> list[float] | None:
         first, last, steps = text.split(":")
         low, high, n = float(first), float(last), int(steps)
     except ValueError:
-        raise CommandError(wrong) from None
+        raise shell.CommandError(wrong) from None
     if not low < high or not 2 <= n <= 10_000:
-        raise CommandError(f"{wrong}; LOW is below HIGH, and N from 2 to 10,000")
+        raise shell.CommandError(f"{wrong}; LOW is below HIGH, and N from 2 to 10,000")
     return [low + (high - low) * i / (n - 1) for i in range(n)]
 
 
@@ -272,12 +255,12 @@ _NEW = "new.skops"
     metavar="SHARE",
     help="Of DATA, set apart for the check where there is no --check. Default: 0.3.",
 )
-@target_option
+@shell.target_option
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@skip_option
-@new_groups_option
-@as_json
-@trust_option
+@shell.skip_option
+@shell.new_groups_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def explore(
     model: str,
@@ -298,10 +281,12 @@ def explore(
 ) -> None:
     """Write a page on which the bounds of MODEL's goal are moved by hand."""
     if check is not None and test_size is not None:
-        raise CommandError("--check and --test-size: both name the rows for the check; give one")
+        raise shell.CommandError(
+            "--check and --test-size: both name the rows for the check; give one"
+        )
     if output == "-":
-        raise CommandError("-o: the page is a file; name one that ends in .html")
-    check_outputs(
+        raise shell.CommandError("-o: the page is a file; name one that ends in .html")
+    shell.check_outputs(
         {"-o": output},
         {"MODEL": model, "DATA": data} | ({} if check is None else {"--check": check}),
     )
@@ -313,13 +298,13 @@ def explore(
         model, data, check=share if check is None else check, goal=goal_text,
         other_goal=other_goal, by=by, target=target, baseline=baseline,
         skip_unlabelled=skip_unlabelled, unknown_group=unknown_group, trust=trust,
-        reading=reading_of(settings), journal=current(),
+        reading=reading_of(settings), journal=shell.current(),
     )  # fmt: skip
     write_explorer(found.explorer, output, model, data)
     if as_json:
         what = {"command": "explore", "status": "written", **found.explorer.summary()}
-        what["notes"] = current().notes
-        print_json(what, {"model": model, "data": data, "check": check, "page": output})
+        what["notes"] = shell.current().notes
+        shell.print_json(what, {"model": model, "data": data, "check": check, "page": output})
         return
     click.echo(f"{found.explorer}\nWrote the page to {output}.")
 
@@ -331,7 +316,7 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
     given = _reads_alike()
     take = shlex.join(["setpoint", "take", model, data, *given])
     new = " " + shlex.join(["--model", str(Path(model).with_name(_NEW))])
-    with writing(path):
+    with shell.writing(path):
         explorer.for_shell([f"{take} --line=", Placeholder.THRESHOLD, new]).to_html(path)
 
 
@@ -357,7 +342,7 @@ def _reads_alike() -> list[str]:
 
 def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page) -> None:
     """Write the page of a goal that no rule meets, where its rows are known."""
-    session = current()
+    session = shell.current()
     if error.evidence is None:
         session.note(f"{path} was not written: the rows that no rule suits were not kept")
         return
@@ -369,7 +354,7 @@ def explore_infeasible(error: InfeasibleError, goal: Goal, path: str, page: Page
     except InputError as why:
         session.note(f"{path} was not written: {why}")
         return
-    with writing(path):
+    with shell.writing(path):
         explorer.for_shell(_fit_anew(page.command)).to_html(path)
     session.note(f"bounds are moved by hand on {path}")
 
@@ -418,13 +403,13 @@ def _fit_anew(command: str) -> Command:
 )
 @click.option("--model", "new", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
-@target_option
+@shell.target_option
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@datasets_option
-@skip_option
+@shell.datasets_option
+@shell.skip_option
 @accept_option
-@as_json
-@trust_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def take(
     model: str,
@@ -453,11 +438,11 @@ def take(
         raise click.UsageError(
             "--bound, --line or --rule: one of the three is needed, and no more."
         )
-    files = named_files(datasets)
+    files = shell.named_files(datasets)
     inputs = {"MODEL": model, "DATA": data}
     if rule is not None and rule.endswith(".json"):
         inputs["--rule"] = rule
-    check_outputs({"--model": new, "--report": report}, inputs, files)
+    shell.check_outputs({"--model": new, "--report": report}, inputs, files)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     from setpoint.search import InfeasibleError
@@ -468,7 +453,7 @@ def take(
         moved = move_rule(
             model, data, bounds=bounds, line=line, rule=_rule_of(rule), target=target,
             baseline=baseline, datasets=files, skip_unlabelled=skip_unlabelled, trust=trust,
-            reading=reading_of(settings), journal=current(),
+            reading=reading_of(settings), journal=shell.current(),
         )  # fmt: skip
     except InfeasibleError as error:
         goal = error.goal
@@ -481,19 +466,19 @@ def take(
 
 def _rule_of(given: str | None) -> Rule | str | None:
     """The rule as text, or in a file."""
-    return rule_in_file(given) if given is not None and given.endswith(".json") else given
+    return shell.rule_in_file(given) if given is not None and given.endswith(".json") else given
 
 
 def _write(moved: MovedRule, new: str, report: str | None) -> None:
     from setpoint.estimators import save_model
     from setpoint.report import Header
 
-    with writing(new):
+    with shell.writing(new):
         save_model(moved.model, new)
     if report is None:
         return
     header = Header(moved.before.table.name, new)
-    with writing(report):
+    with shell.writing(report):
         moved.report.to_html(report, about=moved.about(), header=header)
 
 
@@ -509,9 +494,9 @@ def _end(moved: MovedRule, paths: dict[str, Any], accept: str | None, *, as_json
             "target": moved.model.target,
             "rows": found.counts.n_rows,
             "taken": out,
-            "notes": current().notes,
+            "notes": shell.current().notes,
         }
-        print_json(what, {**paths, "taken": run})
+        shell.print_json(what, {**paths, "taken": run})
     else:
         from setpoint.report import report_text
 

@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 from click.core import ParameterSource
 
-from setpoint.cli.session import (
-    FAILED,
-    SHOWN,
-    TOO_CLOSE,
-    current,
-    in_shell_words,
-    print_json,
-    writing,
-)
+from setpoint.cli import session as shell
 from setpoint.cli.settings import GIVEN
 from setpoint.tasks import FittedTable, Journal, goals_near
 
@@ -37,7 +29,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _COLORS = {"shown": "green", "shown to fail": "red", "too close to call": "yellow"}
-_CODES = {"shown": SHOWN, "shown to fail": FAILED, "too close to call": TOO_CLOSE}
+_CODES = {"shown": shell.SHOWN, "shown to fail": shell.FAILED, "too close to call": shell.TOO_CLOSE}
 
 
 def accept_option(command: F) -> F:
@@ -56,8 +48,8 @@ def status_of(report: GoalReport) -> str:
 
 def code_of(report: GoalReport, accept: str | None = None) -> int:
     """The exit code: 0 shown, 4 too close to call, 3 shown to fail."""
-    code = SHOWN if report.verdict is None else _CODES[report.verdict]
-    return SHOWN if accept == "too-close" and code == TOO_CLOSE else code
+    code = shell.SHOWN if report.verdict is None else _CODES[report.verdict]
+    return shell.SHOWN if accept == "too-close" and code == shell.TOO_CLOSE else code
 
 
 def verdict(report: GoalReport, where: str) -> str:
@@ -99,11 +91,11 @@ def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
     return {
         **more,
         "goals": [str(near) for near in goals_near(error, goal)],
-        "message": in_shell_words(error.finding),
+        "message": shell.in_shell_words(error.finding),
         "violation": error.violation,
         "blame": error.blame,
         "reachable": error.reachable,
-        "notes": current().notes,
+        "notes": shell.current().notes,
     }
 
 
@@ -114,13 +106,13 @@ def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str
     first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
     if isinstance(error, NotCertifiable):
         first, last = "NOT certified", "This is certified on the same rows:"
-    text = in_shell_words(error.finding)
+    text = shell.in_shell_words(error.finding)
     lines = [f"{click.style(first, fg='red', bold=True)}, so {consequence}.", f"{text}."]
     near = goals_near(error, goal)
     if near:
         lines += ["", last, *(f"  {one}" for one in near)]
     if error.remedy and isinstance(error, NotCertifiable):
-        lines += ["", f"{in_shell_words(error.remedy)}."]
+        lines += ["", f"{shell.in_shell_words(error.remedy)}."]
     return "\n".join(lines)
 
 
@@ -182,9 +174,9 @@ def write_infeasible(error: InfeasibleError, goal: Goal, page: Page) -> None:
     """The page of a goal that no rule meets."""
     from setpoint.tasks import write_infeasible_page
 
-    path, words = page.path, in_shell_words(error.finding)
+    path, words = page.path, shell.in_shell_words(error.finding)
     assert path is not None
-    with writing(path):
+    with shell.writing(path):
         write_infeasible_page(error, goal, path, page.header(), words)
 
 
@@ -203,12 +195,12 @@ def end_infeasible(
     if page is not None and path is not None:
         write_infeasible(error, goal, page)
     if as_json:
-        print_json({**what, **infeasible_json(error, goal)}, paths)
+        shell.print_json({**what, **infeasible_json(error, goal)}, paths)
     else:
         click.echo(infeasible_text(error, goal, consequence))
         if path is not None:
             click.echo(f"\nWrote the page to {path}.")
-    raise click.exceptions.Exit(FAILED) from error
+    raise click.exceptions.Exit(shell.FAILED) from error
 
 
 def write_fit(fitted: FittedTable, page: Page) -> None:
@@ -216,17 +208,17 @@ def write_fit(fitted: FittedTable, page: Page) -> None:
     from setpoint.estimators import save_model
     from setpoint.tasks import costs_of_constraints, write_page
 
-    session = current()
+    session = shell.current()
     model, report = page.model, page.path
     costs = costs_of_constraints(fitted, session) if report else ()
-    with writing(model):
+    with shell.writing(model):
         save_model(fitted.model, model)
         _note_foreign(fitted.settings.choice.estimator, model, session)
     if report is None:
         return
     # Advice that moves a bound keeps the one that is meant; certified is what was asked for.
     header = page.header("" if fitted.guarantee is not None else fitted.judged.goal)
-    with writing(report):
+    with shell.writing(report):
         write_page(fitted, report, header, costs)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Page,
     accept_option,
@@ -21,21 +22,6 @@ from setpoint.cli.endings import (
     status_of,
     verdict,
     write_fit,
-)
-from setpoint.cli.session import (
-    FAILED,
-    SHOWN,
-    STOPPED,
-    CommandError,
-    GroupedCommand,
-    as_json,
-    check_outputs,
-    current,
-    datasets_option,
-    in_shell_words,
-    named_files,
-    print_json,
-    together,
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.errors import InputError
@@ -126,7 +112,7 @@ def fit_json(
         },
         "fitted": chosen,
         "held_out": held,
-        "notes": current().notes,
+        "notes": shell.current().notes,
     }
     return out, {"fitted": chosen_run, "held_out": held_run}
 
@@ -163,16 +149,16 @@ def fit_in_memory(
     inputs |= {f"--dataset {name}": path for name, path in files.items()}
     explore = asked.get("explore")
     outputs = {"--model": model, "--report": report, "--explore": explore}
-    check_outputs({**outputs, "--set checkpoint": checkpoint}, inputs | code)
+    shell.check_outputs({**outputs, "--set checkpoint": checkpoint}, inputs | code)
     for name in ("report", "explore"):
         if asked.get(name) is not None:
             require_packages(f"--{name}", "report", "jinja2", "matplotlib")
     wanted = _wanted(settings, asked, own, HELD_OUT if confidence is None else 0.0, confidence,
                      "validation" in tables)  # fmt: skip
     if checkpoint is not None:
-        current().expect(checkpoint)
+        shell.current().expect(checkpoint)
     prepared = prepare_fit(
-        data, goal, wanted, datasets=files, reading=reading, journal=current(),
+        data, goal, wanted, datasets=files, reading=reading, journal=shell.current(),
         judge_by=asked["judge_by"], skip_unlabelled=asked["skip_unlabelled"], **tables,
     )  # fmt: skip
     paths = {"data": data, "model": model, "report": report, "datasets": files, **tables}
@@ -231,26 +217,28 @@ def _finish(prepared: TableFit, data: str, asked: dict[str, Any], paths: dict[st
     write_fit(fitted, page)
     if explore is not None:
         try:
-            write_explorer(explore_fit(fitted, current()), explore, model, data)
+            write_explorer(explore_fit(fitted, shell.current()), explore, model, data)
         except InputError as why:
-            current().note(f"{explore} was not written: {why}")
+            shell.current().note(f"{explore} was not written: {why}")
     if asked["as_json"]:
         out, run = fit_json(command, goal, fitted)
-        print_json(out, {**paths, **run})
+        shell.print_json(out, {**paths, **run})
     else:
         certified = fitted.guarantee is not None
         margin = "" if certified else page.with_margin(fitted.judged, fitted.report)
-        click.echo(in_shell_words(fit_text(fitted, margin)))
+        click.echo(shell.in_shell_words(fit_text(fitted, margin)))
         click.echo(
             f"Wrote the model to {model}" + (f" and the page to {report}." if report else ".")
         )
         if explore is not None:
             click.echo(f"Bounds are moved by hand on {explore}.")
-    if current().stopped:
-        click.echo(current().last_words(), err=True)
-        raise click.exceptions.Exit(STOPPED)
+    if shell.current().stopped:
+        click.echo(shell.current().last_words(), err=True)
+        raise click.exceptions.Exit(shell.STOPPED)
     if fitted.guarantee is not None:
-        raise click.exceptions.Exit(SHOWN if fitted.guarantee.state == "certified" else FAILED)
+        raise click.exceptions.Exit(
+            shell.SHOWN if fitted.guarantee.state == "certified" else shell.FAILED
+        )
     raise click.exceptions.Exit(code_of(fitted.judged, asked["accept"]))
 
 
@@ -263,7 +251,7 @@ _TRAINERS = [name for name, s in SOLVERS.items() if s.family != "plugin"]
 
 _data = click.argument("data")
 _target = click.option("--target", required=True, metavar="COL", help="The column to predict.")
-_asked = together(
+_asked = shell.together(
     click.option(
         "--positive",
         metavar="LABEL",
@@ -281,7 +269,7 @@ _asked = together(
         help="The goal that is meant, where --goal asks for more to be safe.",
     ),
 )
-_columns = together(
+_columns = shell.together(
     click.option(
         "--sensitive",
         multiple=True,
@@ -290,9 +278,9 @@ _columns = together(
     ),
     click.option("--drop", multiple=True, metavar="COLS", help="To leave out."),
     click.option("--baseline", metavar="COL", help="The deployed model's predictions."),
-    datasets_option,
+    shell.datasets_option,
 )
-_rows = together(
+_rows = shell.together(
     click.option(
         "--test-size",
         type=click.FloatRange(0, 1, max_open=True),
@@ -306,11 +294,11 @@ _rows = together(
     ),
     click.option("--skip-unlabelled", is_flag=True, help="Leave out rows without a label."),
 )
-_written = together(
+_written = shell.together(
     click.option("--model", required=True, metavar="FILE", help="The model file to write."),
     click.option("--report", metavar="FILE", help="The HTML page to write."),
     accept_option,
-    as_json,
+    shell.as_json,
 )
 _GROUPS = {
     "Columns and tables": ("--sensitive", "--drop", "--baseline", "--dataset"),
@@ -320,7 +308,7 @@ _GROUPS = {
 
 
 @click.command(
-    cls=GroupedCommand,
+    cls=shell.GroupedCommand,
     groups={
         "What is asked for": ("--target", "--goal", "--positive", "--confidence", "--judge-by"),
         "Model and rule": ("--estimator", "--decide-on", "--draws"),
@@ -371,15 +359,15 @@ def fit(
 
     goal = as_goal(goal_text)
     if goal.is_blackbox:
-        raise CommandError(
+        raise shell.CommandError(
             "--goal names a metric without a formula: name its function, setpoint train --metric"
         )
     asked["decide_on"] = decide_on or None
-    fit_in_memory(data, goal, None, settings, asked, named_files(datasets), {})
+    fit_in_memory(data, goal, None, settings, asked, shell.named_files(datasets), {})
 
 
 @click.command(
-    cls=GroupedCommand,
+    cls=shell.GroupedCommand,
     groups={
         "What is asked for": (
             "--target", "--goal", "--metric", "--positive", "--confidence", "--judge-by",
@@ -443,11 +431,13 @@ def train(
     own = metric_of(named)
     goal = own.goal if own is not None else as_goal(str(goal_text))
     if own is None and goal.is_blackbox:
-        raise CommandError("--goal names a metric without a formula: name its function, --metric")
+        raise shell.CommandError(
+            "--goal names a metric without a formula: name its function, --metric"
+        )
     settings["solver"] = solver or training_solver(goal, own is not None)
     if solver is None and own is not None and "estimator" in settings:
         settings["solver"] = "post-shift"
     if module is not None:
         settings["module"] = module
     asked["randomized"] = settings.pop("randomized", False)
-    fit_in_memory(data, goal, own, settings, asked, named_files(datasets), module_file(named))
+    fit_in_memory(data, goal, own, settings, asked, shell.named_files(datasets), module_file(named))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     accept_option,
     certified_before,
@@ -19,28 +20,6 @@ from setpoint.cli.endings import (
     report_json,
     status_of,
     verdict,
-)
-from setpoint.cli.session import (
-    FAILED,
-    SHOWN,
-    TOO_CLOSE,
-    CommandError,
-    as_json,
-    check_outputs,
-    check_picture,
-    current,
-    datasets_option,
-    draw,
-    named_files,
-    new_groups_option,
-    picture_option,
-    print_json,
-    sensitive_option,
-    skip_option,
-    target_option,
-    trust_option,
-    weight_option,
-    writing,
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.packages import require_packages
@@ -59,7 +38,7 @@ if TYPE_CHECKING:
 @click.argument("model")
 @click.argument("data", required=False)
 @click.argument("tables", nargs=-1)
-@target_option
+@shell.target_option
 @click.option(
     "--prediction",
     metavar="COL",
@@ -67,8 +46,8 @@ if TYPE_CHECKING:
     "DuckDB counts them where they are.",
 )
 @click.option("--positive", metavar="LABEL", help="With --prediction: the positive class of two.")
-@sensitive_option
-@weight_option
+@shell.sensitive_option
+@shell.weight_option
 @click.option(
     "--baseline",
     metavar="COL",
@@ -85,12 +64,12 @@ if TYPE_CHECKING:
     help="Another goal to judge by, such as one with other bounds; else that of the fit, or what "
     "its --judge-by says.",
 )
-@skip_option
+@shell.skip_option
 @accept_option
-@datasets_option
-@new_groups_option
-@as_json
-@trust_option
+@shell.datasets_option
+@shell.new_groups_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING, "lower-is-better", "takes", "defer-label")
 def evaluate(
     model: str,
@@ -102,7 +81,7 @@ def evaluate(
     **asked: Any,
 ) -> None:
     """Judge a model file by a table with labels, or decisions that are a column of tables."""
-    files = named_files(datasets)
+    files = shell.named_files(datasets)
     if asked["prediction"] is not None:
         for option, given in (
             ("--metric", asked["metric"]), ("--set takes", "takes" in settings),
@@ -111,16 +90,18 @@ def evaluate(
             ("--skip-unlabelled", asked["skip_unlabelled"]),
         ):  # fmt: skip
             if given:
-                raise CommandError(
+                raise shell.CommandError(
                     f"{option} is for a model file, and --prediction names decisions"
                 )
         several = (model, *([] if data is None else [data]), *tables)
         _evaluate_tables(several, goal_text, files, settings, asked)
     for option in ("positive", "sensitive", "weight"):
         if asked[option]:
-            raise CommandError(f"--{option} goes with --prediction, a column of decisions")
+            raise shell.CommandError(f"--{option} goes with --prediction, a column of decisions")
     if "defer_label" in settings:
-        raise CommandError("--set defer-label goes with --prediction: a model file knows its own")
+        raise shell.CommandError(
+            "--set defer-label goes with --prediction: a model file knows its own"
+        )
     if data is None or tables or _is_many(data):
         _refuse_many(data, tables)
     _evaluate_model(model, data, goal_text, files, settings, asked)
@@ -142,12 +123,12 @@ def _evaluate_model(
     lower, takes = settings.pop("lower_is_better", False), settings.pop("takes", None)
     named = NamedMetric(asked["metric"], lower, takes)
     inputs = {"MODEL": model, "DATA": data}
-    check_outputs({"--report": report}, inputs | module_file(named), files)
+    shell.check_outputs({"--report": report}, inputs | module_file(named), files)
     judged = evaluate_table(
         model, data, goal=goal_text, metric=named, target=asked["target"],
         baseline=asked["baseline"], datasets=files, skip_unlabelled=asked["skip_unlabelled"],
         unknown_group=asked["unknown_group"],
-        trust=asked["trust"], reading=reading_of(settings), journal=current(),
+        trust=asked["trust"], reading=reading_of(settings), journal=shell.current(),
     )  # fmt: skip
     if report is not None:
         _write(judged.report, report, judged.about(), Header(judged.loaded.table.name, model))
@@ -175,23 +156,23 @@ def _evaluate_tables(
         raise click.UsageError(f"--prediction goes with --goal and --target: {missing} is missing")
     goal = as_goal(goal_text)
     inputs = {f"TABLES {i}": path for i, path in enumerate(paths, 1)}
-    check_outputs({"--report": report}, inputs, files)
+    shell.check_outputs({"--report": report}, inputs, files)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     found, name = evaluate_tables(
         paths, goal, prediction=asked["prediction"], target=target, pos_label=asked["positive"],
         weight=asked["weight"], baseline=asked["baseline"], sensitive=asked["sensitive"],
-        datasets=files, reading=reading_of(settings), journal=current(), **settings,
+        datasets=files, reading=reading_of(settings), journal=shell.current(), **settings,
     )  # fmt: skip
     if report is not None:
-        lines = (f"{found.counts.n_rows:,} rows from {name}", *current().notes)
+        lines = (f"{found.counts.n_rows:,} rows from {name}", *shell.current().notes)
         _write(found, report, [TextSection("The data", lines)], Header(name))
     run = {"tables": list(paths), "report": report, "datasets": files}
     _end(found, target, None, "", run, asked)
 
 
 def _write(found: GoalReport, path: str, about: Sequence[TextSection], header: Header) -> None:
-    with writing(path):
+    with shell.writing(path):
         found.to_html(path, about=about, header=header)
 
 
@@ -215,9 +196,9 @@ def _end(
             "rows": n_rows,
             "evaluated": out,
             "guarantee": guarantee,
-            "notes": current().notes,
+            "notes": shell.current().notes,
         }
-        print_json(what, {**paths, "evaluated": run})
+        shell.print_json(what, {**paths, "evaluated": run})
     else:
         first = "\n".join(line for line in (verdict(found, f"{n_rows:,} rows"), before) if line)
         click.echo(f"{first}\n\n{found}")
@@ -242,7 +223,7 @@ def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
     if data is None:
         raise click.UsageError("Missing argument 'DATA'.")
     found = f"{1 + len(tables)} tables" if tables else f"DATA is {data}"
-    raise CommandError(
+    raise shell.CommandError(
         f"a model file is judged by one table in a file, and {found}: decide them with setpoint "
         "predict MODEL FILES --output FOLDER/, with --keep for the target, then name the column "
         "with --prediction"
@@ -253,7 +234,7 @@ def _refuse_many(data: str | None, tables: tuple[str, ...]) -> NoReturn:
 
 
 _COLORS = {"shown to be better": "green", "shown to be worse": "red"}
-_CODES = {"shown to be better": SHOWN, "shown to be worse": FAILED}
+_CODES = {"shown to be better": shell.SHOWN, "shown to be worse": shell.FAILED}
 
 
 @click.command(
@@ -267,16 +248,16 @@ _CODES = {"shown to be better": SHOWN, "shown to be worse": FAILED}
 @click.option(
     "--goal", "goal_text", metavar="TEXT", help="The goal to judge by; else that of MODEL_A."
 )
-@target_option
-@datasets_option
-@skip_option
-@new_groups_option
+@shell.target_option
+@shell.datasets_option
+@shell.skip_option
+@shell.new_groups_option
 @accept_option
-@picture_option
+@shell.picture_option
 @click.option("--changed", metavar="FILE", help="The rows that change, as CSV.")
 @click.option("--report", metavar="FILE", help="A page for those who decide, as HTML.")
-@as_json
-@trust_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def compare(
     model_a: str,
@@ -299,27 +280,27 @@ def compare(
     from setpoint.report import printed
     from setpoint.tasks import compare_tables
 
-    files = named_files(datasets)
+    files = shell.named_files(datasets)
     inputs = {"MODEL_A": model_a, "MODEL_B": model_b, "DATA": data}
     outputs = {"--picture": picture, "--changed": changed, "--report": report}
-    check_outputs(outputs, inputs, files)
-    check_picture(picture)
+    shell.check_outputs(outputs, inputs, files)
+    shell.check_picture(picture)
     found = compare_tables(
         model_a, model_b, data, goal=goal_text, target=target, datasets=files,
         skip_unlabelled=skip_unlabelled,
         unknown_group=unknown_group,
         frontier=picture is not None or report is not None,
-        trust=trust, reading=reading_of(settings), journal=current(),
+        trust=trust, reading=reading_of(settings), journal=shell.current(),
     )  # fmt: skip
     if picture is not None and not found.comparison.points:
-        raise CommandError("--picture: the frontiers are those of models of two classes")
+        raise shell.CommandError("--picture: the frontiers are those of models of two classes")
     about = {"A": model_a, "B": model_b}
     _compare_write(found, outputs, data, about)
     paths = {"model_a": model_a, "model_b": model_b, "data": data, "datasets": files}
     paths |= {name.removeprefix("--"): path for name, path in outputs.items() if path is not None}
     if as_json:
         what, run = _json(found)
-        print_json({**what, "notes": current().notes}, {**paths, **run})
+        shell.print_json({**what, "notes": shell.current().notes}, {**paths, **run})
     else:
         from setpoint.comparing import headline, lines_of
 
@@ -331,8 +312,8 @@ def compare(
         wrote = [path for path in outputs.values() if path is not None]
         if wrote:
             click.echo(f"\nWrote {', '.join(wrote)}.")
-    code = _CODES.get(found.verdict, TOO_CLOSE)
-    raise click.exceptions.Exit(SHOWN if accept and code == TOO_CLOSE else code)
+    code = _CODES.get(found.verdict, shell.TOO_CLOSE)
+    raise click.exceptions.Exit(shell.SHOWN if accept and code == shell.TOO_CLOSE else code)
 
 
 def _compare_write(
@@ -341,18 +322,18 @@ def _compare_write(
     """The picture, the rows and the page, where they are wanted."""
     picture, changed, page = (outputs[name] for name in ("--picture", "--changed", "--report"))
     if picture is not None:
-        draw(picture, found.comparison.plot)
+        shell.draw(picture, found.comparison.plot)
     if changed is not None:
         from setpoint.inputs import atomic_write
 
-        with writing(changed):
+        with shell.writing(changed):
             text = found.changed_frame().to_csv(index=False, lineterminator="\n")
             atomic_write(changed, text.encode("utf-8"))
     if page is not None:
         from setpoint.report import Header
 
         models = ", ".join(f"{name}: {path}" for name, path in about.items())
-        with writing(page):
+        with shell.writing(page):
             found.comparison.to_html(page, header=Header(data, models))
 
 
@@ -450,10 +431,10 @@ def _entry(entry: Entry) -> dict[str, Any]:
     callback=level_of,
     help="The chance that so many rows certify the goal, if they are as assumed.",
 )
-@picture_option
-@datasets_option
-@as_json
-@trust_option
+@shell.picture_option
+@shell.datasets_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def plan(
     goal: str,
@@ -476,13 +457,13 @@ def plan(
     from setpoint.goals import as_goal
 
     wanted = as_goal(goal)
-    files = named_files(datasets)
+    files = shell.named_files(datasets)
     inputs = {} if data is None else {"DATA": data}
     inputs |= {} if model is None else {"--model": model}
-    check_outputs({"--picture": picture}, inputs, files)
-    check_picture(picture)
+    shell.check_outputs({"--picture": picture}, inputs, files)
+    shell.check_picture(picture)
     _check(data, target, prediction, model, positive, rates)
-    session, reading = current(), reading_of(settings)
+    session, reading = shell.current(), reading_of(settings)
     pilot: dict[str, Any]
     if data is None:
         pilot = {"rates": _stated(rates)}
@@ -509,9 +490,9 @@ def plan(
     with session.step("counting rows"), session.warnings_as_notes():
         found = rows_needed(wanted, confidence=confidence, power=power, **pilot)
     if picture is not None:
-        draw(picture, RowsNeededDisplay(found).plot)
+        shell.draw(picture, RowsNeededDisplay(found).plot)
     _say(found, data, model, picture, files, as_json)
-    raise click.exceptions.Exit(SHOWN if found.rows is not None else FAILED)
+    raise click.exceptions.Exit(shell.SHOWN if found.rows is not None else shell.FAILED)
 
 
 def _say(
@@ -527,9 +508,11 @@ def _say(
             "command": "plan",
             "status": "planned" if found.rows is not None else "not met",
             "plan": found.to_dict(),
-            "notes": current().notes,
+            "notes": shell.current().notes,
         }
-        print_json(what, {"data": data, "model": model, "picture": picture, "datasets": files})
+        shell.print_json(
+            what, {"data": data, "model": model, "picture": picture, "datasets": files}
+        )
         return
     click.echo(str(found))
     if picture is not None:
@@ -546,7 +529,7 @@ def _check(
 ) -> None:
     """Where the assumed values come from: exactly one place."""
     if (data is None) == (not rates):
-        raise CommandError(
+        raise shell.CommandError(
             "name a table with labels and decisions, or state rates with --rate prior=0.1 and so "
             "on: one of the two is wanted"
         )
@@ -556,16 +539,16 @@ def _check(
     if rates:
         for option, value in named.items():
             if value is not None:
-                raise CommandError(f"{option} belongs to a table, and --rate needs none")
+                raise shell.CommandError(f"{option} belongs to a table, and --rate needs none")
     elif (prediction is None) == (model is None):
-        raise CommandError(
+        raise shell.CommandError(
             "the decisions on the rows of DATA come from a column, --prediction COL, or from a "
             "model file, --model FILE: one of the two is wanted"
         )
     elif prediction is not None and target is None:
-        raise CommandError("name the column with the labels, --target COL")
+        raise shell.CommandError("name the column with the labels, --target COL")
     elif model is not None and positive is not None:
-        raise CommandError("--positive: the model file knows the positive class")
+        raise shell.CommandError("--positive: the model file knows the positive class")
 
 
 def _stated(texts: Sequence[str]) -> dict[str, Any]:
@@ -588,8 +571,8 @@ def _stated(texts: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             value = None
         if not equals or value is None:
-            raise CommandError(f"--rate is NAME=SHARE, as in recall=0.85, got {text!r}")
+            raise shell.CommandError(f"--rate is NAME=SHARE, as in recall=0.85, got {text!r}")
         if name in into:
-            raise CommandError(f"--rate names {name!r} twice")
+            raise shell.CommandError(f"--rate names {name!r} twice")
         into[name.strip()] = value
     return out

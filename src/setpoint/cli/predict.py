@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from setpoint.cli import session as shell
 from setpoint.cli.endings import (
     Page,
     accept_option,
@@ -23,24 +24,6 @@ from setpoint.cli.endings import (
     report_json,
     status_of,
     verdict,
-)
-from setpoint.cli.session import (
-    STOPPED,
-    CommandError,
-    StoppedByUser,
-    as_json,
-    check_outputs,
-    current,
-    datasets_option,
-    keep_old_on_error,
-    message_of,
-    named_files,
-    new_groups_option,
-    print_json,
-    sensitive_option,
-    trust_option,
-    weight_option,
-    writing,
 )
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs import whole_file
@@ -85,7 +68,7 @@ def predict_many(
     """Decide the rows of many files, each into a file of the same name."""
     files = outputs_of(data, output)
     Path(output).mkdir(exist_ok=True)
-    session = current()
+    session = shell.current()
     there = [path for path, out in files.items() if out.exists() and not overwrite]
     todo = {path: out for path, out in files.items() if path not in there}
     if there:
@@ -106,20 +89,20 @@ def predict_many(
 
             try:
                 n_rows += _decide(model, path, out, keep, reading, rows_so_far)
-            except StoppedByUser:
+            except shell.StoppedByUser:
                 raise
             except Exception as error:  # the others go on
                 if session.interrupted:
                     raise
                 failed.append(path)
                 color = click.style("error:", fg="red", bold=True)
-                click.echo(f"{color} {path}: {message_of(error)}", err=True)
+                click.echo(f"{color} {path}: {shell.message_of(error)}", err=True)
                 continue
             tell(number, path, n_rows, True)
     n = len(todo) - len(failed)
     click.echo(f"Wrote {n:,} {'file' if n == 1 else 'files'} with {n_rows:,} rows to {output}.")
     if failed:
-        raise CommandError(
+        raise shell.CommandError(
             f"{len(failed):,} of {len(files):,} files could not be decided: {_some(failed)}; the "
             "same command tries these alone again"
         )
@@ -130,20 +113,24 @@ def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
     from setpoint.counting import files_named
 
     if output == "-":
-        raise CommandError("-o: of several files or a pattern it is a folder, such as decided/")
+        raise shell.CommandError(
+            "-o: of several files or a pattern it is a folder, such as decided/"
+        )
     if "-" in data or any("::" in path for path in data):
-        raise CommandError("DATA: several tables are files, and neither stdin nor of a database")
+        raise shell.CommandError(
+            "DATA: several tables are files, and neither stdin nor of a database"
+        )
     try:
         files = files_named(data)
     except ValueError as error:
-        raise CommandError(f"DATA: {error}") from error
+        raise shell.CommandError(f"DATA: {error}") from error
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
-        raise CommandError(
+        raise shell.CommandError(
             f"-o: {output} is a file, and of several files or a pattern it is a folder"
         )
     if not folder.resolve().parent.is_dir():
-        raise CommandError(
+        raise shell.CommandError(
             f"-o: there is no folder {folder.resolve().parent}; make it with mkdir -p"
         )
     out: dict[str, Path] = {}
@@ -152,16 +139,18 @@ def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
         _kind_of(path)
         target = folder / Path(path).name
         if target in taken:
-            raise CommandError(
+            raise shell.CommandError(
                 f"DATA: {taken[target]} and {path} have the same name, and would be written to "
                 f"{target}; name another folder for one of them"
             )
         if target.resolve() == Path(path).resolve():
-            raise CommandError(f"-o: {target} would overwrite DATA {path}; name another folder")
+            raise shell.CommandError(
+                f"-o: {target} would overwrite DATA {path}; name another folder"
+            )
         taken[target] = path
         out[path] = target
     if not os.access(folder if folder.exists() else folder.resolve().parent, os.W_OK):
-        raise CommandError(f"-o: the folder {output} is not writable")
+        raise shell.CommandError(f"-o: the folder {output} is not writable")
     return out
 
 
@@ -169,7 +158,7 @@ def _kind_of(path: str) -> str:
     for ending, kind in _KINDS.items():
         if path.lower().endswith(ending):
             return kind
-    raise CommandError(f"DATA: {path} ends in none of {', '.join(_KINDS)}")
+    raise shell.CommandError(f"DATA: {path} ends in none of {', '.join(_KINDS)}")
 
 
 def _decide(
@@ -185,7 +174,7 @@ def _decide(
 
     kind = _kind_of(path)
     target = str(out)
-    with keep_old_on_error(target), whole_file(target) as file:
+    with shell.keep_old_on_error(target), whole_file(target) as file:
         if kind == ".parquet":
             return _decide_batches(model, path, keep, file, tell)
         from setpoint.tables import read_table, write_rows
@@ -193,8 +182,8 @@ def _decide(
         # Without a step of its own: the files are the steps.
         table = read_table(path, **asdict(reading), columns=model.columns or None)
         if not len(table.frame):
-            raise CommandError(f"{table.name} has column names and no rows")
-        write_rows(decide_rows(model, table, keep, current()), file, kind)
+            raise shell.CommandError(f"{table.name} has column names and no rows")
+        write_rows(decide_rows(model, table, keep, shell.current()), file, kind)
         return len(table.frame)
 
 
@@ -219,8 +208,8 @@ def _decide_batches(
     writer, n_rows = None, 0
     try:
         for table in parquet_batches(path, model.columns, chosen):
-            current().check()
-            rows = pa.table(decide_rows(model, table, kept, current()))
+            shell.current().check()
+            rows = pa.table(decide_rows(model, table, kept, shell.current()))
             if writer is None:
                 writer = parquet.ParquetWriter(file, rows.schema)
             writer.write_table(rows.cast(writer.schema))
@@ -302,8 +291,8 @@ _MOST = 10
     help="CSV that a spreadsheet opens: its decimal mark is that of DATA, and no cell is run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
-@new_groups_option
-@trust_option
+@shell.new_groups_option
+@shell.trust_option
 @settings_option(*READING)
 def predict(
     model: str,
@@ -327,32 +316,36 @@ def predict(
     room = room_of(at_most, by)
     if is_folder(data, output):
         if as_json:
-            raise CommandError(
+            raise shell.CommandError(
                 "--json writes JSON lines of one table, and DATA or -o names several"
             )
         whole = {"--adapt": adapt, "--at-most": room is not None, "--excel": excel}
         for option in (name for name, given in whole.items() if given):
-            raise CommandError(f"{option} is for one table, and DATA or -o names several")
+            raise shell.CommandError(f"{option} is for one table, and DATA or -o names several")
         outputs_of(data, output)
-        found = open_model(model, trust, current())
+        found = open_model(model, trust, shell.current())
         decide_new_groups(found.classifier, unknown_group)
         predict_many(found, data, output, keep, reading, overwrite=overwrite)
         return
     if overwrite:
-        raise CommandError("--overwrite is for a folder of files; one file is always written anew")
+        raise shell.CommandError(
+            "--overwrite is for a folder of files; one file is always written anew"
+        )
     kind = _format(output, as_json)
     if excel and not kind.startswith(".csv"):
-        raise CommandError(f"--excel is for CSV, and the output is {kind}; leave one of them out")
-    check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
+        raise shell.CommandError(
+            f"--excel is for CSV, and the output is {kind}; leave one of them out"
+        )
+    shell.check_outputs({"-o": output}, {"MODEL": model, "DATA": data[0]})
     decided = predict_table(
         model, data[0], keep=keep, adapt=adapt, at_most=room, by=by,
-        unknown_group=unknown_group, trust=trust, reading=reading, journal=current(),
+        unknown_group=unknown_group, trust=trust, reading=reading, journal=shell.current(),
     )  # fmt: skip
     from setpoint.tables import CsvDialect, write_rows
 
     dialect = CsvDialect.excel(decided.decimal, decided.scores) if excel else None
 
-    session = current()
+    session = shell.current()
     if output == "-":
         # Bytes, so that neither the encoding nor the line ends of a terminal get in.
         session.streaming = True
@@ -360,7 +353,7 @@ def predict(
         sys.stdout.buffer.flush()
         session.streaming = False
         return
-    with writing(output), whole_file(output) as file:
+    with shell.writing(output), whole_file(output) as file:
         write_rows(decided.columns, file, kind, dialect)
     decisions = decided.columns["prediction"]
     click.echo(f"Wrote {counted(len(decisions))} to {output}: {_each(decisions)}.", err=True)
@@ -392,27 +385,31 @@ def room_of(at_most: tuple[str, ...], by: str | None) -> int | dict[str, int] | 
     """
     if not at_most:
         if by is not None:
-            raise CommandError("--by names the groups of --at-most, which says how many; give both")
+            raise shell.CommandError(
+                "--by names the groups of --at-most, which says how many; give both"
+            )
         return None
     out: dict[str, int] = {}
     for text in at_most:
         group, equals, number = text.rpartition("=")
         whole = number.strip()
         if not (whole.isascii() and whole.isdigit() and int(whole) >= 1) or (equals and not group):
-            raise CommandError(
+            raise shell.CommandError(
                 "--at-most is a whole number of rows, 1 or more, or GROUP=N with --by, got "
                 f"{text!r}"
             )
         if group in out:
             again = f"names {group!r} twice" if group else "has two numbers for all rows"
-            raise CommandError(f"--at-most {again}")
+            raise shell.CommandError(f"--at-most {again}")
         out[group] = int(whole)
     if "" in out:
         if len(out) > 1:
-            raise CommandError("--at-most is one number N, or GROUP=N for each group, not both")
+            raise shell.CommandError(
+                "--at-most is one number N, or GROUP=N for each group, not both"
+            )
         return out[""]
     if by is None:
-        raise CommandError(
+        raise shell.CommandError(
             "--at-most GROUP=N is room for a group, and --by says which column has the groups"
         )
     return out
@@ -424,15 +421,15 @@ def _format(output: str, as_json: bool) -> str:
 
     if output == "-":
         if sys.stdout is None:
-            raise CommandError("stdout is closed, and the rows go there; -o names a file")
+            raise shell.CommandError("stdout is closed, and the rows go there; -o names a file")
         return ".jsonl" if as_json else ".csv"
     kind = next((ending for ending in FORMATS if output.lower().endswith(ending)), None)
     if kind is None and Path(output).exists() and not Path(output).is_file():
         kind = ".jsonl" if as_json else ".csv"  # a device or a pipe
     if kind is None:
-        raise CommandError(f"-o: {output} ends in none of {', '.join(FORMATS)}")
+        raise shell.CommandError(f"-o: {output} ends in none of {', '.join(FORMATS)}")
     if as_json and kind != ".jsonl":
-        raise CommandError(f"--json writes JSON lines: name the file *.jsonl, not {output}")
+        raise shell.CommandError(f"--json writes JSON lines: name the file *.jsonl, not {output}")
     return kind
 
 
@@ -454,10 +451,10 @@ def _format(output: str, as_json: bool) -> str:
     metavar="LABEL",
     help="The positive class of two; needed for other text than such words as no and yes.",
 )
-@sensitive_option
-@weight_option
+@shell.sensitive_option
+@shell.weight_option
 @click.option("--baseline", metavar="COL", help="The column with the deployed model's predictions.")
-@datasets_option
+@shell.datasets_option
 @click.option(
     "--decide-on",
     multiple=True,
@@ -481,7 +478,7 @@ def _format(output: str, as_json: bool) -> str:
     "--rule", metavar="FILE", help="The rule to write, as JSON; setpoint export takes it."
 )
 @click.option("--report", metavar="FILE", help="The HTML page to write.")
-@as_json
+@shell.as_json
 @settings_option("separator", "decimal")
 def solve(
     tables: tuple[str, ...],
@@ -512,14 +509,14 @@ def solve(
     goal = as_goal(goal_text)
     if exact and tol is not None:
         raise click.UsageError("--exact and --tol: passes end at the one or at the other")
-    files = named_files(datasets)
+    files = shell.named_files(datasets)
     inputs = {f"TABLES {i}": path for i, path in enumerate(tables, 1)}
     outputs = {"--rule": rule, "--report": report, "--checkpoint": checkpoint}
-    check_outputs(outputs, inputs, files)
+    shell.check_outputs(outputs, inputs, files)
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
     if checkpoint is not None:
-        current().expect(checkpoint)
+        shell.current().expect(checkpoint)
     name = tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1:,} more"
     page = Page(report, name, "", command_text(goal="{goal}"), "", ())
     paths = {"tables": list(tables), "rule": rule, "report": report, "datasets": files}
@@ -535,7 +532,7 @@ def solve(
                 tables, goal, score=score, target=target, pos_label=positive, weight=weight,
                 baseline=baseline, sensitive=sensitive, datasets=files,
                 decide_on=decide_on or None, randomized=draws, tol=tol, exact=exact,
-                checkpoint=checkpoint, reading=reading_of(settings), journal=current(),
+                checkpoint=checkpoint, reading=reading_of(settings), journal=shell.current(),
                 watch=watch,
             )  # fmt: skip
     except InfeasibleError as error:
@@ -544,9 +541,9 @@ def solve(
     _say_positive(found, goal, positive)
     _write(found, rule, page, name)
     _print(found, goal, target, score, passes, paths, as_json=as_json)
-    if current().stopped:
-        click.echo(current().last_words(), err=True)
-        raise click.exceptions.Exit(STOPPED)
+    if shell.current().stopped:
+        click.echo(shell.current().last_words(), err=True)
+        raise click.exceptions.Exit(shell.STOPPED)
     raise click.exceptions.Exit(code_of(found.report, accept))
 
 
@@ -568,19 +565,19 @@ def _say_positive(found: Solution, goal: Goal, asked: str | None) -> None:
 
     positive = found.report.counts.positive
     if positive is not None and asked is None and refers_to_positive(goal):
-        current().note(f"the positive class is {positive!r}; --positive names another")
+        shell.current().note(f"the positive class is {positive!r}; --positive names another")
 
 
 def _write(found: Solution, rule: str | None, page: Page, name: str) -> None:
     if rule is not None:
-        with writing(rule), whole_file(rule) as file:
+        with shell.writing(rule), whole_file(rule) as file:
             file.write((found.rule.to_json() + "\n").encode("utf-8"))
     if page.path is None:
         return
     from setpoint.report import TextSection
 
     about = [TextSection("The data", (f"{found.report.counts.n_rows:,} rows from {name}",))]
-    with writing(page.path):
+    with shell.writing(page.path):
         found.report.to_html(page.path, about=about, header=page.header())
 
 
@@ -608,9 +605,9 @@ def _print(
             "passes": passes,
             "rule": json.loads(found.rule.to_json()),
             "solved": out,
-            "notes": current().notes,
+            "notes": shell.current().notes,
         }
-        print_json(what, {**paths, "solved": run})
+        shell.print_json(what, {**paths, "solved": run})
         return
     from setpoint.report import report_text
 

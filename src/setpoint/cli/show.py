@@ -12,24 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from setpoint.cli import session as shell
 from setpoint.cli.endings import certified_before, status_of
-from setpoint.cli.session import (
-    FAILED,
-    SHOWN,
-    CommandError,
-    as_json,
-    check_outputs,
-    check_picture,
-    current,
-    draw,
-    in_shell_words,
-    new_groups_option,
-    picture_option,
-    print_json,
-    rule_in_file,
-    trust_option,
-    writing,
-)
 from setpoint.cli.settings import READING, reading_of, settings_option
 from setpoint.inputs import whole_file
 from setpoint.packages import require_packages
@@ -53,8 +37,8 @@ _MOST_COLUMNS = 60
 @click.argument("model")
 @click.option("--report", metavar="FILE", help="The HTML page of the fit to write.")
 @click.option("--card", is_flag=True, help="The model card instead, as Markdown.")
-@as_json
-@trust_option
+@shell.as_json
+@shell.trust_option
 def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple[str, ...]) -> None:
     """Show what a model file holds: its goal, its rule, its columns, and what was reached then."""
     from setpoint.report import card_text, printed
@@ -62,13 +46,13 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
 
     if card and as_json:
         raise click.UsageError("--card is Markdown: leave --json out")
-    check_outputs({"--report": report}, {"MODEL": model})
+    shell.check_outputs({"--report": report}, {"MODEL": model})
     if report is not None:
         require_packages("--report", "report", "jinja2", "matplotlib")
-    session = current()
+    session = shell.current()
     found = show_model(model, trust=trust, journal=session)
     if report is not None:
-        with writing(report):
+        with shell.writing(report):
             found.to_html(report, model)
     if card:
         text = card_text(found.chosen, name=Path(model).stem, held_out=found.model.held_out)
@@ -76,7 +60,7 @@ def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple
     elif as_json:
         what = {"command": "show", "status": status_of(found.judged), **found.to_dict()}
         what["notes"] = session.notes
-        print_json(what, {"model": model, "report": report, "written": dict(found.written)})
+        shell.print_json(what, {"model": model, "report": report, "written": dict(found.written)})
     else:
         click.echo(printed("\n".join(_text(found, model))))
         if report is not None:
@@ -225,7 +209,7 @@ class _Found:
 )
 @click.option("--name", metavar="NAME", help="Python: the function's name. Default: decide.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Default: stdout.")
-@trust_option
+@shell.trust_option
 def export(
     model: str,
     kind: str,
@@ -247,8 +231,8 @@ def export(
     }
     for option, value in given.items():
         if value and kind not in _FOR[option]:
-            raise CommandError(f"{option} is for --format {_FOR[option][0]}, not {kind}")
-    check_outputs({"-o": output}, {"MODEL": model})
+            raise shell.CommandError(f"{option} is for --format {_FOR[option][0]}, not {kind}")
+    shell.check_outputs({"-o": output}, {"MODEL": model})
     found = _opened(model, trust)
     if kind == "json":
         text = found.rule.to_json()
@@ -270,8 +254,8 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
     with Path(path).open("rb") as file:
         begins = file.read(64).lstrip()
     if begins.startswith(b"{"):
-        return _Found(rule_in_file(path), None, None)
-    clf: Any = open_model(path, trust, current()).classifier
+        return _Found(shell.rule_in_file(path), None, None)
+    clf: Any = open_model(path, trust, shell.current()).classifier
     order = clf._classes.order
     classes = tuple(clf.classes_.tolist()[i] for i in order)
     several = clf.rule_.score_columns is not None and len(classes) > 2
@@ -280,7 +264,7 @@ def _opened(path: str, trust: Sequence[str]) -> _Found:
         answers = (*classes, clf._answers.defer_label)
         text = [isinstance(answer, str) for answer in answers]
         if any(text) and not all(text):
-            current().note(f"the decisions are text, as {answers[-1]!r} is")
+            shell.current().note(f"the decisions are text, as {answers[-1]!r} is")
             answers = tuple(map(str, answers))
         classes = answers
     return _Found(clf.rule_, classes, scores)
@@ -296,7 +280,7 @@ def _scores(found: _Found, given: tuple[str, ...]) -> str | tuple[str, ...]:
         return names[0]
     if len(names) != (1 if n is None else n):
         wanted = "one score" if n in (None, 1) else f"{n} scores"
-        raise CommandError(
+        raise shell.CommandError(
             f"--score: the rule looks at {wanted}, and {len(names)} are named; give --score once "
             "for each, in their order"
         )
@@ -309,9 +293,9 @@ def _renamed(columns: Sequence[str]) -> dict[str, str]:
     for text in columns:
         name, equals, column = text.partition("=")
         if not name or not equals or not column:
-            raise CommandError(f"--column is NAME=COL, got {text!r}")
+            raise shell.CommandError(f"--column is NAME=COL, got {text!r}")
         if name in out:
-            raise CommandError(f"--column names {name!r} twice")
+            raise shell.CommandError(f"--column names {name!r} twice")
         out[name] = column
     return out
 
@@ -320,7 +304,7 @@ def _write(text: str, output: str) -> None:
     if output == "-":
         click.echo(text)
         return
-    with writing(output), whole_file(output) as file:
+    with shell.writing(output), whole_file(output) as file:
         file.write((text + "\n").encode("utf-8"))
 
 
@@ -347,9 +331,9 @@ _SHOWN = 20
     help="The row to explain; the first of DATA is 1. Repeated for more. Default: the first 20, "
     "with --json all.",
 )
-@new_groups_option
-@as_json
-@trust_option
+@shell.new_groups_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def explain(
     model: str,
@@ -366,11 +350,11 @@ def explain(
 
     found = explain_table(
         model, data, rows=rows or None, unknown_group=unknown_group, trust=trust,
-        reading=reading_of(settings), journal=current(),
+        reading=reading_of(settings), journal=shell.current(),
     ).explanation  # fmt: skip
     if as_json:
         what = {"command": "explain", "covers": found.covers, "rows": found.to_dicts()}
-        print_json({**what, "notes": current().notes}, {"model": model, "data": data})
+        shell.print_json({**what, "notes": shell.current().notes}, {"model": model, "data": data})
         return
     shown = found if rows else found[:_SHOWN]
     lines = [*map(str, shown)]
@@ -418,10 +402,10 @@ def explain(
 )
 @click.option("--target", metavar="COL", help="The column with the labels; else as in the fit.")
 @click.option("--baseline", metavar="COL", help="The deployed model's predictions; else likewise.")
-@picture_option
-@new_groups_option
-@as_json
-@trust_option
+@shell.picture_option
+@shell.new_groups_option
+@shell.as_json
+@shell.trust_option
 @settings_option(*READING)
 def monitor(
     model: str,
@@ -442,15 +426,17 @@ def monitor(
 ) -> None:
     """Watch a model file on new rows, in their order."""
     if no_labels and late_labels:
-        raise CommandError("--late-labels is for rows with labels, and --no-labels for others")
+        raise shell.CommandError(
+            "--late-labels is for rows with labels, and --no-labels for others"
+        )
     if late_labels and state is None:
-        raise CommandError("--late-labels goes on from the --state that counted these rows")
+        raise shell.CommandError("--late-labels goes on from the --state that counted these rows")
     inputs = {"MODEL": model, "DATA": data}
-    check_outputs({"--state": state, "--picture": picture}, inputs)
-    check_picture(picture)
+    shell.check_outputs({"--state": state, "--picture": picture}, inputs)
+    shell.check_picture(picture)
     from setpoint.tasks import decide_new_groups, load_and_read
 
-    session = current()
+    session = shell.current()
     judged = load_and_read(
         model, data, reading_of(settings), session, trust=trust, target=target,
         baseline=baseline, files=None, judging=True, goal=goal_text, labelled=not no_labels,
@@ -458,7 +444,7 @@ def monitor(
     decide_new_groups(judged.model.classifier, unknown_group)
     found = _monitor(judged, alpha, not no_restart)
     if no_labels and all(found.needs_labels):
-        raise CommandError(
+        raise shell.CommandError(
             "--no-labels: every constraint needs labels, so there is nothing to count; "
             "predicted_rate and churn need none"
         )
@@ -472,21 +458,21 @@ def monitor(
     ):
         found.update(**rows, late=late_labels)
     if state is not None:
-        with writing(state), whole_file(state) as file:
+        with shell.writing(state), whole_file(state) as file:
             file.write(json.dumps(found.to_dict(), sort_keys=True).encode("utf-8"))
     if picture is not None:
         from setpoint.estimators import MonitorDisplay
 
-        draw(picture, MonitorDisplay(found).plot)
+        shell.draw(picture, MonitorDisplay(found).plot)
     if as_json:
         paths = {"model": model, "data": data, "state": state, "picture": picture}
-        print_json(_as_json(found, judged, before), paths)
+        shell.print_json(_as_json(found, judged, before), paths)
     else:
         click.echo(_monitor_text(found, judged.part.n_rows))
         for what, path in (("state", state), ("picture", picture)):
             if path is not None:
                 click.echo(f"\nWrote the {what} to {path}.")
-    raise click.exceptions.Exit(FAILED if found.alarms_ else SHOWN)
+    raise click.exceptions.Exit(shell.FAILED if found.alarms_ else shell.SHOWN)
 
 
 def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
@@ -498,7 +484,7 @@ def _monitor(judged: LoadedModel, alpha: float, restart: bool) -> Monitor:
     except ValueError as error:
         if not str(error).startswith("`groups`: "):
             raise
-        raise CommandError(
+        raise shell.CommandError(
             "--goal compares groups that the fit did not look at, and which there may be is not "
             "known: name them, as in 'recall.on(city=\"Bonn\") >= 0.8'"
         ) from error
@@ -511,17 +497,17 @@ def _resume(found: Monitor, path: str | None) -> int:
     try:
         stored: Any = json.loads(Path(path).read_bytes())
     except ValueError as error:
-        raise CommandError(f"--state: {path} is not a state of setpoint monitor") from error
+        raise shell.CommandError(f"--state: {path} is not a state of setpoint monitor") from error
     if not isinstance(stored, dict):
-        raise CommandError(f"--state: {path} is not a state of setpoint monitor")
+        raise shell.CommandError(f"--state: {path} is not a state of setpoint monitor")
     try:
         found.resume(stored)
     except ValueError as error:
         remedy = "name another file, or one that is not there yet"
-        text = in_shell_words(str(error))
-        raise CommandError(f"--state: {path}: {text}; {remedy}") from error
+        text = shell.in_shell_words(str(error))
+        raise shell.CommandError(f"--state: {path}: {text}; {remedy}") from error
     except (KeyError, TypeError) as error:
-        raise CommandError(f"--state: {path}: the state is damaged") from error
+        raise shell.CommandError(f"--state: {path}: the state is damaged") from error
     return len(found.alarms_)
 
 
@@ -553,5 +539,5 @@ def _as_json(found: Monitor, judged: LoadedModel, before: int) -> dict[str, Any]
             for text, wealth, needs in statements
         ],
         "alarms": [{**asdict(a), "new": i >= before} for i, a in enumerate(found.alarms_)],
-        "notes": current().notes,
+        "notes": shell.current().notes,
     }

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.evidence import Counted
@@ -28,26 +29,6 @@ from setpoint.exact.pairs import (
 )
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program, Ratio
-from setpoint.search import (
-    SAME,
-    AchievableSet,
-    InfeasibleMasterError,
-    Limits,
-    Master,
-    MixtureWeights,
-    NoRuleError,
-    Optimum,
-    Outcome,
-    Randomized,
-    Region,
-    StoppedError,
-    UnfinishedError,
-    best_mixture,
-    blame_of,
-    least_violating,
-    measure,
-    nearest_mixture,
-)
 
 INF = float("inf")
 MOST_PAIRS, FEW_PAIRS = 2_000_000, 20_000
@@ -58,13 +39,13 @@ _SWEEPS = 40
 _LEAST_GAIN = 1e-12
 
 
-def every_band(pairs: CutoffPairs, program: Program, most: int) -> Optimum | None:
+def every_band(pairs: CutoffPairs, program: Program, most: int) -> search.Optimum | None:
     """Of all pairs the best that meet the goal; None where there are more than `most` choices."""
     parts = separated(pairs, program)
     apart = parts is not None and all(s.n_pairs <= most for s in pairs.segments)
     if not apart and pairs.n_combinations > most:
         return None
-    named: MixtureWeights | None = []
+    named: search.MixtureWeights | None = []
     if parts is None or not apart or pairs.n_blocks == 1:
         named, _ = best_combination(pairs, program, [s.every() for s in pairs.segments])
     else:
@@ -79,8 +60,8 @@ def every_band(pairs: CutoffPairs, program: Program, most: int) -> Optimum | Non
                 break
             named = [*named[:s], {at: 1.0}]
     if named is None:
-        return Optimum((), np.zeros(pairs.d), -INF, status="optimal")
-    return measure(pairs, program, named, "optimal", "every pair of cut-offs")
+        return search.Optimum((), np.zeros(pairs.d), -INF, status="optimal")
+    return search.measure(pairs, program, named, "optimal", "every pair of cut-offs")
 
 
 def _best_alone(pairs: CutoffPairs, segment: PairSegment, program: Program, rest: Floats) -> int:
@@ -101,17 +82,17 @@ def _best_alone(pairs: CutoffPairs, segment: PairSegment, program: Program, rest
 _CHUNK = 16_384
 
 
-def bands_near(pairs: CutoffPairs, program: Program, mixed: Optimum) -> Optimum:
+def bands_near(pairs: CutoffPairs, program: Program, mixed: search.Optimum) -> search.Optimum:
     """Pairs near a mixture, improved one cut-off at a time; "feasible" at best."""
-    best = Optimum((), np.zeros(pairs.d), -INF, status="feasible")
+    best = search.Optimum((), np.zeros(pairs.d), -INF, status="feasible")
     for choice in [*pairs.constants(), *_picked(mixed.choice)]:
-        best = _better(best, measure(pairs, program, choice, "feasible", _METHOD))
+        best = _better(best, search.measure(pairs, program, choice, "feasible", _METHOD))
     if not best.is_feasible or pairs.n_blocks > 1:
         best = _better(best, best_near(pairs, program, mixed.choice))
     if not best.is_feasible:
         near = [{int(c[0]): 1.0} for c in _near(pairs, mixed.choice, 1)]
         choice, _ = _descent(pairs, program, near)
-        best = _better(best, measure(pairs, program, choice, "feasible", _METHOD))
+        best = _better(best, search.measure(pairs, program, choice, "feasible", _METHOD))
     if not best.is_feasible:
         return best
     return _improved(pairs, program, best)
@@ -121,29 +102,29 @@ _METHOD = "pairs of cut-offs near the best mixture, swept one cut-off at a time"
 
 
 def best_near(
-    pairs: CutoffPairs, program: Program, choice: MixtureWeights, most: int = _NEAR_A_MIXTURE
-) -> Optimum:
+    pairs: CutoffPairs, program: Program, choice: search.MixtureWeights, most: int = _NEAR_A_MIXTURE
+) -> search.Optimum:
     """The best of the pairs nearest to a mixture, with no choice where none meets the goal."""
     named, _ = best_combination(pairs, program, _near(pairs, choice, most))
     if named is None:
-        return Optimum((), np.zeros(pairs.d), -INF, status="feasible")
-    return measure(pairs, program, named, "feasible", _METHOD)
+        return search.Optimum((), np.zeros(pairs.d), -INF, status="feasible")
+    return search.measure(pairs, program, named, "feasible", _METHOD)
 
 
-def _better(one: Optimum, other: Optimum) -> Optimum:
+def _better(one: search.Optimum, other: search.Optimum) -> search.Optimum:
     if not other.is_feasible:
         return one
     return other if not one.is_feasible or other.value > one.value else one
 
 
-def _picked(choice: MixtureWeights) -> list[MixtureWeights]:
+def _picked(choice: search.MixtureWeights) -> list[search.MixtureWeights]:
     """Choices of one pair a segment that a mixture draws among; not all, where they are many."""
     widest = max((len(part) for part in choice), default=0)
     ranked = [sorted(part, key=lambda k, part=part: -part[k]) for part in choice]  # type: ignore[misc]
     return [[{r[min(t, len(r) - 1)]: 1.0} for r in ranked] for t in range(widest)]
 
 
-def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray[np.int64]]:
+def _near(pairs: CutoffPairs, choice: search.MixtureWeights, most: int) -> list[NDArray[np.int64]]:
     """For each segment pairs of cut-offs near those of a mixture, nearest first."""
     each = max(most ** (1.0 / pairs.n_blocks), 1.0)
     out = []
@@ -162,7 +143,7 @@ def _near(pairs: CutoffPairs, choice: MixtureWeights, most: int) -> list[NDArray
     return out
 
 
-def _improved(pairs: CutoffPairs, program: Program, best: Optimum) -> Optimum:
+def _improved(pairs: CutoffPairs, program: Program, best: search.Optimum) -> search.Optimum:
     """Sweep one cut-off after the other, the rest held fixed, until nothing is gained."""
     for _ in range(_SWEEPS):
         before = best.value
@@ -175,7 +156,9 @@ def _improved(pairs: CutoffPairs, program: Program, best: Optimum) -> Optimum:
                 if found.cutoff >= 0 and found.value > best.value + _LEAST_GAIN:
                     moved = list(best.choice)
                     moved[s] = {_moved(segment, number, found.cutoff, high=high): 1.0}
-                    best = _better(best, measure(pairs, program, moved, "feasible", best.method))
+                    best = _better(
+                        best, search.measure(pairs, program, moved, "feasible", best.method)
+                    )
         if best.value <= before + _LEAST_GAIN:
             break
     return best
@@ -189,15 +172,15 @@ def _moved(segment: PairSegment, number: int, cutoff: int, *, high: bool) -> int
     return segment.number(i, i + cutoff)
 
 
-def _others(pairs: CutoffPairs, choice: MixtureWeights, s: int) -> Floats:
+def _others(pairs: CutoffPairs, choice: search.MixtureWeights, s: int) -> Floats:
     """The features of all segments but one."""
     rest = [(k, part) for k, part in enumerate(choice) if k != s]
     return sum((pairs.columns(k, list(part))[0] for k, part in rest), np.zeros(pairs.d))
 
 
 def _descent(
-    pairs: CutoffPairs, program: Program, choice: MixtureWeights
-) -> tuple[MixtureWeights, float]:
+    pairs: CutoffPairs, program: Program, choice: search.MixtureWeights
+) -> tuple[search.MixtureWeights, float]:
     """Move one cut-off after the other to the least violation until none is gained."""
     choice = list(choice)
     worst = float(program.violation(pairs.features(choice)))
@@ -215,22 +198,22 @@ def _descent(
     return choice, worst
 
 
-def nearest_bands(pairs: CutoffPairs, program: Program) -> Optimum:
+def nearest_bands(pairs: CutoffPairs, program: Program) -> search.Optimum:
     """Pairs with the least largest violation; "nearest" where all were tried."""
     if pairs.n_combinations <= MOST_PAIRS:
         every = [s.every() for s in pairs.segments]
-        return measure(pairs, program, least_of_all(pairs, program, every), "nearest")
-    starts = [least_violating(pairs, program, pairs.constants())[0]]
+        return search.measure(pairs, program, least_of_all(pairs, program, every), "nearest")
+    starts = [search.least_violating(pairs, program, pairs.constants())[0]]
     blame: dict[int, float] = {}
     try:
-        near = nearest_mixture(pairs, program)
+        near = search.nearest_mixture(pairs, program)
         blame = dict(near.blame)
         starts += [*_picked(near.choice)]
         starts += [[{int(c[0]): 1.0} for c in _near(pairs, near.choice, 1)]]
     except ShapeError:
         pass
     choice, _ = min((_descent(pairs, program, s) for s in starts), key=lambda r: r[1])
-    return replace(measure(pairs, program, choice, "feasible"), blame=blame)
+    return replace(search.measure(pairs, program, choice, "feasible"), blame=blame)
 
 
 # --- The best pairs of cut-offs, proved -----------------------------------------------------------
@@ -253,22 +236,27 @@ class _Bound(NamedTuple):
 def closed_by_multipliers(
     pairs: CutoffPairs,
     program: Program,
-    master: Master,
-    start: Optimum,
-    mixed: Optimum,
+    master: search.Master,
+    start: search.Optimum,
+    mixed: search.Optimum,
     tol: float = 0.0,
-) -> Optimum:
+) -> search.Optimum:
     """The best choice without draws, or a better one than `start` with a smaller bound."""
     best = replace(start, bound=mixed.bound)
     for _ in range(_ROUNDS):
         gap = best.bound - best.value
-        if gap <= SAME * (1.0 + abs(best.value)):
+        if gap <= search.SAME * (1.0 + abs(best.value)):
             return replace(best, status="optimal")
         if gap <= tol:
             return best
         try:
             least = _bound_at(pairs, program, master, best.value, mixed.v)
-        except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
+        except (
+            search.InfeasibleMasterError,
+            search.UnfinishedError,
+            ShapeError,
+            search.StoppedError,
+        ):
             return best
         if least is None:
             return best
@@ -282,7 +270,7 @@ def closed_by_multipliers(
 
 
 def _bound_at(
-    space: AchievableSet, program: Program, master: Master, value: float, at: Floats
+    space: search.AchievableSet, program: Program, master: search.Master, value: float, at: Floats
 ) -> _Bound | None:
     """Multipliers that bound all choices of a larger score than `value`; None for other shapes."""
     score, needed = program.score, value
@@ -295,7 +283,7 @@ def _bound_at(
             return None
         slopes = score.gradient(at)
         score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
-    region = Region(space, program, master)
+    region = search.Region(space, program, master)
     for _ in range(_PRICINGS):
         found = region.solve(score)
         if not master.price(found).grown:
@@ -304,14 +292,14 @@ def _bound_at(
 
 
 def left_by_multipliers(
-    cuts: CutoffSet, program: Program, master: Master, at: Floats, value: float
+    cuts: CutoffSet, program: Program, master: search.Master, at: Floats, value: float
 ) -> list[NDArray[np.int64]] | None:
     """For each segment the cut-offs that may lead to more than `value`; None: nothing known."""
     if not np.isfinite(value):
         return None
     try:
         least = _bound_at(cuts, program, master, value, at)
-    except (InfeasibleMasterError, UnfinishedError, ShapeError):
+    except (search.InfeasibleMasterError, search.UnfinishedError, ShapeError):
         return None
     if least is None:
         return None
@@ -331,8 +319,8 @@ def _deficit(least: _Bound, tops: Floats) -> float:
 
 
 def _tried(
-    pairs: CutoffPairs, program: Program, best: Optimum, least: _Bound
-) -> tuple[Optimum, bool]:
+    pairs: CutoffPairs, program: Program, best: search.Optimum, least: _Bound
+) -> tuple[search.Optimum, bool]:
     """The best of the choices that the multipliers leave, and whether that is all of them."""
     priced = pairs.price(least.slopes)
     top = least.const + float(priced.values.sum())
@@ -342,7 +330,7 @@ def _tried(
         return best, False
     named, _ = best_combination(pairs, program, lists, best.value)
     if named is not None:
-        found = measure(pairs, program, named, "feasible", _CLOSING_METHOD)
+        found = search.measure(pairs, program, named, "feasible", _CLOSING_METHOD)
         if found.is_feasible and found.value > best.value:
             best = replace(found, bound=best.bound)
     if within >= deficit:
@@ -404,11 +392,11 @@ def solve_deferring(
     program: Program,
     evidence: Counted,
     *,
-    randomized: Randomized = False,
+    randomized: search.Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
-    limits: Limits | None = None,
-) -> Outcome:
+    limits: search.Limits | None = None,
+) -> search.Outcome:
     """The rule with two cut-offs a segment that reaches a binary goal on these rows."""
     pairs = CutoffPairs(program.table, evidence)
     return concluded(
@@ -426,10 +414,10 @@ def solve_deferring(
 def find_bands(
     pairs: CutoffPairs,
     program: Program,
-    randomized: Randomized,
+    randomized: search.Randomized,
     tol: float,
-    limits: Limits | None = None,
-) -> Optimum:
+    limits: search.Limits | None = None,
+) -> search.Optimum:
     """The choice of pairs that reaches a program, and what is known of it."""
     shape = program.score.shape
     boundless = not (shape.concave or shape.quasiconcave)
@@ -437,21 +425,21 @@ def find_bands(
     every = None if randomized is True else every_band(pairs, program, most)
     if randomized is False and every is not None:
         if not every.is_feasible:
-            raise NoRuleError(True, mixture_exists(pairs, program))
+            raise search.NoRuleError(True, mixture_exists(pairs, program))
         return fixed_rule(every, every.value, among_all=False)
-    master = Master(pairs)
+    master = search.Master(pairs)
     try:
-        mixed = best_mixture(pairs, program, master=master)
-    except (InfeasibleMasterError, UnfinishedError) as error:
+        mixed = search.best_mixture(pairs, program, master=master)
+    except (search.InfeasibleMasterError, search.UnfinishedError) as error:
         if every is not None and every.is_feasible:
             # On the edge of what linear programs can tell; trying counts exactly.
             return fixed_rule(replace(every, status="feasible"), INF)
-        raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
+        raise search.NoRuleError(isinstance(error, search.InfeasibleMasterError)) from None
     except ShapeError:
         if randomized is True or every is None:
             raise
         if not every.is_feasible:
-            raise NoRuleError(True) from None
+            raise search.NoRuleError(True) from None
         return fixed_rule(every, every.value, among_all=False)
     if randomized is True:
         if mixed.status == "stationary":
@@ -474,10 +462,10 @@ def find_bands(
     return settled(fixed, mixed, randomized, tol, _RIVALS)
 
 
-def _nearest(pairs: CutoffPairs, program: Program, randomized: Randomized) -> Optimum:
+def _nearest(pairs: CutoffPairs, program: Program, randomized: search.Randomized) -> search.Optimum:
     with suppress(ShapeError):
         if randomized is not False:
-            near = nearest_mixture(pairs, program)
+            near = search.nearest_mixture(pairs, program)
             if near.status == "nearest" or pairs.n_combinations > MOST_PAIRS:
                 return near
             alone = nearest_bands(pairs, program)
@@ -486,5 +474,7 @@ def _nearest(pairs: CutoffPairs, program: Program, randomized: Randomized) -> Op
     near = nearest_bands(pairs, program)
     if not near.blame:
         with suppress(ShapeError):
-            return replace(near, blame=blame_of(Region(pairs.within(Limits()), program)))
+            return replace(
+                near, blame=search.blame_of(search.Region(pairs.within(search.Limits()), program))
+            )
     return near

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError, ShapeError
@@ -20,28 +21,6 @@ from setpoint.guarantees import PathRule, RuleTests, rungs_of
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import AcceptedRates, Affine, Program, RateFunction, RateTable
 from setpoint.rules import Band, PerSegment, Rule, mixture
-from setpoint.search import (
-    SAME,
-    AchievableSet,
-    InfeasibleMasterError,
-    Limits,
-    MixtureWeights,
-    NoRuleError,
-    Optimum,
-    Outcome,
-    Priced,
-    Randomized,
-    Region,
-    StoppedError,
-    StoppedWarning,
-    UnfinishedError,
-    best_mixture,
-    explain,
-    measure,
-    nearest_outcome,
-    outcome_of,
-    warn_constant,
-)
 
 
 @kernel(plain=True)
@@ -211,7 +190,7 @@ class PairSegment:
         return Segment(self.curve.piece(i, self.curve.n_cutoffs - 1), rates, self.plain)
 
 
-class CutoffPairs(AchievableSet):
+class CutoffPairs(search.AchievableSet):
     """What pairs of cut-offs do to the rates: a block is a segment, a column a pair."""
 
     def __init__(self, rates: RateTable, evidence: Counted, most: int = _ALL_AT_ONCE) -> None:
@@ -249,23 +228,25 @@ class CutoffPairs(AchievableSet):
         """Features (k, d) of some pairs."""
         return self.segments[block].features(np.asarray(numbers, np.int64))
 
-    def price(self, slopes: Floats) -> Priced:
+    def price(self, slopes: Floats) -> search.Priced:
         """Each segment's best pair: one pass over its cut-offs, by prefix maxima."""
         self.limits.call()
         found = [segment.best(slopes) for segment in self.segments]
-        return Priced(np.array([k for k, _ in found], np.int64), np.array([x for _, x in found]))
+        return search.Priced(
+            np.array([k for k, _ in found], np.int64), np.array([x for _, x in found])
+        )
 
     def segments_of(self, x: RateFunction) -> frozenset[int]:
         """The segments whose decisions change a function."""
         strata = {c for j in x.features if j >= 0 for c in self.rates.rates[j].strata}
         return frozenset(int(self.evidence.codebook.stratum_segment[c]) for c in strata)
 
-    def constants(self) -> list[MixtureWeights]:
+    def constants(self) -> list[search.MixtureWeights]:
         """Reject everybody, accept everybody, and defer everybody."""
         corners = zip(*(s.corners() for s in self.segments), strict=True)
         return [[{k: 1.0} for k in choice] for choice in corners]
 
-    def confusion(self, choice: MixtureWeights) -> Confusion:
+    def confusion(self, choice: search.MixtureWeights) -> Confusion:
         """The expected confusion of a choice; without weights the prefix sums know it."""
         evidence = self.evidence
         if evidence.is_weighted:
@@ -280,7 +261,7 @@ class CutoffPairs(AchievableSet):
             deferred[strata, trues] = (counts[:, low] - counts[:, high]) @ p
         return evidence.confusion_of_accepted(accepted, deferred)
 
-    def randomized_share(self, choice: MixtureWeights) -> float:
+    def randomized_share(self, choice: search.MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
         drawn, n_plain = 0.0, self.evidence.codebook.n_plain
         for segment, part in zip(self.segments, choice, strict=True):
@@ -291,7 +272,7 @@ class CutoffPairs(AchievableSet):
             drawn -= max(float(weight[low.min()] - weight[high.max()]), 0.0)
         return drawn / float(self.evidence.segment_weights.sum())
 
-    def rule(self, choice: MixtureWeights) -> Rule:
+    def rule(self, choice: search.MixtureWeights) -> Rule:
         """The rule that a choice of pairs stands for."""
         rules = []
         for segment, part in zip(self.segments, choice, strict=True):
@@ -375,7 +356,9 @@ _MOVES = 2
 """Of one segment: a threshold moves once, each of two cut-offs once."""
 
 
-def plainest(cuts: CutoffSet | CutoffPairs, program: Program, found: Optimum) -> Optimum:
+def plainest(
+    cuts: CutoffSet | CutoffPairs, program: Program, found: search.Optimum
+) -> search.Optimum:
     """The cut-offs that were found, moved one after the other where all else is as good."""
     alone = cuts.n_blocks == 1 and isinstance(cuts, CutoffSet)
     if alone or found.is_drawn or not found.is_feasible:
@@ -396,7 +379,7 @@ def plainest(cuts: CutoffSet | CutoffPairs, program: Program, found: Optimum) ->
             if len(tie):
                 at = tie[segment.curve.nearest(cutoffs[tie], segment.plain)]
                 choice[s] = {int(numbers[at]): 1.0}
-    new = measure(cuts, program, choice)
+    new = search.measure(cuts, program, choice)
     if choice == list(found.choice) or not (new.is_feasible and new.value >= least):
         return found
     return replace(found, choice=choice, v=new.v, value=new.value)
@@ -415,86 +398,90 @@ _FEW_CALLS = 50
 def concluded(
     space: S,
     program: Program,
-    find: Callable[[], Optimum],
+    find: Callable[[], search.Optimum],
     *,
-    searched: Callable[[S, Program], Optimum],
-    nearest: Callable[[], Optimum],
-    randomized: Randomized,
+    searched: Callable[[S, Program], search.Optimum],
+    nearest: Callable[[], search.Optimum],
+    randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
-) -> Outcome:
+) -> search.Outcome:
     """What a search leads to: a rule with its certificate, or what is nearest."""
     try:
         found = find()
-    except NoRuleError as error:
-        near = nearest_outcome(space, program, nearest())
+    except search.NoRuleError as error:
+        near = search.nearest_outcome(space, program, nearest())
         if on_infeasible == "raise":
-            raise explain(space, program, near, error, searched) from None
+            raise search.explain(space, program, near, error, searched) from None
         return near
     found = plainest(space, program, found)
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(space, program))
-    proved = max(SAME * (1 + abs(found.value)), tol)
-    outcome = outcome_of(space, program, found, proved=proved)
-    warn_constant(space, program, outcome)
+    proved = max(search.SAME * (1 + abs(found.value)), tol)
+    outcome = search.outcome_of(space, program, found, proved=proved)
+    search.warn_constant(space, program, outcome)
     return outcome
 
 
 def settled(
-    fixed: Optimum, mixed: Optimum, randomized: Randomized, tol: float, rivals: str
-) -> Optimum:
+    fixed: search.Optimum,
+    mixed: search.Optimum,
+    randomized: search.Randomized,
+    tol: float,
+    rivals: str,
+) -> search.Optimum:
     """The rule without draws, or the mixture where draws are asked for and gain more than `tol`."""
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
-            raise NoRuleError(fixed.status == "optimal", True)
+            raise search.NoRuleError(fixed.status == "optimal", True)
         bound = fixed.value if exact else min(fixed.bound, mixed.bound)
         fixed = replace(fixed, mixed=mixed.value)
         return fixed_rule(fixed, bound, among_all=bound >= mixed.bound)
-    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, SAME):
+    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, search.SAME):
         # Nothing certain is known of the mixtures: what is known of rules without draws is said.
         alone = exact and mixed.status == "stationary"
         return fixed_rule(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
     return drawn(mixed, rivals)
 
 
-def fixed_rule(fixed: Optimum, bound: float, *, among_all: bool = True) -> Optimum:
+def fixed_rule(fixed: search.Optimum, bound: float, *, among_all: bool = True) -> search.Optimum:
     """A rule without draws, with what bounds its rivals: all rules, or those without draws."""
     rivals = "rule" if among_all else "rule without draws"
     draws = "no draws" + (" needed" if among_all else "")
     return replace(fixed, bound=bound, draws=draws, rivals=rivals)
 
 
-def drawn(mixed: Optimum, rivals: str) -> Optimum:
+def drawn(mixed: search.Optimum, rivals: str) -> search.Optimum:
     """A mixture that does better than any of its rivals, named in words."""
     best = f"a mixture: a draw does better than any {rivals}"
     return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
-def no_worse(mixed: Optimum, fixed: Optimum) -> Optimum:
+def no_worse(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
     """A mixture that may not be the best one, or a rule without draws where it is better."""
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
     return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
 
 
-def mixture_exists(space: AchievableSet, program: Program) -> bool:
+def mixture_exists(space: search.AchievableSet, program: Program) -> bool:
     """Whether rules that draw can meet the constraints."""
     try:
-        v = Region(space, program).solve(Affine({}, 0.0)).v
-    except (InfeasibleMasterError, ShapeError, UnfinishedError):
+        v = search.Region(space, program).solve(Affine({}, 0.0)).v
+    except (search.InfeasibleMasterError, ShapeError, search.UnfinishedError):
         return False
     # Where weights lie far apart, a linear program takes for met what is not.
     return float(program.violation(v)) <= SATISFIED
 
 
-def _value_of_mixture(space: AchievableSet, program: Program) -> float:
+def _value_of_mixture(space: search.AchievableSet, program: Program) -> float:
     """What the best mixture reaches, where that takes no longer than a rule without draws."""
     if not (program.score.shape.concave or program.score.shape.quasiconcave):
         return -INF
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StoppedWarning)
-            return best_mixture(space.within(Limits(_FEW_CALLS)), program).value
-    except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
+            warnings.simplefilter("ignore", search.StoppedWarning)
+            return search.best_mixture(space.within(search.Limits(_FEW_CALLS)), program).value
+    except (search.InfeasibleMasterError, search.UnfinishedError, ShapeError, search.StoppedError):
         return -INF

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError, warn_caller
 from setpoint.evidence import Counted, Lines, Tally
@@ -25,20 +26,6 @@ from setpoint.program import (
     Ratio,
     most_in_parts,
     range_over_boxes,
-)
-from setpoint.search import (
-    INTERRUPTED,
-    SAME,
-    InfeasibleMasterError,
-    Limits,
-    NoRuleError,
-    Optimum,
-    Outcome,
-    Priced,
-    Randomized,
-    StoppedWarning,
-    UnfinishedError,
-    best_mixture,
 )
 
 MOST_RANGES = 16
@@ -123,14 +110,14 @@ class TalliedSet(CutoffSet):
         super().__init__(rates, tally)
         self.asked: list[Floats] = []
 
-    def price(self, slopes: Floats) -> Priced:
+    def price(self, slopes: Floats) -> search.Priced:
         """Each segment's best known cut-off; the value bounds those inside bins, too."""
         priced = super().price(slopes)
         self.asked.append(slopes)
         most = [_over_bins(s, slopes).max(initial=-INF) for s in self.segments]
-        return Priced(priced.columns, np.maximum(priced.values, most))
+        return search.Priced(priced.columns, np.maximum(priced.values, most))
 
-    def window(self, first: Sequence[int], last: Sequence[int], limits: Limits) -> CutoffSet:
+    def window(self, first: Sequence[int], last: Sequence[int], limits: search.Limits) -> CutoffSet:
         """Some cut-offs of each segment; what is asked there is not kept."""
         out = super().window(first, last, limits)
         assert isinstance(out, TalliedSet)
@@ -165,7 +152,10 @@ def _over_bins(segment: Segment, slopes: Floats) -> Floats:
 
 
 def worth_a_look(
-    cuts: TalliedSet, program: Program, found: Optimum | NoRuleError, randomized: Randomized
+    cuts: TalliedSet,
+    program: Program,
+    found: search.Optimum | search.NoRuleError,
+    randomized: search.Randomized,
 ) -> tuple[list[NDArray[np.int64]], float]:
     """The bins of each segment that could hold something better, and by how much at most."""
     kept: list[NDArray[np.int64]] = [np.empty(0, np.int64) for _ in cuts.segments]
@@ -184,9 +174,9 @@ def worth_a_look(
         return _in_combinations(cuts, program, found)
     if cuts.asked:  # mixtures were searched
         kept = [np.union1d(a, b) for a, b in zip(kept, cuts.above_known(), strict=True)]
-        if isinstance(found, Optimum):
+        if isinstance(found, search.Optimum):
             gap = max(gap, found.bound - max(found.value, found.mixed))
-    return kept, INF if isinstance(found, NoRuleError) else gap
+    return kept, INF if isinstance(found, search.NoRuleError) else gap
 
 
 def _could_win(
@@ -237,15 +227,15 @@ def _without_ends(
 
 
 def _in_combinations(
-    cuts: TalliedSet, program: Program, found: Optimum | NoRuleError
+    cuts: TalliedSet, program: Program, found: search.Optimum | search.NoRuleError
 ) -> tuple[list[NDArray[np.int64]], float]:
     """The open bins that may be part of a better combination, by the bound of mixtures."""
-    value = found.value if isinstance(found, Optimum) else -INF
+    value = found.value if isinstance(found, search.Optimum) else -INF
     try:
-        bound = best_mixture(cuts, program).bound
-    except InfeasibleMasterError:
+        bound = search.best_mixture(cuts, program).bound
+    except search.InfeasibleMasterError:
         return cuts.above_known(), INF
-    except (ShapeError, UnfinishedError):
+    except (ShapeError, search.UnfinishedError):
         kept = [np.flatnonzero(_is_open(s)) for s in cuts.segments]
         return kept, INF if any(map(len, kept)) else 0.0
     slopes, score = cuts.asked[-1], program.score
@@ -294,23 +284,23 @@ def solve_tallied(
     tally: Tally,
     again: Again,
     *,
-    randomized: Randomized = False,
+    randomized: search.Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
     within: float = 1e-4,
-    limits: Limits | None = None,
+    limits: search.Limits | None = None,
     collected: int = COLLECTED,
     watch: Callable[[CountPass], None] | None = None,
-) -> tuple[Outcome, CountPass]:
+) -> tuple[search.Outcome, CountPass]:
     """The rule over thresholds that reaches a goal on counted rows."""
     finer = True
     while True:
         program = linked.at(tally.marginals)
         cuts = TalliedSet(program.table, tally)
-        found: Optimum | NoRuleError
+        found: search.Optimum | search.NoRuleError
         try:
             found = find_rule(cuts, program, randomized, tol, limits)
-        except NoRuleError as error:
+        except search.NoRuleError as error:
             found = error
         kept, gap = worth_a_look(cuts, program, found, randomized)
         n_bins = sum(map(len, kept))
@@ -319,7 +309,7 @@ def solve_tallied(
         if watch is not None:
             watch(step)
         if not step.bins or (within > 0.0 and gap <= within):
-            unsure = isinstance(found, Optimum) and found.status != "optimal"
+            unsure = isinstance(found, search.Optimum) and found.status != "optimal"
             if proved and unsure and not (limits and limits.stopped):
                 # Bins that cannot win only loosened the bounds of its boxes.
                 known = CutoffSet(program.table, tally)
@@ -332,17 +322,17 @@ def solve_tallied(
             tally = tally.refined(ranges, again(tally, ranges, by_score))
         except KeyboardInterrupt:
             warn_caller(
-                f"{INTERRUPTED}: the rule is that of the passes before, and {step.rows} rows are "
-                "not looked into",
-                StoppedWarning,
+                f"{search.INTERRUPTED}: the rule is that of the passes before, and {step.rows} "
+                "rows are not looked into",
+                search.StoppedWarning,
             )
             break
     return _concluded(cuts, program, found, step, randomized, on_infeasible, tol), step
 
 
-def _certified(found: Optimum | NoRuleError, gap: float, proved: bool) -> float:
+def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: bool) -> float:
     """By how much another rule of the kind may be better, whatever bins hold."""
-    if isinstance(found, NoRuleError):
+    if isinstance(found, search.NoRuleError):
         return INF
     return max(gap, max(found.bound, -INF if proved else found.mixed) - found.value)
 
@@ -350,23 +340,23 @@ def _certified(found: Optimum | NoRuleError, gap: float, proved: bool) -> float:
 def _concluded(
     cuts: TalliedSet,
     program: Program,
-    found: Optimum | NoRuleError,
+    found: search.Optimum | search.NoRuleError,
     step: CountPass,
-    randomized: Randomized,
+    randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float,
-) -> Outcome:
+) -> search.Outcome:
     """The outcome, its bound for all cut-offs."""
 
-    def known() -> Optimum:
-        if isinstance(found, NoRuleError):
+    def known() -> search.Optimum:
+        if isinstance(found, search.NoRuleError):
             # What bins hold is not known to the last one: then nothing is proved.
-            raise NoRuleError(found.certain and not step.bins, found.drawing_helps)
+            raise search.NoRuleError(found.certain and not step.bins, found.drawing_helps)
         open_yet = step.bins or not is_priced(program)
         if open_yet and randomized is False and only_searched(cuts, program):
             # Combinations were tried of known cut-offs alone; mixtures bound them all.
             bound = max(found.bound, found.mixed)
-            proved = bound - found.value <= SAME * (1 + abs(found.value))
+            proved = bound - found.value <= search.SAME * (1 + abs(found.value))
             return replace(found, bound=bound, status=found.status if proved else "feasible")
         if not step.bins:
             return found

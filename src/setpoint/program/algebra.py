@@ -15,161 +15,152 @@ from typing import TypeAlias
 from setpoint.errors import EmptyPopulationError, GoalError, UnlabelledError
 from setpoint.evidence import Codebook, Marginals
 from setpoint.goals import Metric, Population
-from setpoint.program.functions import (
-    INF,
-    Absolute,
-    Affine,
-    Log,
-    Max,
-    MaxMinusMin,
-    Min,
-    MinOverMax,
-    PowerMean,
-    ProductNode,
-    QuotientNode,
-    RateFunction,
-    Ratio,
-    Sqrt,
-    WeightedSum,
-)
+from setpoint.program import functions as fn
 from setpoint.program.rates import Rate, RateTable
 
 _TINY = 1e-9
 
 
-def constant(value: float) -> Affine:
+def constant(value: float) -> fn.Affine:
     """A number as an affine function."""
-    return Affine({}, value)
+    return fn.Affine({}, value)
 
 
-def scaled(k: float, x: RateFunction) -> RateFunction:
+def scaled(k: float, x: fn.RateFunction) -> fn.RateFunction:
     """The multiple k x."""
     if k == 1.0:
         return x
     if k == 0.0:
         return constant(0.0)
-    if isinstance(x, (Affine, Ratio)):
+    if isinstance(x, (fn.Affine, fn.Ratio)):
         return x.scaled(k)
-    if isinstance(x, WeightedSum):
-        return WeightedSum([k * c for c in x.coefs], x.children)
-    return WeightedSum([k], [x])
+    if isinstance(x, fn.WeightedSum):
+        return fn.WeightedSum([k * c for c in x.coefs], x.children)
+    return fn.WeightedSum([k], [x])
 
 
-def add(terms: Sequence[tuple[float, RateFunction]]) -> RateFunction:
+def add(terms: Sequence[tuple[float, fn.RateFunction]]) -> fn.RateFunction:
     """The weighted sum of several functions."""
     linear: dict[int, float] = {}
     boxes: dict[int, tuple[float, float]] = {}
     const = 0.0
-    ratios: dict[frozenset[int], list[Ratio]] = {}
-    others: list[tuple[float, RateFunction]] = []
+    ratios: dict[frozenset[int], list[fn.Ratio]] = {}
+    others: list[tuple[float, fn.RateFunction]] = []
     for k, x in terms:
-        parts = zip(x.coefs, x.children, strict=True) if isinstance(x, WeightedSum) else [(1.0, x)]
+        parts = (
+            zip(x.coefs, x.children, strict=True) if isinstance(x, fn.WeightedSum) else [(1.0, x)]
+        )
         for c, part in parts:
-            if isinstance(part, Affine):
+            if isinstance(part, fn.Affine):
                 const += k * c * part.const
                 boxes.update(part.boxes)
                 for j, a in part.terms.items():
                     linear[j] = linear.get(j, 0.0) + k * c * a
-            elif isinstance(part, Ratio):
+            elif isinstance(part, fn.Ratio):
                 _join(ratios.setdefault(part.below.features, []), part.scaled(k * c))
             else:
                 others.append((k * c, part))
-    affine = Affine(linear, const, boxes)
+    affine = fn.Affine(linear, const, boxes)
     others = [(1.0, x) for same in ratios.values() for x in same] + others
     if not others:
         return affine
     if len(others) == 1 and not affine.terms:
         k, x = others[0]
-        if isinstance(x, Ratio):
+        if isinstance(x, fn.Ratio):
             return x.shifted(affine.const)
         if affine.const == 0.0:
             return scaled(k, x)
     if affine.terms or affine.const:
         others.append((1.0, affine))
-    return WeightedSum([k for k, _ in others], [x for _, x in others])
+    return fn.WeightedSum([k for k, _ in others], [x for _, x in others])
 
 
-def _join(ratios: list[Ratio], new: Ratio) -> None:
+def _join(ratios: list[fn.Ratio], new: fn.Ratio) -> None:
     """Append a ratio, or add it to one over the same denominator."""
     for i, x in enumerate(ratios):
         plain = x.at_zero == x.offset and new.at_zero == new.offset
         if plain and x.below.same_as(new.below):
-            both = Ratio(x.above.plus(new.above), x.below, x.offset + new.offset)
+            both = fn.Ratio(x.above.plus(new.above), x.below, x.offset + new.offset)
             ratios[i] = both.clip_range(x.low + new.low, x.high + new.high)
             return
     ratios.append(new)
 
 
-def multiply(x: RateFunction, y: RateFunction) -> RateFunction:
+def multiply(x: fn.RateFunction, y: fn.RateFunction) -> fn.RateFunction:
     """The product."""
-    if isinstance(x, Affine) and x.is_constant:
+    if isinstance(x, fn.Affine) and x.is_constant:
         return scaled(x.const, y)
-    if isinstance(y, Affine) and y.is_constant:
+    if isinstance(y, fn.Affine) and y.is_constant:
         return scaled(y.const, x)
-    return ProductNode((x, y))
+    return fn.ProductNode((x, y))
 
 
-def divide(x: RateFunction, y: RateFunction) -> RateFunction:
+def divide(x: fn.RateFunction, y: fn.RateFunction) -> fn.RateFunction:
     """The quotient; fractional wherever numerator and denominator allow it."""
-    if isinstance(y, Affine) and y.is_constant:
+    if isinstance(y, fn.Affine) and y.is_constant:
         if y.const == 0.0:
             # 0/0 is 0; anything else over 0 is left to the exact value.
-            return constant(0.0) if _is_zero(x) else QuotientNode((x, y))
+            return constant(0.0) if _is_zero(x) else fn.QuotientNode((x, y))
         return scaled(1.0 / y.const, x)
-    if isinstance(x, Affine) and isinstance(y, Affine):
+    if isinstance(x, fn.Affine) and isinstance(y, fn.Affine):
         if y.low >= -_TINY:
-            return Ratio(x, y)
+            return fn.Ratio(x, y)
         if y.high <= _TINY:
-            return Ratio(x.scaled(-1.0), y.scaled(-1.0))
-    if isinstance(y, Ratio) and y.offset == 0.0 and y.at_zero == 0.0:
-        shared = isinstance(x, Ratio) and x.offset == x.at_zero == 0.0
-        if isinstance(x, Ratio) and shared and x.below.same_as(y.below) and y.above.low >= -_TINY:
-            return Ratio(x.above, y.above)
-        if isinstance(x, Affine) and x.is_constant and y.above.low >= -_TINY:
-            zero = math.copysign(INF, x.const) if x.const else 0.0
-            return Ratio(y.below.scaled(x.const), y.above, 0.0, zero)
-    return QuotientNode((x, y))
+            return fn.Ratio(x.scaled(-1.0), y.scaled(-1.0))
+    if isinstance(y, fn.Ratio) and y.offset == 0.0 and y.at_zero == 0.0:
+        shared = isinstance(x, fn.Ratio) and x.offset == x.at_zero == 0.0
+        if (
+            isinstance(x, fn.Ratio)
+            and shared
+            and x.below.same_as(y.below)
+            and y.above.low >= -_TINY
+        ):
+            return fn.Ratio(x.above, y.above)
+        if isinstance(x, fn.Affine) and x.is_constant and y.above.low >= -_TINY:
+            zero = math.copysign(fn.INF, x.const) if x.const else 0.0
+            return fn.Ratio(y.below.scaled(x.const), y.above, 0.0, zero)
+    return fn.QuotientNode((x, y))
 
 
-def _is_zero(x: RateFunction) -> bool:
-    return isinstance(x, Affine) and x.is_constant and x.const == 0.0
+def _is_zero(x: fn.RateFunction) -> bool:
+    return isinstance(x, fn.Affine) and x.is_constant and x.const == 0.0
 
 
-def absolute(x: RateFunction) -> RateFunction:
+def absolute(x: fn.RateFunction) -> fn.RateFunction:
     """The absolute value."""
-    if isinstance(x, Affine) and x.is_constant:
+    if isinstance(x, fn.Affine) and x.is_constant:
         return constant(abs(x.const))
     if x.low >= 0:
         return x
-    return scaled(-1.0, x) if x.high <= 0 else Absolute((x,))
+    return scaled(-1.0, x) if x.high <= 0 else fn.Absolute((x,))
 
 
-def logarithm(x: RateFunction) -> RateFunction:
+def logarithm(x: fn.RateFunction) -> fn.RateFunction:
     """The natural logarithm; log(c/B) is written log c - log B, which is convex."""
-    if isinstance(x, Affine) and x.is_constant:
-        return constant(math.log(x.const)) if x.const > 0 else Log((x,))
+    if isinstance(x, fn.Affine) and x.is_constant:
+        return constant(math.log(x.const)) if x.const > 0 else fn.Log((x,))
     if (
-        isinstance(x, Ratio)
+        isinstance(x, fn.Ratio)
         and x.offset == x.at_zero == 0.0
         and x.above.is_constant
         and x.above.const > 0
     ):
-        return add([(1.0, constant(math.log(x.above.const))), (-1.0, Log((x.below,)))])
-    return Log((x,))
+        return add([(1.0, constant(math.log(x.above.const))), (-1.0, fn.Log((x.below,)))])
+    return fn.Log((x,))
 
 
-def root(x: RateFunction) -> RateFunction:
+def root(x: fn.RateFunction) -> fn.RateFunction:
     """The square root; of a product of concave functions it is their geometric mean."""
-    if isinstance(x, Affine) and x.is_constant:
+    if isinstance(x, fn.Affine) and x.is_constant:
         return constant(math.sqrt(max(x.const, 0.0)))
-    if isinstance(x, ProductNode) and all(c.shape.concave and c.low >= 0 for c in x.children):
-        return PowerMean(0, x.children)
-    return Sqrt((x,))
+    if isinstance(x, fn.ProductNode) and all(c.shape.concave and c.low >= 0 for c in x.children):
+        return fn.PowerMean(0, x.children)
+    return fn.Sqrt((x,))
 
 
 def reduced(
-    kind: str, children: Sequence[RateFunction], pooled: RateFunction | None, where: str
-) -> RateFunction:
+    kind: str, children: Sequence[fn.RateFunction], pooled: fn.RateFunction | None, where: str
+) -> fn.RateFunction:
     """One number from several: the reducers of the language."""
     xs = list(children)
     if kind in ("geometric_mean", "harmonic_mean", "ratio") and min(x.low for x in xs) < -_TINY:
@@ -184,20 +175,20 @@ def reduced(
         return add([(1.0 / len(xs), x) for x in xs])
     if len(xs) == 1 and kind in ("max", "min", "geometric_mean", "harmonic_mean"):
         return xs[0]
-    if all(isinstance(x, Affine) and x.is_constant for x in xs) and kind in ("max", "min"):
+    if all(isinstance(x, fn.Affine) and x.is_constant for x in xs) and kind in ("max", "min"):
         values = [x.low for x in xs]
         return constant(max(values) if kind == "max" else min(values))
     if kind == "quadratic_mean":
-        return PowerMean(2, xs)
+        return fn.PowerMean(2, xs)
     if kind == "geometric_mean":
-        return PowerMean(0, xs)
+        return fn.PowerMean(0, xs)
     if kind == "harmonic_mean":
-        return PowerMean(-1, xs)
-    extremes: dict[str, type[Max | Min | MaxMinusMin | MinOverMax]] = {
-        "max": Max,
-        "min": Min,
-        "difference": MaxMinusMin,
-        "ratio": MinOverMax,
+        return fn.PowerMean(-1, xs)
+    extremes: dict[str, type[fn.Max | fn.Min | fn.MaxMinusMin | fn.MinOverMax]] = {
+        "max": fn.Max,
+        "min": fn.Min,
+        "difference": fn.MaxMinusMin,
+        "ratio": fn.MinOverMax,
     }
     return extremes[kind](xs)
 
@@ -269,9 +260,9 @@ class Folder:
         self.corners = tuple(corners)
         self.rates: dict[Rate, int] = {}
         self.norms: list[float] = []
-        self._known: dict[Rate, Affine] = {}
+        self._known: dict[Rate, fn.Affine] = {}
 
-    def function(self, term: Term) -> RateFunction:
+    def function(self, term: Term) -> fn.RateFunction:
         """The term as a function of the rates."""
         if isinstance(term, NumberLeaf):
             return constant(term.value)
@@ -284,7 +275,7 @@ class Folder:
         xs = [self.function(t) for t in term.terms]
         return self._applied(term, xs)
 
-    def _applied(self, term: Operation, xs: list[RateFunction]) -> RateFunction:
+    def _applied(self, term: Operation, xs: list[fn.RateFunction]) -> fn.RateFunction:
         kind = term.kind
         if kind == "sum" and term.signs:
             return add([(float(s), x) for s, x in zip(term.signs, xs, strict=True)])
@@ -305,9 +296,9 @@ class Folder:
             return logarithm(xs[0]) if kind == "log" else root(xs[0])
         return reduced(kind, xs, pooled, term.text)
 
-    def exact_range(self, x: RateFunction) -> RateFunction:
+    def exact_range(self, x: fn.RateFunction) -> fn.RateFunction:
         """An affine function with its exact range over all decisions."""
-        if not isinstance(x, Affine) or len(x.terms) < 2:
+        if not isinstance(x, fn.Affine) or len(x.terms) < 2:
             return x
         ranges = [self.table.range(x)]
         for corner in self.corners:
@@ -320,7 +311,7 @@ class Folder:
         """The rates so far, as functions of the counts."""
         return RateTable(self.codebook, self.marginals, tuple(self.rates), self.norms)
 
-    def _rate(self, leaf: Leaf) -> Affine:
+    def _rate(self, leaf: Leaf) -> fn.Affine:
         rate, metric, weights = leaf.rate, leaf.metric, self.marginals.weights
         needs_truth = rate.event.needs_truth or rate.given.needs_truth
         if needs_truth and weights[list(rate.strata), -1].sum() > 0:
@@ -347,6 +338,6 @@ class Folder:
         else:
             j = self.rates.setdefault(rate, len(self.rates))
             self.norms.append(norm)
-            out = Affine({j: 1.0}, 0.0, {j: (low, high)})
+            out = fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
         self._known[rate] = out
         return out

@@ -8,46 +8,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from setpoint import goals
 from setpoint.errors import EmptyPopulationError, GoalError, InputTypeError, NoFormulaError, nearest
 from setpoint.evidence import Codebook, Marginals, Measure, Stratum
-from setpoint.goals import (
-    DEFER,
-    EVERYWHERE,
-    TABLE,
-    VOCABULARY,
-    Apply,
-    Baseline,
-    BlackBoxMetric,
-    Const,
-    Event,
-    Expression,
-    Goal,
-    Key,
-    Label,
-    LinearForm,
-    Metric,
-    MetricEntry,
-    MetricFunction,
-    Other,
-    Population,
-    Product,
-    Quotient,
-    Reduce,
-    Sum,
-    literal,
-    maximize,
-    walk,
-)
 from setpoint.program.algebra import Clipped, Leaf, Missing, NumberLeaf, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate
 
-Entries: TypeAlias = dict[tuple[int, int], LinearForm]
+Entries: TypeAlias = dict[tuple[int, int], goals.LinearForm]
 """Code of the true class and of the decided one, and what such a row is worth."""
 
 
 def entries_of(
-    e: Metric, label: int | None, book: Codebook, code: Callable[[object, Expression], int]
+    e: goals.Metric,
+    label: int | None,
+    book: Codebook,
+    code: Callable[[object, goals.Expression], int],
 ) -> Entries:
     """What each pair of true and decided class is worth by ``cost``, ``value`` or ``profit``."""
     given: dict[str, Any] = dict(e.params)
@@ -56,7 +32,7 @@ def entries_of(
         return _of_one_class(given, label, book)
     out: Entries = {}
     for (true, decided), worth in pairs:
-        out[code(true, e), _answer(decided, e, book, code)] = LinearForm.of(worth)
+        out[code(true, e), _answer(decided, e, book, code)] = goals.LinearForm.of(worth)
     return out
 
 
@@ -68,24 +44,24 @@ def _of_one_class(given: dict[str, Any], label: int | None, book: Codebook) -> E
         for decided in range(n):
             worth = given.get(kinds[true == label, decided == label])
             if worth is not None:
-                out[true, decided] = LinearForm.of(worth)
+                out[true, decided] = goals.LinearForm.of(worth)
         if book.defers and "defer" in given:
-            out[true, n] = LinearForm.of(given["defer"])
+            out[true, n] = goals.LinearForm.of(given["defer"])
     return out
 
 
 def _answer(
-    label: object, e: Metric, book: Codebook, code: Callable[[object, Expression], int]
+    label: object, e: goals.Metric, book: Codebook, code: Callable[[object, goals.Expression], int]
 ) -> int:
     """The code of what is decided; a class may not have the name of deferring."""
-    if label == DEFER and book.defers:
-        if DEFER in book.labels:
-            raise GoalError(f"{e}: {DEFER!r} is a class of these data, and no decision here")
+    if label == goals.DEFER and book.defers:
+        if goals.DEFER in book.labels:
+            raise GoalError(f"{e}: {goals.DEFER!r} is a class of these data, and no decision here")
         return book.n_classes - 1
     return code(label, e)
 
 
-def part_of(worth: LinearForm, measure: Measure | None) -> float:
+def part_of(worth: goals.LinearForm, measure: Measure | None) -> float:
     """The factor of a measure in what a row is worth; of None what does not depend on the row."""
     if measure is None:
         return worth.constant
@@ -95,7 +71,7 @@ def part_of(worth: LinearForm, measure: Measure | None) -> float:
 # --- Linking: every name of a goal is looked up in a codebook, once -------------------------------
 
 
-def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
+def link(goal: goals.Goal, codebook: Codebook) -> LinkedGoal:
     """The goal as functions of the counts of a codebook's strata.
 
     Examples
@@ -113,7 +89,7 @@ def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
     objective = linker.link(goal.objective)
     constraints = tuple(
         LinkedConstraint(c, linker.link(c.lhs), linker.link(c.rhs), linker.link(c.lhs - c.rhs))
-        if not isinstance(c.rhs, Const)
+        if not isinstance(c.rhs, goals.Const)
         else LinkedConstraint(c, linker.link(c.lhs), NumberLeaf(c.rhs.value), None)
         for c in goal.constraints
     )
@@ -125,7 +101,7 @@ class _Position:
     """Where an expression stands: its class, its group, the deployed model, a formula."""
 
     label: int | None = None
-    population: Population = EVERYWHERE
+    population: goals.Population = goals.EVERYWHERE
     deployed: bool = False
     formula: bool = False
     decided: bool = False
@@ -133,7 +109,7 @@ class _Position:
 
 
 _ANYWHERE = _Position()
-_MISSED = {"actual !predicted": Event("actual !found")}
+_MISSED = {"actual !predicted": goals.Event("actual !found")}
 """What is missed where a row of the class that is not decided is missed, too."""
 
 
@@ -143,33 +119,33 @@ class Linker:
     def __init__(self, codebook: Codebook) -> None:
         self.codebook = codebook
 
-    def link(self, e: Expression, at: _Position = _ANYWHERE) -> Term:
+    def link(self, e: goals.Expression, at: _Position = _ANYWHERE) -> Term:
         """The expression as a function of the counts."""
-        if isinstance(e, Const):
+        if isinstance(e, goals.Const):
             return NumberLeaf(e.value)
-        if isinstance(e, Metric):
+        if isinstance(e, goals.Metric):
             return self._metric(e, at)
-        if isinstance(e, Sum):
+        if isinstance(e, goals.Sum):
             terms = tuple(self.link(t, at) for _, t in e.terms)
             return Operation("sum", terms, signs=tuple(s for s, _ in e.terms))
-        if isinstance(e, (Product, Quotient)):
-            kind = "product" if isinstance(e, Product) else "quotient"
+        if isinstance(e, (goals.Product, goals.Quotient)):
+            kind = "product" if isinstance(e, goals.Product) else "quotient"
             return Operation(kind, (self.link(e.left, at), self.link(e.right, at)))
-        if isinstance(e, Apply):
+        if isinstance(e, goals.Apply):
             kind = {"maximum": "max", "minimum": "min"}.get(e.function, e.function)
             terms = tuple(self.link(a, at) for a in e.args)
             return Operation(kind, terms, "" if at.formula else str(e))
-        if isinstance(e, Reduce):
+        if isinstance(e, goals.Reduce):
             return self._groups(e, at) if e.columns else self._classes(e, at)
-        if isinstance(e, Baseline):
+        if isinstance(e, goals.Baseline):
             return self.link(e.inner, replace(at, deployed=True))
-        if isinstance(e, BlackBoxMetric):
+        if isinstance(e, goals.BlackBoxMetric):
             return Missing(NoFormulaError(f"{e} has no formula"))
         raise InputTypeError(f"not an expression of the language: {type(e).__name__}")
 
     # -- metrics --------------------------------------------------------------------
-    def _metric(self, e: Metric, at: _Position) -> Term:
-        entry = TABLE[e.name]
+    def _metric(self, e: goals.Metric, at: _Position) -> Term:
+        entry = goals.TABLE[e.name]
         try:
             population = at.population.within(e.population)
         except GoalError as error:
@@ -200,8 +176,8 @@ class Linker:
         # The table knows more than interval arithmetic does.
         return Clipped(self.link(entry.formula(**dict(e.params)), place), entry.low, entry.high)
 
-    def _rate(self, e: Metric, entry: MetricEntry, at: _Position) -> Term:
-        given = entry.given or Event()
+    def _rate(self, e: goals.Metric, entry: goals.MetricEntry, at: _Position) -> Term:
+        given = entry.given or goals.Event()
         if entry.event is None:
             value: Term = self._value(e, at)
         else:
@@ -209,18 +185,23 @@ class Linker:
             if at.misses_deferred and self._defers and not at.decided:
                 event = _MISSED.get(event.words, event)
             if at.decided and event.ignores_prediction:
-                event = Event(f"{event.words} !deferred".strip())
+                event = goals.Event(f"{event.words} !deferred".strip())
             value = self._leaf(e, event, given, at)
         if not at.decided:
             return value
         # Of the same rows as the value, so that the two are one fraction of counts.
         needs_truth = entry.event is None or entry.event.needs_truth
         of = given.words or ("labelled" if needs_truth else "")
-        decided = self._leaf(e, Event(f"{of} !deferred".strip()), given, at)
+        decided = self._leaf(e, goals.Event(f"{of} !deferred".strip()), given, at)
         return Operation("quotient", (value, decided))
 
     def _leaf(
-        self, e: Metric, event: Event, given: Event, at: _Position, by: Measure | None = None
+        self,
+        e: goals.Metric,
+        event: goals.Event,
+        given: goals.Event,
+        at: _Position,
+        by: Measure | None = None,
     ) -> Leaf:
         """A share of the rows, or with `by` a sum of that measure over the number of rows."""
         known = self.codebook.strata
@@ -237,7 +218,7 @@ class Linker:
         )
         return Leaf(rate, e, at.population)
 
-    def _value(self, e: Metric, at: _Position) -> Term:
+    def _value(self, e: goals.Metric, at: _Position) -> Term:
         """The mean of numbers for pairs of true and decided class: one rate for each measure."""
         book = self.codebook
         entries = entries_of(e, at.label, book, self._code)
@@ -247,7 +228,7 @@ class Linker:
         for measure in (None, *book.measures):
             costs = tuple((t, p, c) for (t, p), x in entries.items() if (c := part_of(x, measure)))
             if costs or measure is None:
-                leaves.append(self._leaf(e, Event(costs=costs), Event(), at, measure))
+                leaves.append(self._leaf(e, goals.Event(costs=costs), goals.Event(), at, measure))
                 signs.append(1)
         if len(leaves) > 1 and not leaves[0].rate.event.costs:
             del leaves[0], signs[0]
@@ -264,14 +245,14 @@ class Linker:
     def _is_deferral(self, code: int) -> bool:
         return self._defers and code == self.codebook.n_classes - 1
 
-    def _code(self, label: object, e: Expression) -> int:
+    def _code(self, label: object, e: goals.Expression) -> int:
         for code, known in enumerate(self.codebook.classes):
             if known == label:
                 return code
         near = nearest(label, self.codebook.labels)
         raise GoalError(f"{e}: unknown label {label!r} ({near})")
 
-    def _check(self, population: Population, e: Expression) -> GoalError | None:
+    def _check(self, population: goals.Population, e: goals.Expression) -> GoalError | None:
         """Refuse a data set or column that the codebook does not know; a value may be missing."""
         columns = self.codebook.columns
         if population.dataset not in columns:
@@ -282,8 +263,8 @@ class Linker:
             self._check_column(column, population.dataset, e)
             values = self._values(column, population.dataset)
             if value not in values:
-                plain = [v for v in values if not isinstance(v, Other)]
-                others = {w for v in values if isinstance(v, Other) for w in v.than}
+                plain = [v for v in values if not isinstance(v, goals.Other)]
+                others = {w for v in values if isinstance(v, goals.Other) for w in v.than}
                 if value in others:
                     continue
                 return EmptyPopulationError(
@@ -291,7 +272,7 @@ class Linker:
                 )
         return None
 
-    def _check_column(self, column: str, dataset: str | None, e: Expression) -> None:
+    def _check_column(self, column: str, dataset: str | None, e: goals.Expression) -> None:
         known = self.codebook.columns[dataset]
         if column not in known:
             where = "" if dataset is None else f" in the data set {dataset!r}"
@@ -300,12 +281,12 @@ class Linker:
                 "columns come from `sensitive_features`"
             )
 
-    def _values(self, column: str, dataset: str | None) -> list[Label | Other]:
+    def _values(self, column: str, dataset: str | None) -> list[goals.Label | goals.Other]:
         found = (dict(c.key).get(column) for c in self.codebook.strata if c.dataset == dataset)
         return list(dict.fromkeys(v for v in found if v is not None))
 
     # -- reducers -------------------------------------------------------------------
-    def _classes(self, e: Reduce, at: _Position) -> Term:
+    def _classes(self, e: goals.Reduce, at: _Position) -> Term:
         if not _link_of_one_class(e.inner):
             raise GoalError(
                 f"{e}: without a column .{e.kind} goes over the classes, and {e.inner} is not of "
@@ -315,18 +296,18 @@ class Linker:
         terms = tuple(self.link(e.inner, replace(at, label=k)) for k in classes)
         return Operation(e.kind, terms, str(e))
 
-    def _groups(self, e: Reduce, at: _Position) -> Term:
+    def _groups(self, e: goals.Reduce, at: _Position) -> Term:
         try:
             groups = self.groups(e, at.population)
         except EmptyPopulationError as error:
             return Missing(error)
         m, codebook = e.inner, self.codebook
         if (
-            isinstance(m, Metric)
+            isinstance(m, goals.Metric)
             and _link_of_one_class(m)
             and at.label is codebook.positive is None
         ):
-            over = f".{e.kind}({', '.join(map(literal, e.columns))})"
+            over = f".{e.kind}({', '.join(map(goals.literal, e.columns))})"
             raise GoalError(
                 f"{e}: {m} is a metric of one class and there are {self._n_labels}. Name it, "
                 f"as in {m(label=codebook.classes[0])}{over}, or reduce over the classes first, as "
@@ -337,7 +318,9 @@ class Linker:
             terms += (self.link(e.inner, at),)
         return Operation(e.kind, terms, str(e))
 
-    def groups(self, e: Reduce, outer: Population = EVERYWHERE) -> list[Population]:
+    def groups(
+        self, e: goals.Reduce, outer: goals.Population = goals.EVERYWHERE
+    ) -> list[goals.Population]:
         """The populations that a reducer over columns goes through, in order."""
         datasets = {m.population.dataset for m in _metrics(e.inner)}
         if len(datasets) > 1:
@@ -345,15 +328,15 @@ class Linker:
         inner = next(iter(datasets), None)
         dataset = outer.dataset if inner is None else inner
         if dataset not in self.codebook.columns:
-            self._check(Population(dataset), e)
+            self._check(goals.Population(dataset), e)
         for column in e.columns:
             self._check_column(column, dataset, e)
             if any(column == c for m in _metrics(e.inner) for c, _ in m.population.where) or any(
                 column == c for c, _ in outer.where
             ):
                 raise GoalError(f"{e}: the column {column!r} is already fixed by .on")
-        within = Population(dataset, outer.where)  # groups are of rows, whatever weighs them
-        keys: dict[Key, None] = {}
+        within = goals.Population(dataset, outer.where)  # groups are of rows, whatever weighs them
+        keys: dict[goals.Key, None] = {}
         for stratum in self.codebook.strata:
             if stratum.is_in(within):
                 key = dict(stratum.key)
@@ -366,20 +349,20 @@ class Linker:
         return [outer.narrowed(None, dict(k)) for k in ordered]
 
 
-def _metrics(e: Expression) -> Iterator[Metric]:
-    return (x for x in walk(e) if isinstance(x, Metric))
+def _metrics(e: goals.Expression) -> Iterator[goals.Metric]:
+    return (x for x in goals.walk(e) if isinstance(x, goals.Metric))
 
 
-def _link_of_one_class(e: Expression) -> bool:
+def _link_of_one_class(e: goals.Expression) -> bool:
     """Whether a metric in it still waits for a class."""
-    if isinstance(e, Metric):
-        return TABLE[e.name].of_class and e.label is None
-    if isinstance(e, Reduce) and not e.columns:
+    if isinstance(e, goals.Metric):
+        return goals.TABLE[e.name].of_class and e.label is None
+    if isinstance(e, goals.Reduce) and not e.columns:
         return False
     return any(_link_of_one_class(c) for c in e.children)
 
 
-def waits_for_class(goal: Goal) -> bool:
+def waits_for_class(goal: goals.Goal) -> bool:
     """Whether a metric in the goal waits for the positive class of two."""
     return any(_link_of_one_class(x) for x in goal.sides)
 
@@ -411,7 +394,7 @@ _EXAMPLES: dict[str, Any] = {
 }
 
 
-def kind_of(entry: MetricEntry) -> str:
+def kind_of(entry: goals.MetricEntry) -> str:
     """Whether a metric is a rate, a formula over rates, or has parameters.
 
     Examples
@@ -425,7 +408,7 @@ def kind_of(entry: MetricEntry) -> str:
     return "formula" if entry.event is None else "rate"
 
 
-def event_in_words(event: Event) -> str:
+def event_in_words(event: goals.Event) -> str:
     """An event as equations between true, predicted and deployed class.
 
     Examples
@@ -436,7 +419,7 @@ def event_in_words(event: Event) -> str:
     return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in event.words.split())
 
 
-def example_of(entry: MetricEntry) -> Expression:
+def example_of(entry: goals.MetricEntry) -> goals.Expression:
     """The metric as an expression, with example values for its parameters.
 
     Examples
@@ -445,13 +428,13 @@ def example_of(entry: MetricEntry) -> Expression:
     >>> print(example_of(TABLE["recall"]), example_of(TABLE["fbeta"]))
     recall fbeta(2)
     """
-    metric = VOCABULARY[entry.name]
-    if isinstance(metric, MetricFunction):
+    metric = goals.VOCABULARY[entry.name]
+    if isinstance(metric, goals.MetricFunction):
         return metric(**{name: _EXAMPLES[name] for name in entry.params if name in _EXAMPLES})
     return metric
 
 
-def expression_of(entry: MetricEntry) -> Expression | None:
+def expression_of(entry: goals.MetricEntry) -> goals.Expression | None:
     """What a formula stands for, with example values; None for what is not a formula.
 
     Examples
@@ -466,7 +449,7 @@ def expression_of(entry: MetricEntry) -> Expression | None:
     return entry.formula(**params)
 
 
-def formula_of(entry: MetricEntry) -> str:
+def formula_of(entry: goals.MetricEntry) -> str:
     """What a metric counts, on one line of plain text.
 
     Examples
@@ -479,7 +462,7 @@ def formula_of(entry: MetricEntry) -> str:
     fbeta(2) is 5 * tp / (5 * tp + fp + 4 * fn)
     """
     if entry.event is not None:
-        given = event_in_words(entry.given or Event())
+        given = event_in_words(entry.given or goals.Event())
         return event_in_words(entry.event) + (f" given {given}" if given else "")
     inside = expression_of(entry)
     if inside is None:
@@ -487,11 +470,11 @@ def formula_of(entry: MetricEntry) -> str:
     return f"{example_of(entry)} is {inside}" if _has_values(entry) else str(inside)
 
 
-def _has_values(entry: MetricEntry) -> bool:
+def _has_values(entry: goals.MetricEntry) -> bool:
     return bool(getattr(example_of(entry), "params", ()))
 
 
-def range_in_words(entry: MetricEntry) -> str:
+def range_in_words(entry: goals.MetricEntry) -> str:
     """The range of a metric.
 
     Examples
@@ -507,7 +490,7 @@ def _number(x: float) -> str:
     return f"{x:g}".replace("inf", "infinity")
 
 
-def shape_of(entry: MetricEntry) -> str:
+def shape_of(entry: goals.MetricEntry) -> str:
     """The shape of a metric over two classes with a deployed model, as the program finds it.
 
     Examples
@@ -520,7 +503,7 @@ def shape_of(entry: MetricEntry) -> str:
     counts = np.zeros((2, 3, 2))
     counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
     classes = ("none", "yes") if "default" in entry.params else ("no", "yes")
-    program = link(maximize(example_of(entry)), Codebook.of(classes, strata)).at(
+    program = link(goals.maximize(example_of(entry)), Codebook.of(classes, strata)).at(
         Marginals.of_counts(counts)
     )
     return program.objective.shape_name

@@ -24,26 +24,13 @@ from setpoint.evidence import BestCutoff, Codebook, Marginals, Ratios, best_of, 
 from setpoint.goals import Const, Constraint, Expression, Goal, in_shares, range_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import algebra
+from setpoint.program import functions as fn
 from setpoint.program.algebra import Folder, Term
 from setpoint.program.backends import Array, backend
-from setpoint.program.functions import (
-    INF,
-    Absolute,
-    Affine,
-    Log,
-    Max,
-    MaxMinusMin,
-    Min,
-    MinOverMax,
-    RateFunction,
-    Ratio,
-    Sqrt,
-    WeightedSum,
-)
 from setpoint.program.rates import AcceptedRates, Kind, Rate, RateTable, fraction_of
 
 _TINY = 1e-12
-_NEVER = Affine({}, 1.0)
+_NEVER = fn.Affine({}, 1.0)
 """A row that nothing meets."""
 _MOST_ROWS = 3000
 
@@ -60,46 +47,46 @@ class RowBuilder:
         self._least = least
         self._numbers = count(-1, -1)
 
-    def auxiliary(self) -> Affine:
+    def auxiliary(self) -> fn.Affine:
         """A new free variable."""
-        return Affine({next(self._numbers): 1.0}, 0.0)
+        return fn.Affine({next(self._numbers): 1.0}, 0.0)
 
-    def bound(self, x: RateFunction, k: Affine | float, sign: float) -> list[Affine]:
+    def bound(self, x: fn.RateFunction, k: fn.Affine | float, sign: float) -> list[fn.Affine]:
         """Rows that hold exactly where ``sign * (x - k) >= 0``: a floor k, or a cap with -1."""
-        if not math.isfinite(k.const if isinstance(k, Affine) else k):
+        if not math.isfinite(k.const if isinstance(k, fn.Affine) else k):
             raise NotLinearError
-        if isinstance(x, Affine):
+        if isinstance(x, fn.Affine):
             return [_level(k).plus(x.scaled(-1.0)).scaled(sign)]
-        if isinstance(x, Ratio):
+        if isinstance(x, fn.Ratio):
             return self._ratio(x, _number(k), sign)
-        if isinstance(x, (Min if sign > 0 else Max)):
+        if isinstance(x, (fn.Min if sign > 0 else fn.Max)):
             return [row for child in x.children for row in self.bound(child, k, sign)]
-        if isinstance(x, WeightedSum):
+        if isinstance(x, fn.WeightedSum):
             return self._total(x, k, sign)
-        if isinstance(x, (Log, Sqrt)):
+        if isinstance(x, (fn.Log, fn.Sqrt)):
             return self._rising(x, _number(k), sign)
-        if isinstance(x, Absolute) and sign < 0:
+        if isinstance(x, fn.Absolute) and sign < 0:
             (child,) = x.children
             return self.bound(child, k, -1.0) + self.bound(child, _level(k).scaled(-1.0), 1.0)
-        if isinstance(x, MaxMinusMin) and sign < 0:
+        if isinstance(x, fn.MaxMinusMin) and sign < 0:
             t, half = self.auxiliary(), _level(k).scaled(0.5)
             return self._between(x, t.plus(half.scaled(-1.0)), t.plus(half))
-        if isinstance(x, MinOverMax) and sign > 0:
+        if isinstance(x, fn.MinOverMax) and sign > 0:
             return self._extremes(x, _number(k))
         raise NotLinearError
 
-    def _rising(self, x: Log | Sqrt, k: float, sign: float) -> list[Affine]:
+    def _rising(self, x: fn.Log | fn.Sqrt, k: float, sign: float) -> list[fn.Affine]:
         if x.low >= k if sign > 0 else x.high <= k:
             return []  # holds for every decision
         if x.low > k if sign < 0 else x.high < k:
             return [_NEVER]
         return self.bound(x.children[0], x.inverse(k), sign)
 
-    def _total(self, x: WeightedSum, k: Affine | float, sign: float) -> list[Affine]:
+    def _total(self, x: fn.WeightedSum, k: fn.Affine | float, sign: float) -> list[fn.Affine]:
         rest = _level(k).scaled(-1.0)
         parts = []
         for coef, child in zip(x.coefs, x.children, strict=True):
-            if isinstance(child, Affine):
+            if isinstance(child, fn.Affine):
                 rest = rest.plus(child.scaled(coef))
             else:
                 parts.append((coef, child))
@@ -114,12 +101,12 @@ class RowBuilder:
             rest = rest.plus(t.scaled(coef))
         return [*rows, rest.scaled(-sign)]
 
-    def _ratio(self, x: Ratio, k: float, sign: float) -> list[Affine]:
+    def _ratio(self, x: fn.Ratio, k: float, sign: float) -> list[fn.Affine]:
         # sign * (offset + A/B - k) >= 0, times B >= 0
         row = x.below.scaled(k - x.offset).plus(x.above.scaled(-1.0)).scaled(sign)
         return [row, *(self.floor(x, sign) if sign * (x.at_zero - k) < 0 else ())]
 
-    def floor(self, x: Ratio, sign: float) -> list[Affine]:
+    def floor(self, x: fn.Ratio, sign: float) -> list[fn.Affine]:
         """Keep out A = B = 0: B (or where that asks too much, B + |A|) is one step or more."""
         if self._weights.range(x.below)[0] > _TINY:
             return []
@@ -133,13 +120,15 @@ class RowBuilder:
                 raise NotLinearError
             below = below.plus(above)
         step = self._weights.step(below, self._least)
-        return [_NEVER if step is None else Affine({}, step).plus(below.scaled(-1.0))]
+        return [_NEVER if step is None else fn.Affine({}, step).plus(below.scaled(-1.0))]
 
-    def _between(self, x: MaxMinusMin | MinOverMax, low: Affine, high: Affine) -> list[Affine]:
+    def _between(
+        self, x: fn.MaxMinusMin | fn.MinOverMax, low: fn.Affine, high: fn.Affine
+    ) -> list[fn.Affine]:
         ends = ((high, -1.0), (low, 1.0))
         return [r for c in x.children for k, sign in ends for r in self.bound(_affine(c), k, sign)]
 
-    def _extremes(self, x: MinOverMax, k: float) -> list[Affine]:
+    def _extremes(self, x: fn.MinOverMax, k: float) -> list[fn.Affine]:
         if k <= 0:
             return []
         t = self.auxiliary()
@@ -149,28 +138,28 @@ class RowBuilder:
         if max(self._weights.range(c)[0] for c in children) > _TINY:
             return rows
         steps = [s for c in children if (s := self._weights.step(c, self._least)) is not None]
-        return [*rows, Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER]
+        return [*rows, fn.Affine({}, min(steps)).plus(t.scaled(-1.0)) if steps else _NEVER]
 
 
-def _level(k: Affine | float) -> Affine:
-    return k if isinstance(k, Affine) else Affine({}, k)
+def _level(k: fn.Affine | float) -> fn.Affine:
+    return k if isinstance(k, fn.Affine) else fn.Affine({}, k)
 
 
-def _number(k: Affine | float) -> float:
-    if isinstance(k, Affine):
+def _number(k: fn.Affine | float) -> float:
+    if isinstance(k, fn.Affine):
         if k.terms:
             raise NotLinearError
         return k.const
     return float(k)
 
 
-def _affine(x: RateFunction) -> Affine:
-    if not isinstance(x, Affine):
+def _affine(x: fn.RateFunction) -> fn.Affine:
+    if not isinstance(x, fn.Affine):
         raise NotLinearError
     return x
 
 
-def without_auxiliaries(rows: list[Affine]) -> list[Affine]:
+def without_auxiliaries(rows: list[fn.Affine]) -> list[fn.Affine]:
     """The same region of the features without free variables (Fourier and Motzkin)."""
     while free := {j for row in rows for j in row.terms if j < 0}:
         j = max(free)
@@ -180,7 +169,7 @@ def without_auxiliaries(rows: list[Affine]) -> list[Affine]:
         for up in ups:
             for down in downs:
                 row = up.scaled(1.0 / up.terms[j]).plus(down.scaled(-1.0 / down.terms[j]))
-                row = Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
+                row = fn.Affine({i: a for i, a in row.terms.items() if i != j}, row.const)
                 if row.terms or row.const > 0.0:
                     rows.append(row)
         if len(rows) > _MOST_ROWS:
@@ -229,7 +218,7 @@ class LinkedGoal:
         for alone in ((), *((t,) for t in range(n))):
             weights = np.append(np.full(n, _NEARLY_NONE if alone else 1.0), 0.0)
             weights[list(alone)] = 1.0
-            smallest = np.where(weights > 0, 1.0, INF)
+            smallest = np.where(weights > 0, 1.0, fn.INF)
             corners.append(Marginals(weights[None], smallest[None]))
         return Program(self, corners[0], Folder(self.codebook, corners[0], False, corners[1:]))
 
@@ -240,7 +229,7 @@ class ProgramConstraint:
 
     written: Constraint
     side: Expression
-    function: RateFunction
+    function: fn.RateFunction
     level: float
 
     @property
@@ -263,7 +252,9 @@ class ProgramConstraint:
         xp = backend(v)
         past = -self.slack(v)
         # What cannot be compared (infinite minus infinite) is not met.
-        return xp.where(past <= 0, xp.like(past, 0.0), xp.where(past > 0, past, xp.like(past, INF)))
+        return xp.where(
+            past <= 0, xp.like(past, 0.0), xp.where(past > 0, past, xp.like(past, fn.INF))
+        )
 
     def __str__(self) -> str:
         return str(self.written)
@@ -288,7 +279,7 @@ class Program:
 
     def changed(
         self,
-        objective: RateFunction | None = None,
+        objective: fn.RateFunction | None = None,
         constraints: Sequence[ProgramConstraint] | None = None,
         *,
         sense: float | None = None,
@@ -322,19 +313,19 @@ class Program:
         return self.table.of(counts)
 
     @property
-    def score(self) -> RateFunction:
+    def score(self) -> fn.RateFunction:
         """The objective as a function of which more is better."""
         return algebra.scaled(self.sense, self.objective)
 
     def scores(self, v: Floats) -> Floats:
         """The scores (...,) at rates (..., d); what is not a number is worse than any."""
         scores = self.sense * np.asarray(self.value(v))
-        return np.where(np.isnan(scores), -INF, scores)
+        return np.where(np.isnan(scores), -fn.INF, scores)
 
     def score_at(self, v: Floats) -> float:
         """The score at one point v (d,), see :meth:`scores`."""
         score = self.sense * float(self.value(v))
-        return -INF if math.isnan(score) else score
+        return -fn.INF if math.isnan(score) else score
 
     def value(self, v: Array) -> Array:
         """The objective (...,) at rates (..., d), in the user's units."""
@@ -439,7 +430,7 @@ class Accepted(AcceptedRates):
             raise InputError("the program was made for its totals; see LinkedGoal.at_any_totals")
         rejected, accepted, given = self._weights
         norms = (given @ totals)[:, None]
-        share = 1.0 / np.where(norms > 0, norms, INF)
+        share = 1.0 / np.where(norms > 0, norms, fn.INF)
         out = object.__new__(Accepted)  # copy() would take a third of all
         out.__dict__ = {k: v for k, v in vars(self).items() if k not in ("base", "gains", "ratios")}
         out.totals, out.rejected, out.accepted = totals, rejected * share, accepted * share
@@ -477,7 +468,7 @@ class Accepted(AcceptedRates):
         with np.errstate(all="ignore"):
             return np.asarray(self.program.violation(self.rates(S)))
 
-    def slope(self, x: RateFunction, S: Floats) -> Floats:
+    def slope(self, x: fn.RateFunction, S: Floats) -> Floats:
         """The gradient (kinds,) of a function of the rates at accepted weights (kinds,)."""
         return np.asarray(self.gains @ x.gradient(self.rates(S)))
 
@@ -512,8 +503,8 @@ class Accepted(AcceptedRates):
             forms,
             np.zeros((len(known), 2)),
             offsets,
-            np.array([c.level if c.sign > 0 else -INF for c in p.constraints]),
-            np.array([c.level if c.sign < 0 else INF for c in p.constraints]),
+            np.array([c.level if c.sign > 0 else -fn.INF for c in p.constraints]),
+            np.array([c.level if c.sign < 0 else fn.INF for c in p.constraints]),
         )
 
     # -- cut-offs -------------------------------------------------------------------
@@ -554,7 +545,9 @@ class Accepted(AcceptedRates):
         for start in range(0, n, _BLOCK):
             S = counts[:, start : start + _BLOCK]
             here = slice(start, start + S.shape[1])
-            rows[0, here] = np.nan_to_num(self.score(S.T), nan=-INF, posinf=INF, neginf=-INF)
+            rows[0, here] = np.nan_to_num(
+                self.score(S.T), nan=-fn.INF, posinf=fn.INF, neginf=-fn.INF
+            )
             rows[1, here] = self.violation(S.T)
             rows[2:, here] = forms[:, :-1] @ S + forms[:, -1:]
         each = np.eye(len(rows) + 1)
@@ -562,7 +555,7 @@ class Accepted(AcceptedRates):
             np.stack([each[[0, -1]], each[[1, -1]]]),
             np.zeros((2, 2)),
             np.zeros(2),
-            np.array([-INF]),
+            np.array([-fn.INF]),
             np.zeros(1),
         )
         return rows, ratios, each[2:-1]

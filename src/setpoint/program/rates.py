@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.evidence import Codebook, Marginals
 from setpoint.goals import Diagonal, Event
-from setpoint.program.functions import INF, Affine, Node, RateFunction, Ratio
+from setpoint.program import functions as fn
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -241,11 +241,11 @@ class RateTable:
                 out[c] = StratumForms(features, n, stratum.baseline).matrix(scaled)
         return out
 
-    def range(self, x: Affine) -> tuple[float, float]:
+    def range(self, x: fn.Affine) -> tuple[float, float]:
         """The smallest and largest value of x over all decisions."""
-        return self.range_at_least(x, Affine({}, 0.0))
+        return self.range_at_least(x, fn.Affine({}, 0.0))
 
-    def range_at_least(self, x: Affine, y: Affine) -> tuple[float, float]:
+    def range_at_least(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
         """The range of x over the decisions at which y is as small as it gets."""
         key = (frozenset(x.terms.items()), frozenset(y.terms.items()))
         if key not in self._known:
@@ -253,7 +253,7 @@ class RateTable:
         low, high = self._known[key]
         return x.const + low, x.const + high
 
-    def _range(self, x: Affine, y: Affine) -> tuple[float, float]:
+    def _range(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
         low = high = 0.0
         for strata, (xs, ys) in self._alike(x, y):
             rows = self.marginals.weights[strata].sum(axis=0)
@@ -262,7 +262,7 @@ class RateTable:
             high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
         return low, high
 
-    def step(self, x: Affine, least: float = 0.0) -> float | None:
+    def step(self, x: fn.Affine, least: float = 0.0) -> float | None:
         """The least that one row can lift x above its minimum; None if no row can."""
         key = frozenset(x.terms.items())
         if key not in self._steps:
@@ -273,13 +273,13 @@ class RateTable:
         low, high = self.range(x)
         return max(one, min(self._gain(x) * least, 0.5 * (high - low)))
 
-    def _gain(self, x: Affine) -> float:
+    def _gain(self, x: fn.Affine) -> float:
         """The least that rows of weight 1 can lift x."""
         gains = [e - e.min(axis=1, keepdims=True) for _, (e,) in self._alike(x)]
         sizes = np.concatenate([np.ravel(g) for g in gains])
         return float(sizes[sizes > _TINY * sizes.max()].min())
 
-    def _step(self, x: Affine) -> float | None:
+    def _step(self, x: fn.Affine) -> float | None:
         steps: list[float] = []
         for strata, (entries,) in self._alike(x):
             smallest = self.marginals.smallest[strata].min(axis=0)
@@ -289,7 +289,7 @@ class RateTable:
             steps += (gains * weights[:, None])[real].tolist()
         return min(steps, default=None)
 
-    def _alike(self, *xs: Affine) -> Iterator[tuple[list[int], Floats]]:
+    def _alike(self, *xs: fn.Affine) -> Iterator[tuple[list[int], Floats]]:
         """Strata that the functions treat alike, and the entries (k, n + 1, m) on them."""
         used = sorted({j for x in xs for j in x.terms if j >= 0})
         features = [self.rates[j] for j in used]
@@ -318,7 +318,7 @@ def _size(x: Floats) -> float:
 Kind: TypeAlias = tuple[int, int]
 """Stratum and true class; true class 2 holds rows without labels."""
 
-_ONE = Affine({}, 1.0)
+_ONE = fn.Affine({}, 1.0)
 
 
 class AcceptedFraction(NamedTuple):
@@ -364,7 +364,7 @@ class AcceptedRates:
         """The rates (..., d) at accepted weights (..., kinds)."""
         return np.asarray(self.base + S @ self.gains)
 
-    def form(self, x: Affine, rest: Floats | None = None) -> Floats:
+    def form(self, x: fn.Affine, rest: Floats | None = None) -> Floats:
         """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
         a = np.zeros(len(self.base))
         for j, coef in x.terms.items():
@@ -374,7 +374,7 @@ class AcceptedRates:
             const = const + float(sum(coef * rest[j] for j, coef in x.terms.items()))
         return np.append(self.gains @ a, const)
 
-    def fraction(self, x: RateFunction, rest: Floats | None = None) -> AcceptedFraction | None:
+    def fraction(self, x: fn.RateFunction, rest: Floats | None = None) -> AcceptedFraction | None:
         """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
         parts = fraction_of(x)
         if parts is None:
@@ -383,11 +383,11 @@ class AcceptedRates:
         return AcceptedFraction(np.stack([self.form(above, rest), self.form(below, rest)]), offset)
 
 
-def fraction_of(x: RateFunction) -> tuple[Affine, Affine, float] | None:
+def fraction_of(x: fn.RateFunction) -> tuple[fn.Affine, fn.Affine, float] | None:
     """Numerator, denominator and what is added, of a ratio with 0/0 = 0; None for the rest."""
-    if isinstance(x, Affine):
+    if isinstance(x, fn.Affine):
         return x, _ONE, 0.0
-    if isinstance(x, Ratio) and x.at_zero == x.offset:
+    if isinstance(x, fn.Ratio) and x.at_zero == x.offset:
         return x.above, x.below, x.offset
     return None
 
@@ -405,7 +405,7 @@ _ROUNDING = 1e-12
 
 def range_over_boxes(
     rows: AcceptedRates,
-    x: RateFunction,
+    x: fn.RateFunction,
     low: Floats,
     high: Floats,
     rest: Floats | None = None,
@@ -426,9 +426,9 @@ def range_over_boxes(
     [[0.75], [1.0]]
     [[0.6], [0.8]]
     """
-    if isinstance(x, Affine):
+    if isinstance(x, fn.Affine):
         least, most = _of_form(rows.form(x, rest), low, high)
-    elif isinstance(x, Ratio):
+    elif isinstance(x, fn.Ratio):
         above, below = rows.form(x.above, rest), rows.form(x.below, rest)
         top = _most_of_ratio(above, below, low, high) + x.offset
         bottom = x.offset - _most_of_ratio(-above, below, low, high)
@@ -438,18 +438,18 @@ def range_over_boxes(
             bottom = np.where(reaches, np.minimum(bottom, x.at_zero), bottom)
         least, most = bottom, top
     else:
-        assert isinstance(x, Node)
+        assert isinstance(x, fn.Node)
         parts = [range_over_boxes(rows, c, low, high, rest) for c in x.children]
         with np.errstate(all="ignore"):
             least, most = x.interval(*parts)
-    least = np.where(np.isnan(least), -INF, least)
-    most = np.where(np.isnan(most), INF, most)
+    least = np.where(np.isnan(least), -fn.INF, least)
+    most = np.where(np.isnan(most), fn.INF, most)
     return np.maximum(least, x.low), np.minimum(most, x.high)
 
 
 def most_in_parts(
     rows: AcceptedRates,
-    x: RateFunction,
+    x: fn.RateFunction,
     low: Floats,
     high: Floats,
     rest: Floats | None = None,
@@ -457,7 +457,7 @@ def most_in_parts(
     """An upper bound (m,) on a function over boxes, each cut into parts."""
     kinds, m = low.shape
     cuts = int((_MOST_PARTS / max(m, 1)) ** (1.0 / max(kinds, 1)))
-    if isinstance(x, (Affine, Ratio)) or cuts < 2 or not m:
+    if isinstance(x, (fn.Affine, fn.Ratio)) or cuts < 2 or not m:
         return range_over_boxes(rows, x, low, high, rest)[1]
     cuts = min(cuts, _MOST_CUTS)
     steps = np.stack(np.meshgrid(*[np.arange(cuts)] * kinds, indexing="ij")).reshape(kinds, 1, -1)
@@ -492,7 +492,7 @@ def _most_of_ratio(above: Floats, below: Floats, low: Floats, high: Floats) -> F
         bound = g + np.maximum(left, 0.0) / smallest
         # Without a smallest B, the sign of A is all that is known.
         positive = _most_of(a, above[-1], low, high) > 0.0
-        unknown = np.where(positive, INF, 0.0)
+        unknown = np.where(positive, fn.INF, 0.0)
     return np.where((smallest > 0.0) & np.isfinite(bound), bound, unknown)
 
 

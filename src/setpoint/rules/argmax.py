@@ -11,17 +11,9 @@ from numpy.typing import ArrayLike
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
+from setpoint.rules import questions as q
 from setpoint.rules.base import Ints, Rule
 from setpoint.rules.codec import ClassNames, list_of, numbers_of, wrong
-from setpoint.rules.questions import (
-    Answer,
-    Largest,
-    Number,
-    NumberLiteral,
-    Score,
-    SumOfTerms,
-    Times,
-)
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
@@ -232,25 +224,27 @@ class Argmax(Rule, written_as="argmax"):
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out
 
-    def _answer(self, u: Number) -> Answer:
-        return self._largest([Score(i) for i in range(self.score_columns)])
+    def _answer(self, u: q.Number) -> q.Answer:
+        return self._largest([q.Score(i) for i in range(self.score_columns)])
 
-    def _largest(self, scores: Sequence[Number]) -> Answer:
+    def _largest(self, scores: Sequence[q.Number]) -> q.Answer:
         """The answer where the scores are what is given here."""
         totals = tuple(self._total(j, scores) for j in range(self.n_classes))
-        return Largest(totals, tuple(range(self.n_classes)))
+        return q.Largest(totals, tuple(range(self.n_classes)))
 
-    def _total(self, j: int, scores: Sequence[Number]) -> Number:
+    def _total(self, j: int, scores: Sequence[q.Number]) -> q.Number:
         """The total of a class, its terms in the order in which they are added."""
         G = [(j, self.weights[j])] if self.weights is not None else _column(self.matrix, j)
-        terms: list[Number] = [
-            scores[i] if g == 1.0 else Times(NumberLiteral(g), scores[i]) for i, g in G if g != 0.0
+        terms: list[q.Number] = [
+            scores[i] if g == 1.0 else q.Times(q.NumberLiteral(g), scores[i])
+            for i, g in G
+            if g != 0.0
         ]
         if self.offset is not None and self.offset[j] != 0.0:
-            terms.append(NumberLiteral(self.offset[j]))
+            terms.append(q.NumberLiteral(self.offset[j]))
         if not terms:
-            return NumberLiteral(0.0)
-        return terms[0] if len(terms) == 1 else SumOfTerms(tuple(terms))
+            return q.NumberLiteral(0.0)
+        return terms[0] if len(terms) == 1 else q.SumOfTerms(tuple(terms))
 
     def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
@@ -595,10 +589,12 @@ class ValueAware(Rule, written_as="value_aware"):
         out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
         return out
 
-    def _answer(self, u: Number) -> Answer:
+    def _answer(self, u: q.Number) -> q.Answer:
         n = self.n_posteriors
-        posteriors: list[Number] = [Score(i) for i in range(n)]
-        products = [Times(p, Score(n + k)) for k in range(len(self.columns)) for p in posteriors]
+        posteriors: list[q.Number] = [q.Score(i) for i in range(n)]
+        products = [
+            q.Times(p, q.Score(n + k)) for k in range(len(self.columns)) for p in posteriors
+        ]
         return self.rule._largest([*posteriors, *products])
 
     def _words(self, names: ClassNames, digits: int) -> str:

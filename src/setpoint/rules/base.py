@@ -17,9 +17,9 @@ from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence import Column
 from setpoint.goals import Key
 from setpoint.rules import codec
+from setpoint.rules import questions as q
 from setpoint.rules.codec import LONGEST, SHORTEST, ClassNames, first_lines
 from setpoint.rules.export import Exportable
-from setpoint.rules.questions import Answer, Draw, Number, Questions, as_chance
 from setpoint.rules.segments import Ranks, segment_codes
 
 Ints: TypeAlias = Codes
@@ -305,19 +305,19 @@ class Rule(Ranks, Exportable):
     def _words(self, names: ClassNames, digits: int) -> str:
         """`explain` with the digits chosen."""
 
-    def _questions(self) -> Questions:
+    def _questions(self) -> q.Questions:
         self._written()  # refuses rules of one's own, which may decide in another way
         columns, keys = self.score_columns, self.segment_keys
-        answer, values = self._answer(Draw()), self.value_columns
-        return Questions(answer, self.n_classes, columns, keys, self.randomized, values)
+        answer, values = self._answer(q.Draw()), self.value_columns
+        return q.Questions(answer, self.n_classes, columns, keys, self.randomized, values)
 
-    def _answer(self, u: Number) -> Answer:
+    def _answer(self, u: q.Number) -> q.Answer:
         """What `_decide` does to a row whose draw is `u`, for a rule that the format has."""
         raise NotImplementedError
 
-    def _chance(self) -> Number:
+    def _chance(self) -> q.Number:
         """The probability of class 1 of two, for a rule that looks at no segment."""
-        return as_chance(self._answer(Draw()))
+        return q.as_chance(self._answer(q.Draw()))
 
     def _cuts(self) -> tuple[float, ...] | None:
         """Scores from which on the probability of class 1 is another, where it goes in steps."""

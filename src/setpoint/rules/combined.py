@@ -14,6 +14,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Key, Label, Other
+from setpoint.rules import questions as q
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,
@@ -23,25 +24,6 @@ from setpoint.rules.codec import (
     number_of,
     probabilities_in_words,
     wrong,
-)
-from setpoint.rules.questions import (
-    AllOf,
-    Answer,
-    AtLeast,
-    Cases,
-    Condition,
-    Difference,
-    DividedBy,
-    Largest,
-    Less,
-    Number,
-    NumberLiteral,
-    Score,
-    SumOfTerms,
-    Times,
-    as_chance,
-    by_segment,
-    drawn,
 )
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.thresholds import Threshold
@@ -197,18 +179,18 @@ class PerSegment(Rule, written_as="per_segment"):
             out[rows] = rule._distribution(scores[rows], None)
         return out
 
-    def _answer(self, u: Number) -> Answer:
+    def _answer(self, u: q.Number) -> q.Answer:
         answers = tuple(rule._answer(u) for rule in self.rules)
-        return by_segment(self.segments, answers) if self.segments else self._at_top(answers)
+        return q.by_segment(self.segments, answers) if self.segments else self._at_top(answers)
 
-    def _chance(self) -> Number:
+    def _chance(self) -> q.Number:
         assert self.by == "top"
-        return as_chance(self._at_top(tuple(rule._chance() for rule in self.rules)))
+        return q.as_chance(self._at_top(tuple(rule._chance() for rule in self.rules)))
 
-    def _at_top(self, answers: tuple[Answer, ...]) -> Answer:
+    def _at_top(self, answers: tuple[q.Answer, ...]) -> q.Answer:
         if len(answers) == 1:
             return answers[0]
-        return Largest(tuple(Score(i) for i in range(len(self.rules))), answers)
+        return q.Largest(tuple(q.Score(i) for i in range(len(self.rules))), answers)
 
     def _within(self, code: int) -> Rule:
         return self if self.by == "top" else self.rules[code]
@@ -425,16 +407,16 @@ otherwise when the score is at least 0.6
             out[rows] = rule._decide(scores[rows], codes, draws)
         return out
 
-    def _answer(self, u: Number) -> Answer:
+    def _answer(self, u: q.Number) -> q.Answer:
         if not self.randomized:
             return self.atoms[0][1]._answer(u)
         # segments first, also where an atom looks at none: `decide` refuses rows that have none
         keys = self.segment_keys
         if not keys:
             return self._drawn(u, None)
-        return by_segment(keys, [self._drawn(u, code) for code in range(len(keys))])
+        return q.by_segment(keys, [self._drawn(u, code) for code in range(len(keys))])
 
-    def _drawn(self, u: Number, code: int | None) -> Answer:
+    def _drawn(self, u: q.Number, code: int | None) -> q.Answer:
         """What is decided in a segment."""
         atoms = [(p, rule if code is None else rule._within(code)) for p, rule in self.atoms]
         if self.n_classes > 2:
@@ -442,22 +424,22 @@ otherwise when the score is at least 0.6
         parts = [rule._cuts() for _, rule in atoms]
         steps = [part for part in parts if part is not None]
         if len(steps) < len(parts):
-            return drawn(u, _mixed(atoms))
+            return q.drawn(u, _mixed(atoms))
         # what is added up to a step is computed here
         cuts = sorted({cut for part in steps for cut in part})
         codes = None if code is None else np.full(len(cuts) + 1, code)
         chances = self._distribution(np.array([-math.inf, *cuts]), codes)[:, 1].tolist()
         whens = [
-            (AtLeast(Score(0), NumberLiteral(cut)), drawn(u, NumberLiteral(p)))
+            (q.AtLeast(q.Score(0), q.NumberLiteral(cut)), q.drawn(u, q.NumberLiteral(p)))
             for cut, p, before in zip(cuts, chances[1:], chances, strict=False)
             if p != before
         ]
-        otherwise = drawn(u, NumberLiteral(chances[0]))
-        return Cases(tuple(reversed(whens)), otherwise) if whens else otherwise
+        otherwise = q.drawn(u, q.NumberLiteral(chances[0]))
+        return q.Cases(tuple(reversed(whens)), otherwise) if whens else otherwise
 
-    def _chance(self) -> Number:
+    def _chance(self) -> q.Number:
         mixed = _mixed(self.atoms)
-        return Cases(((Less(NumberLiteral(1.0), mixed), NumberLiteral(1.0)),), mixed)
+        return q.Cases(((q.Less(q.NumberLiteral(1.0), mixed), q.NumberLiteral(1.0)),), mixed)
 
     def _words(self, names: ClassNames, digits: int) -> str:
         if len(self.atoms) == 1:
@@ -494,35 +476,39 @@ def mixture(atoms: Iterable[tuple[float, Rule]]) -> Rule:
     return mixed.atoms[0][1] if len(mixed.atoms) == 1 else mixed
 
 
-def _picked(atoms: Sequence[tuple[float, Rule]], u: Number) -> Answer:
+def _picked(atoms: Sequence[tuple[float, Rule]], u: q.Number) -> q.Answer:
     """An atom by `u`, as in `_decide`."""
     ends = np.cumsum([p for p, _ in atoms]).tolist()
     answers = []
     for k, (p, rule) in enumerate(atoms):
         start = ends[k - 1] if k else 0.0
-        rest: Number = DividedBy(Difference(u, NumberLiteral(start)), NumberLiteral(p))
-        below = Cases(((Less(rest, NumberLiteral(_BELOW_ONE)), rest),), NumberLiteral(_BELOW_ONE))
+        rest: q.Number = q.DividedBy(q.Difference(u, q.NumberLiteral(start)), q.NumberLiteral(p))
+        below = q.Cases(
+            ((q.Less(rest, q.NumberLiteral(_BELOW_ONE)), rest),), q.NumberLiteral(_BELOW_ONE)
+        )
         answers.append(rule._answer(below))
-    whens = [(Less(u, NumberLiteral(end)), answers[k]) for k, end in enumerate(ends[:-1])]
-    return Cases(tuple(whens), answers[-1]) if whens else answers[-1]
+    whens = [(q.Less(u, q.NumberLiteral(end)), answers[k]) for k, end in enumerate(ends[:-1])]
+    return q.Cases(tuple(whens), answers[-1]) if whens else answers[-1]
 
 
-def _mixed(atoms: Sequence[tuple[float, Rule]]) -> Number:
+def _mixed(atoms: Sequence[tuple[float, Rule]]) -> q.Number:
     """The probability of class 1, as `_distribution` adds it: 1 where all atoms agree."""
     parts = [rule._chance() for _, rule in atoms]
-    total = tuple(Times(NumberLiteral(p), part) for (p, _), part in zip(atoms, parts, strict=True))
+    total = tuple(
+        q.Times(q.NumberLiteral(p), part) for (p, _), part in zip(atoms, parts, strict=True)
+    )
     if len(total) == 1:
         return parts[0]
-    sure: tuple[Condition, ...] = tuple(AtLeast(part, NumberLiteral(1.0)) for part in parts)
-    return Cases(((AllOf(sure), NumberLiteral(1.0)),), SumOfTerms(total))
+    sure: tuple[q.Condition, ...] = tuple(q.AtLeast(part, q.NumberLiteral(1.0)) for part in parts)
+    return q.Cases(((q.AllOf(sure), q.NumberLiteral(1.0)),), q.SumOfTerms(total))
 
 
 def _canonical(pairs: Iterable[tuple[float, Rule]]) -> tuple[tuple[float, Rule], ...]:
     """Flattened, merged, sorted, normalised; twice is the same as once, to the last bit."""
     shares: dict[Rule, list[float]] = {}
     for p, rule in pairs:
-        for q, atom in rule.atoms if isinstance(rule, Mixture) else ((1.0, rule),):
-            shares.setdefault(atom, []).append(p * q)
+        for chance, atom in rule.atoms if isinstance(rule, Mixture) else ((1.0, rule),):
+            shares.setdefault(atom, []).append(p * chance)
     weights = {rule: math.fsum(parts) for rule, parts in shares.items()}
     total = math.fsum(weights.values())
     if abs(total - 1.0) > 4.0 * sys.float_info.epsilon:

@@ -14,41 +14,20 @@ import narwhals as nw
 
 from setpoint.errors import InputError
 from setpoint.goals import Label
-from setpoint.rules.questions import (
-    AllOf,
-    Answer,
-    AtLeast,
-    Cases,
-    Condition,
-    Difference,
-    DividedBy,
-    Draw,
-    Largest,
-    Less,
-    Names,
-    Number,
-    NumberLiteral,
-    Questions,
-    Score,
-    SumOfTerms,
-    Times,
-    kind_of,
-    labels_of,
-    names_of,
-)
+from setpoint.rules import questions as q
 
 
-def source(questions: Questions, name: str, classes: Sequence[Label] | None) -> str:
+def source(questions: q.Questions, name: str, classes: Sequence[Label] | None) -> str:
     """The source; see :meth:`setpoint.rules.Rule.to_python`."""
     # the function calls float and must not find itself
     if not name.isidentifier() or keyword.iskeyword(name) or name == "float":
         raise InputError(f"`name`: a function of Python cannot be called {name!r}")
-    return "\n".join(_PythonWriter(questions, labels_of(questions, classes)).lines(name))
+    return "\n".join(_PythonWriter(questions, q.labels_of(questions, classes)).lines(name))
 
 
 @dataclass(frozen=True)
 class _PythonWriter:
-    questions: Questions
+    questions: q.Questions
     labels: tuple[Label, ...]
 
     def lines(self, name: str) -> Iterator[str]:
@@ -73,14 +52,14 @@ class _PythonWriter:
             yield from _number("u", "not 0.0 <= u < 1.0")
         yield from (f"    {line}" for line in self.statements(self.questions.answer))
 
-    def statements(self, answer: Answer) -> Iterator[str]:
+    def statements(self, answer: q.Answer) -> Iterator[str]:
         """Lines that return a decision."""
-        if isinstance(answer, Cases):
+        if isinstance(answer, q.Cases):
             for condition, part in answer.whens:
                 yield f"if {self.condition(condition)}:"
                 yield from (f"    {line}" for line in self.statements(part))
             yield from self.statements(answer.otherwise)
-        elif isinstance(answer, Largest):
+        elif isinstance(answer, q.Largest):
             yield from self.largest(answer)
         elif isinstance(answer, int):
             yield f"return {self.labels[answer]!r}"
@@ -88,7 +67,7 @@ class _PythonWriter:
             assert answer is None
             yield "return None"
 
-    def largest(self, answer: Largest) -> Iterator[str]:
+    def largest(self, answer: q.Largest) -> Iterator[str]:
         yield "totals = ("
         yield from (f"    {self.number(value)}," for value in answer.values)
         yield ")"
@@ -104,37 +83,37 @@ class _PythonWriter:
             yield f"if best == {j}:"
             yield from (f"    {line}" for line in self.statements(part))
 
-    def condition(self, condition: Condition) -> str:
-        if isinstance(condition, AtLeast):
+    def condition(self, condition: q.Condition) -> str:
+        if isinstance(condition, q.AtLeast):
             return f"{self.number(condition.left)} >= {self.number(condition.right)}"
-        if isinstance(condition, Less):
+        if isinstance(condition, q.Less):
             return f"{self.number(condition.left)} < {self.number(condition.right)}"
-        if isinstance(condition, AllOf):
+        if isinstance(condition, q.AllOf):
             return " and ".join(self.condition(part) for part in condition.conditions)
         place, values = f"columns[{condition.column!r}]", condition.values
         if len(values) == 1:
             return f"{place} {'!=' if condition.others else '=='} {values[0]!r}"
         return f"{place} {'not in' if condition.others else 'in'} {values!r}"
 
-    def number(self, number: Number) -> str:
-        if isinstance(number, NumberLiteral):
+    def number(self, number: q.Number) -> str:
+        if isinstance(number, q.NumberLiteral):
             return repr(number.value)
-        if isinstance(number, Score):
+        if isinstance(number, q.Score):
             return "score" if self.questions.score_columns is None else f"s{number.index}"
-        if isinstance(number, Draw):
+        if isinstance(number, q.Draw):
             return "u"
-        if isinstance(number, SumOfTerms):
+        if isinstance(number, q.SumOfTerms):
             return f"({' + '.join(self.number(term) for term in number.terms)})"
-        if isinstance(number, (Times, Difference, DividedBy)):
-            sign = {Times: "*", Difference: "-", DividedBy: "/"}[type(number)]
+        if isinstance(number, (q.Times, q.Difference, q.DividedBy)):
+            sign = {q.Times: "*", q.Difference: "-", q.DividedBy: "/"}[type(number)]
             return f"({self.number(number.left)} {sign} {self.number(number.right)})"
-        cases = number.as_cases() if isinstance(number, Largest) else number
+        cases = number.as_cases() if isinstance(number, q.Largest) else number
         out = self.leaf(cases.otherwise)
         for condition, answer in reversed(cases.whens):
             out = f"{self.leaf(answer)} if {self.condition(condition)} else {out}"
         return f"({out})"
 
-    def leaf(self, answer: Answer) -> str:
+    def leaf(self, answer: q.Answer) -> str:
         assert answer is not None
         assert not isinstance(answer, int)  # inside a sum stand numbers
         return self.number(answer)
@@ -153,21 +132,21 @@ def _number(name: str, unusable: str) -> Iterator[str]:
 
 
 def expression(
-    questions: Questions,
+    questions: q.Questions,
     score: str | Sequence[str],
     columns: Mapping[str, str] | None,
     classes: Sequence[Label] | None,
     hash_column: str | None,
 ) -> nw.Expr:
     """The expression; see :meth:`setpoint.rules.Rule.expression`."""
-    names = names_of(questions, score, columns, classes, hash_column)
+    names = q.names_of(questions, score, columns, classes, hash_column)
     return _FrameWriter(questions, names).whole()
 
 
 @dataclass(frozen=True)
 class _FrameWriter:
-    questions: Questions
-    names: Names
+    questions: q.Questions
+    names: q.Names
 
     def whole(self) -> nw.Expr:
         """All questions, for the rows that can be decided."""
@@ -181,25 +160,25 @@ class _FrameWriter:
             u = _double(self.names.draw)
             tests.append(~u.is_null() & (u >= 0.0) & (u < 1.0))
         answer = self.questions.answer
-        if isinstance(answer, Cases) and answer.otherwise is None:
+        if isinstance(answer, q.Cases) and answer.otherwise is None:
             # asked outside, so that whole numbers stay so in pandas where every row is decided
             tests.append(reduce(or_, [self.condition(condition) for condition, _ in answer.whens]))
             last = answer.whens[-1][1]
-            answer = Cases(answer.whens[:-1], last) if len(answer.whens) > 1 else last
+            answer = q.Cases(answer.whens[:-1], last) if len(answer.whens) > 1 else last
         return nw.when(reduce(and_, tests)).then(self.answer(answer))
 
-    def answer(self, answer: Answer) -> nw.Expr:
+    def answer(self, answer: q.Answer) -> nw.Expr:
         """A class, or a number inside a sum; nothing stands only at the end of cases."""
-        if isinstance(answer, Largest):
+        if isinstance(answer, q.Largest):
             answer = answer.as_cases()
-        if isinstance(answer, Cases):
+        if isinstance(answer, q.Cases):
             return self.cases(answer)
         if isinstance(answer, int):
             return nw.lit(self.names.labels[answer])
         assert answer is not None
         return self.number(answer)
 
-    def cases(self, cases: Cases) -> nw.Expr:
+    def cases(self, cases: q.Cases) -> nw.Expr:
         out = None if cases.otherwise is None else self.answer(cases.otherwise)
         for condition, answer in reversed(cases.whens):
             chosen = nw.when(self.condition(condition)).then(self.answer(answer))
@@ -207,39 +186,39 @@ class _FrameWriter:
         assert out is not None
         return out
 
-    def condition(self, condition: Condition) -> nw.Expr:
-        if isinstance(condition, AtLeast):
+    def condition(self, condition: q.Condition) -> nw.Expr:
+        if isinstance(condition, q.AtLeast):
             return self.number(condition.left) >= self.number(condition.right)
-        if isinstance(condition, Less):
+        if isinstance(condition, q.Less):
             return self.number(condition.left) < self.number(condition.right)
-        if isinstance(condition, AllOf):
+        if isinstance(condition, q.AllOf):
             return reduce(and_, map(self.condition, condition.conditions))
         return self.is_in(condition.column, condition.values, condition.others)
 
     def is_in(self, column: str, values: tuple[Label, ...], others: bool) -> nw.Expr:
         name = self.names.columns[column]
         place, known = nw.col(name), list(values)
-        if kind_of(self.questions.columns[column], column) == "number":
+        if q.kind_of(self.questions.columns[column], column) == "number":
             place, known = _double(name), [float(value) for value in values]
         inside = reduce(or_, [place == value for value in known])
         return nw.col(name).is_null() | ~inside if others else inside
 
-    def number(self, number: Number) -> nw.Expr:
-        if isinstance(number, NumberLiteral):
+    def number(self, number: q.Number) -> nw.Expr:
+        if isinstance(number, q.NumberLiteral):
             return nw.lit(number.value, nw.Float64)
-        if isinstance(number, Score):
+        if isinstance(number, q.Score):
             score = _double(self.names.scores[number.index])
             return 1.0 - score if self.names.other and number.index == 0 else score
-        if isinstance(number, Draw):
+        if isinstance(number, q.Draw):
             assert self.names.draw is not None
             return _double(self.names.draw)
-        if isinstance(number, SumOfTerms):
+        if isinstance(number, q.SumOfTerms):
             return reduce(add, map(self.number, number.terms))
-        if isinstance(number, Times):
+        if isinstance(number, q.Times):
             return self.number(number.left) * self.number(number.right)
-        if isinstance(number, Difference):
+        if isinstance(number, q.Difference):
             return self.number(number.left) - self.number(number.right)
-        if isinstance(number, DividedBy):
+        if isinstance(number, q.DividedBy):
             return self.number(number.left) / self.number(number.right)
         return self.answer(number)
 
@@ -274,7 +253,7 @@ class Exportable(ABC):
     """
 
     @abstractmethod
-    def _questions(self) -> Questions:
+    def _questions(self) -> q.Questions:
         """The rule as questions."""
 
     def to_sql(

@@ -9,27 +9,7 @@ from dataclasses import dataclass, field
 
 from setpoint.errors import InputError
 from setpoint.goals import Label
-from setpoint.rules.questions import (
-    AllOf,
-    Answer,
-    AtLeast,
-    Cases,
-    Condition,
-    Difference,
-    DividedBy,
-    Draw,
-    Largest,
-    Less,
-    Names,
-    Number,
-    NumberLiteral,
-    Questions,
-    Score,
-    SumOfTerms,
-    Times,
-    kind_of,
-    names_of,
-)
+from setpoint.rules import questions as q
 
 _MOST = 62
 """The largest power of 2 that every database reads as a whole number."""
@@ -203,7 +183,7 @@ _WHOLE = 2**53
 
 
 def written(
-    questions: Questions,
+    questions: q.Questions,
     score: str | Sequence[str],
     dialect: str,
     columns: Mapping[str, str] | None,
@@ -212,14 +192,14 @@ def written(
 ) -> str:
     """The expression; see :meth:`setpoint.rules.Rule.to_sql`."""
     sql = dialect_of(dialect)
-    names = names_of(questions, score, columns, classes, hash_column)
+    names = q.names_of(questions, score, columns, classes, hash_column)
     return _SqlWriter(questions, names, sql).whole()
 
 
 @dataclass(frozen=True)
 class _SqlWriter:
-    questions: Questions
-    names: Names
+    questions: q.Questions
+    names: q.Names
     sql: SqlDialect
 
     def whole(self) -> str:
@@ -231,21 +211,21 @@ class _SqlWriter:
             tests.append(f"{u} IS NULL OR NOT ({u} >= 0 AND {u} < 1)")
         lines = ["CASE", f"  WHEN {' OR '.join(tests)} THEN NULL"]
         answer = self.questions.answer
-        if isinstance(answer, Largest):
+        if isinstance(answer, q.Largest):
             answer = answer.as_cases()
-        if isinstance(answer, Cases):
+        if isinstance(answer, q.Cases):
             lines += self.lines_of(answer)
         else:
             lines.append(f"  ELSE {self.leaf(answer)}")
         return "\n".join([*lines, "END"])
 
-    def lines_of(self, cases: Cases) -> Iterator[str]:
+    def lines_of(self, cases: q.Cases) -> Iterator[str]:
         """The cases of a decision, a line for each condition."""
         heads = [f"WHEN {self.condition(condition)} THEN" for condition, _ in cases.whens]
         answers = [answer for _, answer in cases.whens]
         for head, answer in zip([*heads, "ELSE"], [*answers, cases.otherwise], strict=True):
-            inner = answer.as_cases() if isinstance(answer, Largest) else answer
-            if isinstance(inner, Cases):
+            inner = answer.as_cases() if isinstance(answer, q.Largest) else answer
+            if isinstance(inner, q.Cases):
                 yield f"  {head}"
                 yield "    CASE"
                 yield from (f"    {line}" for line in self.lines_of(inner))
@@ -253,7 +233,7 @@ class _SqlWriter:
             else:
                 yield f"  {head} {self.leaf(inner)}"
 
-    def leaf(self, answer: Answer) -> str:
+    def leaf(self, answer: q.Answer) -> str:
         """A class, or nothing, or the number that stands there inside a sum."""
         if answer is None:
             return "NULL"
@@ -261,18 +241,18 @@ class _SqlWriter:
             return self.sql.label(self.names.labels[answer])
         return self.number(answer)
 
-    def condition(self, condition: Condition) -> str:
-        if isinstance(condition, AtLeast):
+    def condition(self, condition: q.Condition) -> str:
+        if isinstance(condition, q.AtLeast):
             return f"{self.number(condition.left)} >= {self.number(condition.right)}"
-        if isinstance(condition, Less):
+        if isinstance(condition, q.Less):
             return f"{self.number(condition.left)} < {self.number(condition.right)}"
-        if isinstance(condition, AllOf):
+        if isinstance(condition, q.AllOf):
             return " AND ".join(self.condition(part) for part in condition.conditions)
         return self.is_in(condition.column, condition.values, condition.others)
 
     def is_in(self, column: str, values: tuple[Label, ...], others: bool) -> str:
         name = self.sql.name(self.names.columns[column])
-        kind = kind_of(self.questions.columns[column], column)
+        kind = q.kind_of(self.questions.columns[column], column)
         known: list[Label] = list(values)
         place = name
         if kind == "number":
@@ -288,21 +268,21 @@ class _SqlWriter:
             return f"({name} IS NULL OR {place} NOT IN {listed})"
         return f"{place} = {texts[0]}" if len(texts) == 1 else f"{place} IN {listed}"
 
-    def number(self, number: Number) -> str:
-        if isinstance(number, NumberLiteral):
+    def number(self, number: q.Number) -> str:
+        if isinstance(number, q.NumberLiteral):
             return self.sql.number(number.value)
-        if isinstance(number, Score):
+        if isinstance(number, q.Score):
             score = self.sql.cast(self.names.scores[number.index])
             return f"(1 - {score})" if self.names.other and number.index == 0 else score
-        if isinstance(number, Draw):
+        if isinstance(number, q.Draw):
             assert self.names.draw is not None
             return self.sql.cast(self.names.draw)
-        if isinstance(number, SumOfTerms):
+        if isinstance(number, q.SumOfTerms):
             return f"({' + '.join(self.number(term) for term in number.terms)})"
-        if isinstance(number, (Times, Difference, DividedBy)):
-            sign = {Times: "*", Difference: "-", DividedBy: "/"}[type(number)]
+        if isinstance(number, (q.Times, q.Difference, q.DividedBy)):
+            sign = {q.Times: "*", q.Difference: "-", q.DividedBy: "/"}[type(number)]
             return f"({self.number(number.left)} {sign} {self.number(number.right)})"
-        cases = number.as_cases() if isinstance(number, Largest) else number
+        cases = number.as_cases() if isinstance(number, q.Largest) else number
         whens = " ".join(
             f"WHEN {self.condition(condition)} THEN {self.leaf(answer)}"
             for condition, answer in cases.whens

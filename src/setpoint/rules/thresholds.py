@@ -10,22 +10,9 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
+from setpoint.rules import questions as q
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import LONGEST, ClassNames, cut_off_of, number_of, written_cut_off
-from setpoint.rules.questions import (
-    Answer,
-    AtLeast,
-    Cases,
-    Condition,
-    Difference,
-    DividedBy,
-    Less,
-    Number,
-    NumberLiteral,
-    Score,
-    SumOfTerms,
-    drawn,
-)
 
 
 @dataclass(frozen=True)
@@ -116,36 +103,36 @@ class Threshold(Rule, written_as="threshold"):
                 lead = scores - self.threshold
         return lead if code == 1 else -lead
 
-    def _answer(self, u: Number) -> Answer:
+    def _answer(self, u: q.Number) -> q.Answer:
         if math.isinf(self.threshold):
             return int(self.threshold < 0.0)
         if self.width > 0.0:
-            return drawn(u, self._unclipped())
-        return Cases(((AtLeast(Score(0), NumberLiteral(self.threshold)), 1),), 0)
+            return q.drawn(u, self._unclipped())
+        return q.Cases(((q.AtLeast(q.Score(0), q.NumberLiteral(self.threshold)), 1),), 0)
 
-    def _chance(self) -> Number:
+    def _chance(self) -> q.Number:
         if not self.randomized:
             return super()._chance()
         x = self._unclipped()
-        zero, one = NumberLiteral(0.0), NumberLiteral(1.0)
-        return Cases(((AtLeast(x, one), one), (Less(x, zero), zero)), x)
+        zero, one = q.NumberLiteral(0.0), q.NumberLiteral(1.0)
+        return q.Cases(((q.AtLeast(x, one), one), (q.Less(x, zero), zero)), x)
 
-    def _unclipped(self) -> Number:
+    def _unclipped(self) -> q.Number:
         """What `_positive` clips."""
         t, width = self.threshold, self.width
         # past the ends first: there the quotient may overflow, which is an error in some engines
-        ends: list[tuple[Condition, Answer]] = []
+        ends: list[tuple[q.Condition, q.Answer]] = []
         if math.isfinite(t + width):
-            ends.append((Less(NumberLiteral(t + width), Score(0)), NumberLiteral(1.0)))
+            ends.append((q.Less(q.NumberLiteral(t + width), q.Score(0)), q.NumberLiteral(1.0)))
         if math.isfinite(t - width):
-            ends.append((Less(Score(0), NumberLiteral(t - width)), NumberLiteral(0.0)))
-        part = SumOfTerms(
+            ends.append((q.Less(q.Score(0), q.NumberLiteral(t - width)), q.NumberLiteral(0.0)))
+        part = q.SumOfTerms(
             (
-                DividedBy(Difference(Score(0), NumberLiteral(t)), NumberLiteral(width)),
-                NumberLiteral(0.5),
+                q.DividedBy(q.Difference(q.Score(0), q.NumberLiteral(t)), q.NumberLiteral(width)),
+                q.NumberLiteral(0.5),
             )
         )
-        return Cases(tuple(ends), part)
+        return q.Cases(tuple(ends), part)
 
     def _cuts(self) -> tuple[float, ...] | None:
         if self.randomized:
@@ -263,15 +250,15 @@ class Band(Rule, written_as="band"):
             return np.full(len(scores), 1 - code, np.int64)
         return np.full(len(scores), _DEFER, np.int64)
 
-    def _answer(self, u: Number) -> Answer:
+    def _answer(self, u: q.Number) -> q.Answer:
         if math.isinf(self.low) and self.low == self.high:
             return int(self.low < 0.0)
-        whens: list[tuple[Condition, Answer]] = []
+        whens: list[tuple[q.Condition, q.Answer]] = []
         if math.isfinite(self.high):
-            whens.append((AtLeast(Score(0), NumberLiteral(self.high)), 1))
+            whens.append((q.AtLeast(q.Score(0), q.NumberLiteral(self.high)), 1))
         if math.isfinite(self.low):
-            whens.append((Less(Score(0), NumberLiteral(self.low)), 0))
-        return Cases(tuple(whens), _DEFER) if whens else _DEFER
+            whens.append((q.Less(q.Score(0), q.NumberLiteral(self.low)), 0))
+        return q.Cases(tuple(whens), _DEFER) if whens else _DEFER
 
     def _words(self, names: ClassNames, digits: int) -> str:
         low, high = self.low, self.high

@@ -5,29 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from setpoint.errors import InputError
-from setpoint.solvers.named import (
-    AdaptiveSurrogates,
-    Argmax,
-    AugmentedLagrangian,
-    Auto,
-    Balanced,
-    Bisection,
-    ColumnGeneration,
-    CrossEntropy,
-    CuttingPlane,
-    Ellipsoid,
-    Ero,
-    EroAdam,
-    Exact,
-    FrankWolfe,
-    Gda,
-    Lagrangian,
-    Portfolio,
-    PostShift,
-    Profiled,
-    Sigmoid,
-    SurrogateWeights,
-)
+from setpoint.solvers import named
 from setpoint.solvers.settings import Solver
 
 FAMILIES = {
@@ -39,27 +17,27 @@ FAMILIES = {
 """The classifier of each family."""
 
 _ALL: tuple[type[Solver], ...] = (
-    Auto,
-    Exact,
-    ColumnGeneration,
-    FrankWolfe,
-    Gda,
-    Ellipsoid,
-    Bisection,
-    Argmax,
-    Balanced,
-    PostShift,
-    Portfolio,
-    Ero,
-    EroAdam,
-    Profiled,
-    Sigmoid,
-    Lagrangian,
-    CrossEntropy,
-    AugmentedLagrangian,
-    CuttingPlane,
-    AdaptiveSurrogates,
-    SurrogateWeights,
+    named.Auto,
+    named.Exact,
+    named.ColumnGeneration,
+    named.FrankWolfe,
+    named.Gda,
+    named.Ellipsoid,
+    named.Bisection,
+    named.Argmax,
+    named.Balanced,
+    named.PostShift,
+    named.Portfolio,
+    named.Ero,
+    named.EroAdam,
+    named.Profiled,
+    named.Sigmoid,
+    named.Lagrangian,
+    named.CrossEntropy,
+    named.AugmentedLagrangian,
+    named.CuttingPlane,
+    named.AdaptiveSurrogates,
+    named.SurrogateWeights,
 )
 SOLVERS = {solver.name: solver for solver in _ALL}
 """The class of each solver; no name is in two families."""

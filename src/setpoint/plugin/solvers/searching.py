@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError
 from setpoint.evidence import (
@@ -46,28 +47,6 @@ from setpoint.plugin.problem import (
 )
 from setpoint.plugin.solvers import ALGORITHMS
 from setpoint.program import Program, link
-from setpoint.search import (
-    SAME,
-    InfeasibleError,
-    InfeasibleMasterError,
-    Limits,
-    MixtureWeights,
-    NoRuleError,
-    Optimum,
-    Outcome,
-    Status,
-    StoppedError,
-    StoppedWarning,
-    UnfinishedError,
-    best_mixture,
-    explain,
-    measure,
-    nearest_mixture,
-    nearest_outcome,
-    outcome_of,
-    warn_constant,
-    worked_with,
-)
 
 Worth: TypeAlias = tuple[float, float]
 """Violation and loss: less is better."""
@@ -226,7 +205,7 @@ def search_rule(
     inwards: Floats | None = None,
     *,
     tried: bool = False,
-) -> Outcome:
+) -> search.Outcome:
     """The rule over posteriors that reaches a goal."""
     if counted is None:
         # Exactly the same for the same rows in any order, twice or with twice the weight.
@@ -236,7 +215,7 @@ def search_rule(
             counted = counted.with_posteriors()
     program = link(goal, counted.codebook).at(counted.marginals)
     if inwards is not None:
-        program = worked_with(program, inwards)
+        program = search.worked_with(program, inwards)
     named = options.solver in ALGORITHMS
     space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
     if options.solver in BASELINES:
@@ -252,9 +231,9 @@ def explored(
     counted = merged(evidence)
     counted = counted.with_posteriors() if soft else counted
     program = link(goal, counted.codebook).at(counted.marginals)
-    space = Achievable(program.table, evidence, counted, limits=Limits(_CALLS))
+    space = Achievable(program.table, evidence, counted, limits=search.Limits(_CALLS))
     if not space.is_certain:
-        with suppress(InfeasibleMasterError):
+        with suppress(search.InfeasibleMasterError):
             _by_labels(space, program, gap)
         space.limits.max_calls = None
     return space, program
@@ -262,16 +241,16 @@ def explored(
 
 def search_space(
     space: Explored, program: Program, options: Options, *, tried: bool = False
-) -> Outcome:
+) -> search.Outcome:
     """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
         found = _find(space, program, options)
-    except StoppedError as error:
+    except search.StoppedError as error:
         if options.on_infeasible == "nearest":
             return _nearest(space, program, options)
         found = _known(space, program)
         if not found.is_feasible:
-            raise StoppedError(
+            raise search.StoppedError(
                 f"{error}, and no rule that meets the goal was known by then: allow more "
                 "(`limits`), loosen a bound, or take the rule that "
                 "comes nearest (`on_infeasible='nearest'`)",
@@ -284,29 +263,37 @@ def search_space(
             stopped=space.limits.stopped,
             draws=_NO_DRAWS,
         )
-    except NoRuleError as error:
+    except search.NoRuleError as error:
         outcome = _nearest(space, program, options)
         if options.on_infeasible == "raise":
             plain = replace(options, solver="auto")
-            said = explain(space, program, outcome, error, lambda s, asked: _find(s, asked, plain))
+            said = search.explain(
+                space, program, outcome, error, lambda s, asked: _find(s, asked, plain)
+            )
             calibration = None if outcome.expected is None else outcome.expected.calibration
             if calibration is not None and isinstance(space, Achievable):
                 said = _of_posteriors(said, calibration)
             raise said from None
         return outcome
     # A stationary point is the best one only where a bound is reached exactly.
-    near = SAME if found.status == "stationary" else max(_tolerance(program, options.tol), SAME)
+    near = (
+        search.SAME
+        if found.status == "stationary"
+        else max(_tolerance(program, options.tol), search.SAME)
+    )
     if isinstance(space, Achievable) and not (tried or options.solver in ALGORITHMS):
-        spent = min(near, max(_tolerance(program, _SPENT), SAME)) if space.is_certain else -INF
+        spent = (
+            min(near, max(_tolerance(program, _SPENT), search.SAME)) if space.is_certain else -INF
+        )
         found = plainest(space, program, found, found.bound - spent)
-    outcome = outcome_of(space, program, found, proved=near, solver=_name(options))
-    warn_constant(space, program, outcome)
+    outcome = search.outcome_of(space, program, found, proved=near, solver=_name(options))
+    search.warn_constant(space, program, outcome)
     return outcome
 
 
-def _of_posteriors(error: InfeasibleError, calibration: float) -> InfeasibleError:
+def _of_posteriors(error: search.InfeasibleError, calibration: float) -> search.InfeasibleError:
     """The error for posteriors that labels may contradict."""
-    return InfeasibleError(
+    return search.InfeasibleError(
         f"{error.finding}. So it is by the posteriors, which differ from the labels by up to "
         f"{100 * calibration:.2g} % of the rows in a pair of true and predicted class: {REMEDIES}",
         remedy=error.remedy,
@@ -316,7 +303,7 @@ def _of_posteriors(error: InfeasibleError, calibration: float) -> InfeasibleErro
     )
 
 
-def _known(space: Explored, program: Program) -> Optimum:
+def _known(space: Explored, program: Program) -> search.Optimum:
     """The best single rule that is known, the 0-1 and the balanced plug-in at least."""
     if isinstance(space, Achievable):
         _add_plug_ins(space)
@@ -327,7 +314,7 @@ def _name(options: Options) -> str:
     return "column-generation" if options.solver == "auto" else options.solver
 
 
-def limited(options: Options, most: int = _CALLS) -> Limits:
+def limited(options: Options, most: int = _CALLS) -> search.Limits:
     """The limits of one solve, `most` calls where the user sets none."""
     limits = options.watch()
     if options.solver not in ALGORITHMS:  # those have budgets of their own
@@ -343,7 +330,7 @@ def _tolerance(program: Program, tol: float) -> float:
     return tol * (high - low if np.isfinite(high - low) and high > low else 1.0)
 
 
-def _find(space: Explored, program: Program, options: Options) -> Optimum:
+def _find(space: Explored, program: Program, options: Options) -> search.Optimum:
     tol = _tolerance(program, options.tol)
     gap = 0.5 * tol
     try:
@@ -353,18 +340,18 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
         elif isinstance(space, Achievable) and not space.is_certain:
             mixed = _by_labels(space, program, gap)
         else:
-            mixed = best_mixture(space, program, gap)
-    except UnfinishedError:
+            mixed = search.best_mixture(space, program, gap)
+    except search.UnfinishedError:
         # Linear programs give up; the rules found on the way are counted exactly.
         mixed = best_atom(space, program)
         if not mixed.is_feasible:
-            raise NoRuleError(False) from None
+            raise search.NoRuleError(False) from None
         mixed = replace(mixed, method="the best single rule found")
-    except InfeasibleMasterError:
+    except search.InfeasibleMasterError:
         # What an algorithm of the paper gathered is not all there is.
-        raise NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
+        raise search.NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
     mixed = _against_starts(space, program, mixed)
-    floor = mixed.value - max(gap, SAME)
+    floor = mixed.value - max(gap, search.SAME)
     if space.is_certain:
         floor = min(floor, mixed.bound - tol)
     if options.randomized is not True:
@@ -382,7 +369,7 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
                 polish(space, program, _best_rule(space, program))
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
-                raise NoRuleError(False, True)
+                raise search.NoRuleError(False, True)
             found = _chosen(mixed, space, fixed.choice, _NO_DRAWS)
             return replace(found, mixed=mixed.value if mixed.is_drawn else -np.inf)
         if fixed.is_feasible and fixed.value >= floor:
@@ -392,14 +379,14 @@ def _find(space: Explored, program: Program, options: Options) -> Optimum:
     return _chosen(mixed, space, choice, why)
 
 
-def _against_starts(space: Explored, program: Program, mixed: Optimum) -> Optimum:
+def _against_starts(space: Explored, program: Program, mixed: search.Optimum) -> search.Optimum:
     """What ended at a stationary point, or the best whole rule known where that is better."""
     if mixed.status != "stationary":
         return mixed
     if isinstance(space, Achievable) and space.is_certain:
         _add_plug_ins(space)  # by labels they are there from the beginning
     start = best_atom(space, program)
-    if not start.is_feasible or start.value <= mixed.value + SAME:
+    if not start.is_feasible or start.value <= mixed.value + search.SAME:
         return mixed
     return replace(mixed, choice=start.choice, v=start.v, value=start.value)
 
@@ -413,7 +400,7 @@ def _add_plug_ins(space: Achievable) -> None:
         space.add(plug_in(space, weights))
 
 
-def _cut(space: Explored, program: Program, choice: MixtureWeights, floor: float) -> bool:
+def _cut(space: Explored, program: Program, choice: search.MixtureWeights, floor: float) -> bool:
     """Move the cuts of the rules of a mixture where rows have values or may be deferred."""
     if not (isinstance(space, Achievable) and _is_cut(space)):
         return False
@@ -431,12 +418,12 @@ def _is_cut(space: Achievable) -> bool:
     return bool(book.measures) or book.defers
 
 
-def _better(one: Optimum, other: Optimum) -> Optimum:
+def _better(one: search.Optimum, other: search.Optimum) -> search.Optimum:
     """The feasible one, then that with the larger score; the first of two alike."""
     return max(one, other, key=lambda f: (f.is_feasible, f.value))
 
 
-def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
+def _by_labels(space: Achievable, program: Program, gap: float) -> search.Optimum:
     """Where the oracle's answers are not optima: more rules to mix from other searches."""
     _add_plug_ins(space)
     if not space.counted.credit.by_posteriors:
@@ -447,16 +434,18 @@ def _by_labels(space: Achievable, program: Program, gap: float) -> Optimum:
         # Whatever it finds is there already. Where it is stopped, so is the search by labels
         # when it begins, which warns.
         with (
-            suppress(InfeasibleMasterError, GoalError, StoppedError, UnfinishedError),
+            suppress(
+                search.InfeasibleMasterError, GoalError, search.StoppedError, search.UnfinishedError
+            ),
             warnings.catch_warnings(),
         ):
-            warnings.simplefilter("ignore", StoppedWarning)
-            space.limits.stopped = best_mixture(soft, asked, gap).stopped
+            warnings.simplefilter("ignore", search.StoppedWarning)
+            space.limits.stopped = search.best_mixture(soft, asked, gap).stopped
         space.limits.calls += soft.limits.calls
     if _is_cut(space):
         cut_ranked(space, program, [_best_rule(space, program)])
     polish(space, program, _best_rule(space, program))
-    mixed = best_mixture(space, program, gap)
+    mixed = search.best_mixture(space, program, gap)
     return replace(mixed, method=f"{mixed.method} over rules of soft evidence and near them")
 
 
@@ -467,7 +456,7 @@ def _best_rule(space: Achievable, program: Program) -> int:
     return n + best_of(program, v[n:])
 
 
-def _likeliest(choice: MixtureWeights) -> int:
+def _likeliest(choice: search.MixtureWeights) -> int:
     """The rule that a mixture uses most."""
     share: dict[int, float] = {}
     for part in choice:
@@ -476,13 +465,15 @@ def _likeliest(choice: MixtureWeights) -> int:
     return max(share, key=lambda k: share[k])
 
 
-def _of_whole_rules(space: Explored, program: Program, floor: float) -> MixtureWeights | None:
+def _of_whole_rules(
+    space: Explored, program: Program, floor: float
+) -> search.MixtureWeights | None:
     """A mixture of whole rules as good as the floor: a few lines where blocks take many."""
     if not isinstance(space, Achievable) or space.n_blocks == 1 or space.limits.is_late:
         return None
     try:
-        few = best_mixture(space.as_whole(), program, SAME)
-    except InfeasibleMasterError:
+        few = search.best_mixture(space.as_whole(), program, search.SAME)
+    except search.InfeasibleMasterError:
         return None
     choice = space.draw_among(few.choice[0])
     if float(program.violation(space.features(choice))) > SATISFIED:
@@ -490,9 +481,11 @@ def _of_whole_rules(space: Explored, program: Program, floor: float) -> MixtureW
     return choice if few.value >= floor else None
 
 
-def _chosen(mixed: Optimum, space: Explored, choice: MixtureWeights, draws: str) -> Optimum:
+def _chosen(
+    mixed: search.Optimum, space: Explored, choice: search.MixtureWeights, draws: str
+) -> search.Optimum:
     """What was found, with another choice perhaps."""
-    known: Status = "stationary" if mixed.status == "stationary" else "feasible"
+    known: search.Status = "stationary" if mixed.status == "stationary" else "feasible"
     if choice is not mixed.choice:
         v = space.features(choice)
         mixed = replace(mixed, choice=choice, v=v)
@@ -507,7 +500,7 @@ _WHY = {
 }
 
 
-def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
+def _baseline(space: Achievable, program: Program, options: Options) -> search.Outcome:
     """A rule that does not look at the goal: 0-1 plug-in, or weighted by one over the priors."""
     n, n_segments = space.counted.n_classes, len(space.counted.segments)
     weights = np.ones(n)
@@ -516,17 +509,17 @@ def _baseline(space: Achievable, program: Program, options: Options) -> Outcome:
         weights = held.sum() / np.maximum(held, 1e-300)
     space.limits.call()
     atom = space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
-    found = measure(
+    found = search.measure(
         space, program, space.draw_among({atom: 1.0}), "evaluated", _WHY[options.solver]
     )
     # Nothing bounds what other rules reach.
-    return outcome_of(space, program, found, proved=-1.0, solver=options.solver)
+    return search.outcome_of(space, program, found, proved=-1.0, solver=options.solver)
 
 
-def _nearest(space: Explored, program: Program, options: Options) -> Outcome:
-    near = nearest_mixture(space, program)
+def _nearest(space: Explored, program: Program, options: Options) -> search.Outcome:
+    near = search.nearest_mixture(space, program)
     if options.randomized is False:
         without = (best_atom(space, program), round_choice(space, program, near.choice))
         rounded = min(without, key=lambda f: f.violation)
         near = replace(rounded, blame=near.blame, status="feasible")
-    return nearest_outcome(space, program, near, solver=_name(options))
+    return search.nearest_outcome(space, program, near, solver=_name(options))
