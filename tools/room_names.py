@@ -1,4 +1,4 @@
-"""Find texts of a lower room that name a class or function of a room above it.
+"""Find texts of a lower room that name a class or function of a room above it, and shared names.
 
 Usage: ``python tools/room_names.py [folder of the package]``. Exits with 1, and names each
 place, if there is one.
@@ -32,12 +32,23 @@ def levels_of(project: Path) -> dict[str, int]:
 
 def exported(package: Path) -> dict[str, str]:
     """The room of each name that the package exports."""
-    tree = ast.parse((package / "__init__.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_HOME":
-            homes: dict[str, str] = ast.literal_eval(node.value)
-            return homes
-    raise SystemExit(f"{package}/__init__.py: no table _HOME of exported names")
+    out = {}
+    for node in ast.walk(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{package.name}."):
+            out.update({a.name: str(node.module).partition(".")[2] for a in node.names})
+    return out
+
+
+def shared_names(package: Path, project: Path) -> Iterator[str]:
+    """Classes that have one name; a solver's settings may have that of what they set."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and path.parent.name != "solvers":
+                found.setdefault(node.name, []).append(path.relative_to(project))
+    for name, paths in found.items():
+        if len(paths) > 1:
+            yield f"{name} is a class in {' and '.join(map(str, paths))}"
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -65,7 +76,7 @@ def found_in(package: Path, project: Path) -> list[str]:
                 if levels[homes[name].split(".")[0]] > levels[room]:
                     place = path.relative_to(project)
                     out.append(f"{place}:{number}: {room} names {name} of {homes[name]}")
-    return out
+    return [*out, *shared_names(package, project)]
 
 
 def main(package: Path, project: Path) -> int:
@@ -74,7 +85,7 @@ def main(package: Path, project: Path) -> int:
     for line in found:
         print(line)
     if not found:
-        print("no room names one above it")
+        print("no room names one above it, no two classes have one name")
     return 1 if found else 0
 
 

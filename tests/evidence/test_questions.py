@@ -14,20 +14,19 @@ READERS = {
     "blackbox/binding.py",
     # Rows that certify are split off, and named by what they hold.
     "deciding/certifying.py",
-    "deciding/scored.py",
-    "plugin/adapting.py",
+    "deciding/splitting.py",
+    "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
-    "plugin/judging/deciding_out_of_fold.py",
-    "plugin/judging/luck.py",
-    "plugin/judging/pairs.py",
+    "plugin/auto/out_of_fold.py",
+    "plugin/auto/judge.py",
+    "plugin/auto/out_of_fold.py",
     # Which of some equally good rules departs from the argmax least.
-    "plugin/plainest.py",
-    "plugin/group_posteriors.py",
-    "plugin/learner_oracle.py",
-    "plugin/solvers/post_shift.py",
-    "ramp/ladder.py",
-    "ramp/fitting.py",
+    "plugin/problem.py",
+    "plugin/fit/crossfit.py",
+    "plugin/fit/learner_oracle.py",
+    "plugin/solvers/named.py",
+    "ramp/classifier.py",
     "ramp/selection.py",
 }
 ROOMS = ("blackbox", "deciding", "exact", "plugin", "program", "ramp", "report", "search")

@@ -7,7 +7,7 @@ from setpoint import Goal
 from setpoint.errors import InputError
 from setpoint.evidence import DEFERRED, Column, Evidence, Rows
 from setpoint.exact import band_ladder
-from setpoint.guarantees import Promise, rungs_of
+from setpoint.guarantees import Promise, path_rules_of
 from setpoint.program import link
 from setpoint.rules import Band
 
@@ -33,11 +33,11 @@ def test_the_rungs_are_those_of_all_bands():
     counts = np.stack([c.counts.ravel() for c in confusions], axis=1)
     margins = tests.margins(counts, confusions[0], times)
     scored = tests.scores(counts)
-    expected = rungs_of(margins, scored)
+    expected = path_rules_of(margins, scored)
     assert [r.margin for r in found] == pytest.approx(margins[expected].tolist())
     assert [r.score for r in found] == pytest.approx(scored[expected].tolist())
-    for rung in found:
-        assert (evidence.confusion(rung.rule).counts == rung.confusion.counts).all()
+    for path_rule in found:
+        assert (evidence.confusion(path_rule.rule).counts == path_rule.confusion.counts).all()
 
 
 def test_of_many_cut_offs_those_near_the_rule_are_tried():

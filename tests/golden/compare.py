@@ -77,11 +77,11 @@ def _walk(old, new, path, exact, ignored, found):
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for i, (a, b) in enumerate(zip(old, new, strict=True)):
             _walk(a, b, f"{path}[{i}]", exact, ignored, found)
-    elif not _alike(old, new, exact):
+    elif not _are_same(old, new, exact):
         found.append((path, old, new))
 
 
-def _alike(old, new, exact):
+def _are_same(old, new, exact):
     if type(old) is not type(new):
         return False
     if not isinstance(old, float):

@@ -109,7 +109,7 @@ def test_differences_are_those_against_a_deployed_model():
     pairs_alone = wanted.deployed.difference
     assert gain.value == pairs_alone.value
     # The limits lie further away by the luck of the rules, found without one fold each.
-    moved = one.luck.by_fold - other.luck.by_fold
+    moved = one.chance.by_fold - other.chance.by_fold
     variance = (FOLDS - 1) / FOLDS * ((moved - moved.mean()) ** 2).sum()
     reach = norm.ppf(0.95) ** 2 * variance
     assert variance > 0.0
@@ -167,18 +167,18 @@ def test_standing():
         judge.of_scores("good again", s.scores),
         judge.of_scores("poor", s.scores + 2.0 * noise),
     ]
-    standing = judge.standing(found)
+    ranking = judge.ranking(found)
     assert found[0].fails
-    assert standing.order[-1] == 0
-    assert standing.ranks[2] == standing.ranks[3]
-    assert {1, 2, 3} <= set(standing.ties)
-    assert not {0, 4} & set(standing.ties)
-    assert standing.ties[0] == standing.best == standing.order[0]
-    assert standing.level == pytest.approx(1 - 0.05 / 4)
-    gain = standing.differences[4]
+    assert ranking.order[-1] == 0
+    assert ranking.ranks[2] == ranking.ranks[3]
+    assert {1, 2, 3} <= set(ranking.ties)
+    assert not {0, 4} & set(ranking.ties)
+    assert ranking.ties[0] == ranking.best == ranking.order[0]
+    assert ranking.level == pytest.approx(1 - 0.05 / 4)
+    gain = ranking.differences[4]
     assert gain.high < 0 < -gain.value
     # Equal ones stand in the order in which they came.
-    assert standing.order.index(2) < standing.order.index(3)
+    assert ranking.order.index(2) < ranking.order.index(3)
 
 
 def test_where_all_are_shown_to_fail_the_nearest_is_best():
@@ -188,9 +188,9 @@ def test_where_all_are_shown_to_fail_the_nearest_is_best():
     noise = np.random.default_rng(1).normal(size=len(s.y))
     found = [judge.of_scores("noise", noise), judge.of_scores("good", s.scores)]
     assert all(one.fails for one in found)
-    standing = judge.standing(found)
-    assert standing.order == (1, 0)
-    assert standing.ties == (1,)
+    ranking = judge.ranking(found)
+    assert ranking.order == (1, 0)
+    assert ranking.ties == (1,)
 
 
 def test_decisions_and_classes():
@@ -217,7 +217,7 @@ def test_three_classes():
     good, blind = judge.of_scores("good", posteriors), judge.of_scores("blind", posteriors[::-1])
     assert good.value > blind.value
     same(good.report, evaluate(goal, y, good.decided[None]), tol=0.0)
-    assert judge.standing([blind, good]).best == 1
+    assert judge.ranking([blind, good]).best == 1
 
 
 def test_data_sets_of_their_own():

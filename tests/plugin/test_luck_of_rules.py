@@ -61,11 +61,11 @@ def test_the_variance_is_that_of_the_best_within_the_bounds(text):
         error = (entry.high - entry.low) / (2 * norm.ppf(0.95))
         if scores is not None:
             loose, tight = (objective_at(goal, s, step) for step in (-error, error))
-            assert one.luck.rates[0] == pytest.approx(sense * (loose - tight) / (2 * error))
-        assert one.luck.rates[0] > 0.0
+            assert one.chance.rates[0] == pytest.approx(sense * (loose - tight) / (2 * error))
+        assert one.chance.rates[0] > 0.0
         own, side = influences(goal, s.y, one.decided[None])
         plain = plain + sign * own
-        whole = whole + sign * (own + sense * one.luck.rates[0] * side)
+        whole = whole + sign * (own + sense * one.chance.rates[0] * side)
     extra = (whole**2).sum() - (plain**2).sum()
     assert extra > 0.0
     table, labels = judge._tables[None], judge._inputs.answers
@@ -82,7 +82,7 @@ def test_limits_are_never_nearer_and_a_loose_bound_has_no_rate():
     judge = judge_of(goal, s)
     pair = two(judge, s)
     said = [judge.of_decisions(x.name, x.decided[None]) for x in pair]
-    assert said[0].luck is None
+    assert said[0].chance is None
     assert judge.difference(*pair).low <= judge.difference(*said).low
     # Where one has no scores, the rate of the other is its own.
     wide = judge_of(PRECISE, s)
@@ -92,8 +92,8 @@ def test_limits_are_never_nearer_and_a_loose_bound_has_no_rate():
     assert mixed.low < plain.low
     assert mixed.high > plain.high
     loose = two(judge_of("maximize accuracy subject to recall >= 0.01", s), s)
-    assert loose[0].luck.rates == (0.0,)
-    assert len(loose[0].luck.by_fold) == FOLDS
+    assert loose[0].chance.rates == (0.0,)
+    assert len(loose[0].chance.by_fold) == FOLDS
 
 
 def test_columns_of_values_take_the_errors_of_the_sides():
@@ -108,7 +108,7 @@ def test_columns_of_values_take_the_errors_of_the_sides():
     said = [judge.of_decisions(x.name, x.decided[None]) for x in pair]
     alone, gain = judge.difference(*said), judge.difference(*pair)
     extra = sum(
-        (x.luck.rates[0] * (c.high - c.low) / (2 * norm.ppf(0.95))) ** 2
+        (x.chance.rates[0] * (c.high - c.low) / (2 * norm.ppf(0.95))) ** 2
         for x in pair
         for c in x.report.constraints
     )
@@ -150,8 +150,8 @@ def test_what_is_said_against_the_best(goal, best, other, verdict, doubt):
         decided = np.zeros(1000, int)
         decided[:right] = decided[400 : 400 + wrong] = 1
         found.append(judge.of_decisions(f"{right}", decided))
-    standing = judge.standing(found)
-    assert standing.verdicts == ("best", verdict)
-    assert standing.doubts == ("", doubt)
-    assert standing.ties == ((0, 1) if verdict.startswith("cannot") else (0,))
-    assert (1 in standing.open) == (not verdict.startswith("shown"))
+    ranking = judge.ranking(found)
+    assert ranking.verdicts == ("best", verdict)
+    assert ranking.doubts == ("", doubt)
+    assert ranking.ties == ((0, 1) if verdict.startswith("cannot") else (0,))
+    assert (1 in ranking.open) == (not verdict.startswith("shown"))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Goal, PlugInClassifier, evaluate
-from setpoint.report import Entry, GoalReport, Search, stricter_goal, with_worked
+from setpoint.report import Entry, GoalReport, Search, stricter_goal, with_searched_bounds
 from setpoint.report.text import advice_of
 
 FLOOR = "maximize recall subject to precision >= 0.5"
@@ -198,8 +198,8 @@ def test_a_bound_that_the_search_did_not_keep_is_not_called_kept():
 def test_the_bound_worked_with_where_a_side_is_bounded_twice():
     meant = Goal.parse("maximize recall subject to precision >= 0.5 and precision >= 0.52")
     entries = [Entry(str(c), 0.55, c.rhs.value) for c in meant.constraints]
-    assert [e.worked for e in with_worked(entries, meant, meant)] == [None, None]
+    assert [e.worked for e in with_searched_bounds(entries, meant, meant)] == [None, None]
     searched = Goal.parse("maximize recall subject to precision >= 0.6 and precision >= 0.4")
-    assert [e.worked for e in with_worked(entries, meant, searched)] == [0.6, 0.6]
+    assert [e.worked for e in with_searched_bounds(entries, meant, searched)] == [0.6, 0.6]
     capped = Goal.parse("maximize recall subject to precision <= 0.6")
-    assert [e.worked for e in with_worked(entries, meant, capped)] == [None, None]
+    assert [e.worked for e in with_searched_bounds(entries, meant, capped)] == [None, None]

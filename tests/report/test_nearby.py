@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal, InfeasibleError, solve
-from setpoint.report import between_bounds, goals_nearby
+from setpoint.report import between_bounds, goals_to_copy
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.report.FewRowsWarning")
 
@@ -24,7 +24,7 @@ SCORES = RNG.normal(size=3_000) + Y
 def test_each_can_be_met(goal):
     with pytest.raises(InfeasibleError) as caught:
         solve(goal, SCORES, Y)
-    near = goals_nearby(Goal.parse(goal), caught.value.reachable)
+    near = goals_to_copy(Goal.parse(goal), caught.value.reachable)
     assert len(near) == 2
     for one in near:
         assert one != Goal.parse(goal)
@@ -36,7 +36,7 @@ def test_each_can_be_met(goal):
 
 def test_what_cannot_be_moved_is_left_out():
     goal = Goal.parse("maximize recall subject to recall >= precision and precision >= 0.9")
-    assert goals_nearby(goal, {"recall >= precision": 0.4}) == []
-    assert goals_nearby(goal, {}) == []
+    assert goals_to_copy(goal, {"recall >= precision": 0.4}) == []
+    assert goals_to_copy(goal, {}) == []
     assert between_bounds(goal, {"recall >= precision": 1.0}) is None
     assert between_bounds(goal, {}) is None

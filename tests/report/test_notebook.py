@@ -32,7 +32,7 @@ from setpoint.report import (
     lines_of,
 )
 from setpoint.report.findings import caveats, rows_in_words, summary
-from setpoint.report.numbers import in_people
+from setpoint.report.numbers import in_ten_thousand
 from setpoint.report.text import advice_of
 from setpoint.rules import Mixture, PerSegment, Threshold
 
@@ -79,7 +79,7 @@ def test_every_caveat_of_the_text_is_there(make):
     html = report._repr_html_()
     found = spaced(shown(html))
     said = [
-        f"{headline(report, goal)}.", rows_in_words(report), in_people(report.counts),
+        f"{headline(report, goal)}.", rows_in_words(report), in_ten_thousand(report.counts),
         *caveats(report), *report.warnings,
         *(line for s in report.sections for line in s.lines()),
         *(f"{a.what} {a.remedy}" for a in advice_of(report)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import BlackBox, evaluate, solve
-from setpoint.report.numbers import in_people
+from setpoint.report.numbers import in_ten_thousand
 
 RNG = np.random.default_rng(0)
 N = 4_000
@@ -57,7 +57,7 @@ def test_the_deployed_models_constraints_and_counts():
         assert found.text == wanted.text
         assert found.value == pytest.approx(wanted.value, abs=1e-12)
     assert report.deployed.confusion == alone.counts.confusion
-    assert in_people(report.counts, report.deployed.confusion) == in_people(alone.counts)
+    assert in_ten_thousand(report.counts, report.deployed.confusion) == in_ten_thousand(alone.counts)
 
 
 def test_the_deployed_models_limits_have_the_same_confidence():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from setpoint import evaluate
 from setpoint.report import Counts
-from setpoint.report.numbers import PER, in_people, parts_of
+from setpoint.report.numbers import PER, in_ten_thousand, parts_of
 
 TWO = ("no", "yes")
 
@@ -24,7 +24,7 @@ def test_two_classes():
         ("missed", pytest.approx(300), False),
         ("left out rightly", pytest.approx(8800), True),
     ]
-    assert in_people(found) == (
+    assert in_ten_thousand(found) == (
         "Of 10,000 rows like these 900 are accepted: 700 rightly, 200 wrongly; 300 of class 'yes' "
         "are missed."
     )
@@ -35,14 +35,14 @@ def test_many_classes_name_the_most_frequent_mistakes():
     table[0, 1], table[1, 2], table[2, 0], table[3, 4] = 8, 4, 5, 3
     found = counts(*table, [9] * 5, classes=tuple("abcde"))
     assert [p.words for p in parts_of(found)] == ["decided rightly", "decided wrongly"]
-    assert in_people(found) == (
+    assert in_ten_thousand(found) == (
         "Of 10,000 rows like these 9,000 are decided rightly, 1,000 wrongly; most often 400 of "
         "class 'a' taken for 'b', 250 of class 'c' taken for 'a', 200 of class 'b' taken for 'c'."
     )
 
 
 def test_no_mistake_is_named_where_there_is_none():
-    text = in_people(counts((5, 0, 0), (0, 5, 0), (0, 0, 5), (0, 0, 0), classes=(0, 1, 2)))
+    text = in_ten_thousand(counts((5, 0, 0), (0, 5, 0), (0, 0, 5), (0, 0, 0), classes=(0, 1, 2)))
     assert text == "Of 10,000 rows like these 10,000 are decided rightly, 0 wrongly."
 
 
@@ -53,37 +53,37 @@ def test_weights_are_numbers_of_rows():
 
 
 def test_rows_without_labels_do_not_count():
-    assert in_people(counts((880, 20), (30, 70), (4000, 9000))) == in_people(
+    assert in_ten_thousand(counts((880, 20), (30, 70), (4000, 9000))) == in_ten_thousand(
         counts((880, 20), (30, 70), (0, 0))
     )
     assert parts_of(counts((0, 0), (0, 0), (4, 9))) == ()
-    assert in_people(counts((0, 0), (0, 0), (4, 9))) == in_people(Counts()) == ""
+    assert in_ten_thousand(counts((0, 0), (0, 0), (4, 9))) == in_ten_thousand(Counts()) == ""
 
 
 def test_nobody_is_accepted():
-    assert in_people(counts((90, 0), (10, 0), (0, 0))) == (
+    assert in_ten_thousand(counts((90, 0), (10, 0), (0, 0))) == (
         "Of 10,000 rows like these 0 are accepted; 1,000 of class 'yes' are missed."
     )
 
 
 def test_nobody_is_of_the_class():
-    assert in_people(counts((90, 10), (0, 0), (0, 0))) == (
+    assert in_ten_thousand(counts((90, 10), (0, 0), (0, 0))) == (
         "Of 10,000 rows like these 1,000 are accepted: 0 rightly, 1,000 wrongly; 0 of class 'yes' "
         "are missed."
     )
 
 
 def test_a_few_among_many_are_not_none():
-    text = in_people(counts((1e9, 0), (3, 1000), (0, 0)))
+    text = in_ten_thousand(counts((1e9, 0), (3, 1000), (0, 0)))
     assert "fewer than one of class 'yes' are missed." in text
-    assert "accepted: fewer than one rightly" not in in_people(counts((1e9, 0), (0, 1), (0, 0)))
-    assert "fewer than one are accepted;" in in_people(counts((1e9, 0), (0, 1), (0, 0)))
+    assert "accepted: fewer than one rightly" not in in_ten_thousand(counts((1e9, 0), (0, 1), (0, 0)))
+    assert "fewer than one are accepted;" in in_ten_thousand(counts((1e9, 0), (0, 1), (0, 0)))
 
 
 def test_another_decision_on_the_same_rows():
     found = counts((880, 20), (30, 70), (0, 0))
     other = ((900.0, 0.0), (100.0, 0.0), (0.0, 0.0))
-    assert in_people(found, other) == in_people(counts(*other))
+    assert in_ten_thousand(found, other) == in_ten_thousand(counts(*other))
 
 
 weights = st.floats(0, 1e9, allow_subnormal=False)
@@ -112,4 +112,4 @@ def test_the_parts_of_many_classes_add_up(n, data):
         right, wrong = parts
         assert round(right.rows) + round(wrong.rows) == PER
         assert right.rows == pytest.approx(PER * np.trace(table) / table.sum(), abs=1)
-        assert in_people(counts(*table, [0.0] * n, classes=tuple(range(n)))).count("taken for") <= 3
+        assert in_ten_thousand(counts(*table, [0.0] * n, classes=tuple(range(n)))).count("taken for") <= 3

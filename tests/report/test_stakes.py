@@ -7,7 +7,7 @@ from setpoint import Goal
 from setpoint.evidence import DEFERRED, Column, Rows
 from setpoint.program import link
 from setpoint.report import GoalReport, compared, report_on
-from setpoint.report.numbers import in_people, parts_of
+from setpoint.report.numbers import in_ten_thousand, parts_of
 from setpoint.report.text import report_html
 
 TWO = ("no", "yes")
@@ -58,7 +58,7 @@ def test_deferred_rows_are_a_column_of_their_own():
     assert counts.of_class(1) == y.sum()
     assert [p.words for p in parts_of(counts)][-1] == "deferred"
     assert sum(p.rows for p in parts_of(counts)) == pytest.approx(10_000)
-    assert "are deferred to a person; of the others" in in_people(counts)
+    assert "are deferred to a person; of the others" in in_ten_thousand(counts)
     assert "deferred" in str(found).split("Groups")[1]
 
 
@@ -75,7 +75,7 @@ def test_three_classes_and_deferring():
     y, d = rng.integers(0, 3, 300), rng.integers(0, 4, 300)
     rows = Rows.from_arrays(classes, y, 300, needs=goal.needs)
     found = report_on(link(goal, rows.codebook), rows.confusion(d))
-    words = in_people(found.counts)
+    words = in_ten_thousand(found.counts)
     assert words.startswith("Of 10,000 rows like these")
     assert "deferred to a person; of the others" in words
     right, wrong, left = (p.rows for p in parts_of(found.counts))

@@ -14,7 +14,8 @@ type = "layers"
 layers = ["(high) | (beside)", "(middle)", "low"]
 """
 FILES = {
-    "__init__": '_HOME = {"Tower": "high", "Wing": "beside", "Hall": "middle.hall", "run": "high"}',
+    "__init__": "from pack.high import Tower, run\nfrom pack.beside import Wing\n"
+    "from pack.middle.hall import Hall\n",
     "low/a": '"""A Tower stands above."""\nx = "no Towers, run"\n',
     "low/b": '"""Example.\n\n>>> Tower()\n"""\nraise ValueError("Hall takes it")\n',
     "middle/c": 'x = f"{1}: Wing or Hall"\n',
@@ -42,6 +43,20 @@ def test_places_are_named(tool, tmp_path, capsys):
         "pack/low/b.py:5: low names Hall of middle.hall",
         "pack/middle/c.py:1: middle names Wing of beside",
     ]
+
+
+def test_two_classes_of_one_name(tool, tmp_path, capsys):
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    for name, text in {
+        "__init__": "",
+        "low/a": "class A: ...\n",
+        "high/b": "class A: ...\n",
+    }.items():
+        path = tmp_path / "pack" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert tool.main(tmp_path / "pack", tmp_path) == 1
+    assert capsys.readouterr().out == "A is a class in pack/high/b.py and pack/low/a.py\n"
 
 
 def test_nothing_to_say(tool, tmp_path, capsys):

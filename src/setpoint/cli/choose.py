@@ -313,14 +313,14 @@ def write_explorer(explorer: Explorer, path: str, model: str, data: str) -> None
     """Write the page; its commands move the rule of the stored model."""
     from setpoint.explorer import Placeholder
 
-    given = _reads_alike()
+    given = _reads_likewise()
     take = shlex.join(["setpoint", "take", model, data, *given])
     new = " " + shlex.join(["--model", str(Path(model).with_name(_NEW))])
     with shell.writing(path):
         explorer.for_shell([f"{take} --line=", Placeholder.THRESHOLD, new]).to_html(path)
 
 
-def _reads_alike() -> list[str]:
+def _reads_likewise() -> list[str]:
     """Options of the command that runs by which another one reads the table in the same way."""
     context = click.get_current_context()
     asked, words = context.params, []

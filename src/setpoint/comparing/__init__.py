@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.comparing.models import check_alike, check_same, compare
+    from setpoint.comparing.models import check_matching, check_same, compare
     from setpoint.comparing.pairs import ChangedGroup, Pair, Part, judged_classifier, less_sure
     from setpoint.comparing.result import (
         ModelComparison,

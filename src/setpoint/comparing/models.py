@@ -29,7 +29,7 @@ from setpoint.inputs import (
 from setpoint.search import vary_of
 
 
-def check_alike(models: Mapping[str, Any]) -> None:
+def check_matching(models: Mapping[str, Any]) -> None:
     """Refuse models that do not decide the same."""
     own = {name: m for name, m in models.items() if isinstance(m, GoalClassifier)}
     for name, model in own.items():
@@ -229,7 +229,7 @@ def _checked(models: Any, X: Any) -> dict[str, Any]:
                 check_is_fitted(model)
             except NotFittedError:
                 raise _unfitted(where, model) from None
-    check_alike({f"{name!r}": model for name, model in out.items() if hasattr(model, "predict")})
+    check_matching({f"{name!r}": model for name, model in out.items() if hasattr(model, "predict")})
     return out
 
 

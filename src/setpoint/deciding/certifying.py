@@ -44,7 +44,7 @@ from setpoint.guarantees import (
     RuleTests,
     State,
     fixed_sequence,
-    rungs_of,
+    path_rules_of,
 )
 from setpoint.inference import quantile
 from setpoint.inputs import CheckedTable
@@ -101,23 +101,23 @@ class Ways(Protocol):
 
 def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[PathRule]:
     """Rules from safe to bold, each with its model."""
-    rungs: list[PathRule] = []
+    path_rules: list[PathRule] = []
     for found in (plain,) if ways.models is None else ways.models(plain):
         if isinstance(found.outcome.rule, Band) and ways.allowed is None:
             own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
-            rungs += [replace(rung, model=found) for rung in own]
+            path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif _has_few_cutoffs(found.evidence) and not plain.outcome.rule.randomized:
             own = cutoff_ladder(learnt, found.evidence, times, ways.allowed)
-            rungs += [replace(rung, model=found) for rung in own]
+            path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif ways.inwards is not None:
-            rungs += _searched(learnt, found, ways.inwards, times)
+            path_rules += _searched(learnt, found, ways.inwards, times)
         else:
-            rungs.append(_rung(learnt, found, times, ways.allowed))
-    order = rungs_of(
-        np.array([r.margin for r in rungs]), np.array([r.score for r in rungs])
+            path_rules.append(_path_rule(learnt, found, times, ways.allowed))
+    order = path_rules_of(
+        np.array([r.margin for r in path_rules]), np.array([r.score for r in path_rules])
     ).tolist()
     # Where the objective is not a number anywhere, there is still the rule that was found.
-    return [rungs[i] for i in order] or [_rung(learnt, plain, times)]
+    return [path_rules[i] for i in order] or [_path_rule(learnt, plain, times)]
 
 
 def _has_few_cutoffs(rows: Counted) -> bool:
@@ -139,7 +139,7 @@ def _searched(
     learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats
 ) -> list[PathRule]:
     """Rules found under bounds further and further inwards, and outwards."""
-    first = _rung(learnt, plain, times)
+    first = _path_rule(learnt, plain, times)
     out = [first]
     for way in (_SEARCHED[_SEARCHED > 0][::-1], _SEARCHED[_SEARCHED <= 0]):
         last = first
@@ -155,12 +155,12 @@ def _searched(
                 continue
             if not np.isfinite(found.outcome.v).all() or found.outcome.status == "nearest":
                 break
-            last = _rung(learnt, found, times)
+            last = _path_rule(learnt, found, times)
             out.append(last)
     return out
 
 
-def _rung(
+def _path_rule(
     learnt: RuleTests,
     found: Found,
     times: Floats,
@@ -557,7 +557,7 @@ class _Judge:
     def passing(self, tests: RuleTests, path: Sequence[PathRule]) -> list[PathRule]:
         """The rungs before the first that fails."""
         results = (
-            tests.passes(self.confusion(rung), fractional=self.is_fractional(rung)) for rung in path
+            tests.passes(self.confusion(path_rule), fractional=self.is_fractional(path_rule)) for path_rule in path
         )
         return list(path[: fixed_sequence(results)])
 
@@ -567,9 +567,9 @@ class _Judge:
         scores = [blake2b(s.tobytes(), digest_size=16).digest() for s in models.values()]
         return b"".join([*(r.confusion.counts.tobytes() for r in path), *scores])
 
-    def is_fractional(self, rung: PathRule) -> bool:
+    def is_fractional(self, path_rule: PathRule) -> bool:
         """Whether counts are probabilities of a draw."""
-        return rung.rule.randomized and self.how.draws is None
+        return path_rule.rule.randomized and self.how.draws is None
 
     def scored(self, found: Found) -> Counted:
         """The rows that certify with the scores of a model."""
@@ -578,15 +578,15 @@ class _Judge:
             self.rows[key] = _scored(self.how, found)
         return self.rows[key]
 
-    def confusion(self, rung: PathRule) -> Confusion:
+    def confusion(self, path_rule: PathRule) -> Confusion:
         """What a rung does there."""
-        if rung not in self._counted:
-            self._counted[rung] = self.confusion_of(rung.rule, rung.model)
-        return self._counted[rung]
+        if path_rule not in self._counted:
+            self._counted[path_rule] = self.confusion_of(path_rule.rule, path_rule.model)
+        return self._counted[path_rule]
 
-    def both(self, rung: PathRule) -> Confusion:
+    def both(self, path_rule: PathRule) -> Confusion:
         """What it does there and on the rows that the path was learnt on."""
-        return rung.confusion + self.confusion(rung)
+        return path_rule.confusion + self.confusion(path_rule)
 
     def confusion_of(self, rule: Rule, found: Found) -> Confusion:
         """What a rule does on the rows that certify."""

@@ -54,7 +54,7 @@ from setpoint.report import (
     operating_points,
     report_on,
     with_deployed,
-    with_worked,
+    with_searched_bounds,
 )
 from setpoint.search import Frontier, Randomized, TracePoint, Vary, vary_of
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
@@ -158,7 +158,7 @@ def _state(x: Any) -> Any:
 
 Array = NDArray[Any]
 
-_BESIDE_THE_MODEL = frozenset(
+_STORED_WITH_THE_MODEL = frozenset(
     {"rule_", "goal_report_", "trace_", "evidence_", "digest_", "n_features_in_", "choice_"}
 )
 """Attributes that say what a fit found, and not how rows are scored."""
@@ -298,7 +298,7 @@ class GoalClassifier(Explorable, DecidesByRule):
         digest, table = getattr(self, "digest_", None), inputs.tables[None]
         known = 0.0 if digest is None else digest.share_of(X, table.weight)
         notes = self._unbound()
-        entries = with_worked(report.constraints, goal, own)
+        entries = with_searched_bounds(report.constraints, goal, own)
         report = replace(
             report,
             counts=replace(report.counts, seen=known),
@@ -315,7 +315,7 @@ class GoalClassifier(Explorable, DecidesByRule):
     @property
     def _learnt(self) -> dict[str, Any]:
         """What the model has learnt, by the names of its attributes."""
-        beside = _BESIDE_THE_MODEL | self.get_params(deep=False).keys()
+        beside = _STORED_WITH_THE_MODEL | self.get_params(deep=False).keys()
         return {k: v for k, v in vars(self).items() if k not in beside}
 
     @property

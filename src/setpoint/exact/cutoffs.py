@@ -25,7 +25,7 @@ from setpoint.evidence import (
     plain_threshold,
     zeros_of,
 )
-from setpoint.guarantees import AllHold, Part, PathRule, Requirement, RuleTests, rungs_of
+from setpoint.guarantees import AllHold, Part, PathRule, Requirement, RuleTests, path_rules_of
 from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import (
@@ -367,7 +367,7 @@ def cutoff_ladder(
     if allowed is not None:
         margins = np.where(allowed(counts), margins, -np.inf)
     out = []
-    for i in rungs_of(margins, scores).tolist():
+    for i in path_rules_of(margins, scores).tolist():
         choice = [{int(n[c]): 1.0} for n, c in zip(numbers, choices[:, i], strict=True)]
         out.append(
             PathRule(cuts.rule(choice), float(margins[i]), float(scores[i]), cuts.confusion(choice))
@@ -414,17 +414,17 @@ class MonotoneConstraint:
 
 def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[MonotoneConstraint] | None:
     """The statements of a promise, where each loosens as one threshold moves one way."""
-    known = ways_of(cuts.evidence, tests)
+    known = one_way_constraints(cuts.evidence, tests)
     return None if known is None else [_side(cuts, way) for way in known]
 
 
 def nests(evidence: Counted, tests: RuleTests) -> bool:
     """Whether every constraint that is promised loosens as one threshold moves one way."""
-    return bool(ways_of(evidence, tests))
+    return bool(one_way_constraints(evidence, tests))
 
 
 @dataclass(frozen=True, eq=False)
-class _Way:
+class _OneWay:
     """A statement that loosens as the threshold of a segment moves one way."""
 
     segment: int
@@ -435,7 +435,7 @@ class _Way:
     constraint: int
 
 
-def ways_of(evidence: Counted, tests: RuleTests) -> list[_Way] | None:
+def one_way_constraints(evidence: Counted, tests: RuleTests) -> list[_OneWay] | None:
     """Which way each statement of a promise loosens; None where one does not."""
     if evidence.is_weighted or evidence.n_scores is not None or evidence.codebook.defers:
         return None
@@ -464,7 +464,7 @@ def _statements(part: Part) -> Iterator[Requirement | None]:
         yield None
 
 
-def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) -> _Way | None:
+def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) -> _OneWay | None:
     added = _added(counted, x)
     found = trials_of(x.function, counted, x.relation, x.level)
     if found is None or added is None:
@@ -478,10 +478,10 @@ def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) 
     fixed = ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
     if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
-    return _Way(int(segments[0]), rises, added > 0, found.trials, found.share, number)
+    return _OneWay(int(segments[0]), rises, added > 0, found.trials, found.share, number)
 
 
-def _side(cuts: CutoffSet, way: _Way) -> MonotoneConstraint:
+def _side(cuts: CutoffSet, way: _OneWay) -> MonotoneConstraint:
     curve = cuts.segments[way.segment].curve
     good = np.array([way.good[c, t] for c, t in curve.kinds], float)
     # Rejected successes become accepted ones as the threshold falls, or the other way round.

@@ -17,7 +17,7 @@ from setpoint.compiled import kernel
 from setpoint.errors import InputError, ShapeError
 from setpoint.evidence import Confusion, Counted, Curve, plain_threshold
 from setpoint.exact.cutoffs import CutoffSet, Segment
-from setpoint.guarantees import PathRule, RuleTests, rungs_of
+from setpoint.guarantees import PathRule, RuleTests, path_rules_of
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import AcceptedRates, Affine, Program, RateFunction, RateTable
 from setpoint.rules import Band, PerSegment, Rule, mixture
@@ -316,7 +316,7 @@ def band_ladder(tests: RuleTests, evidence: Counted, times: Floats, near: Band) 
     nobody = pairs.confusion(pairs.constants()[0])
     margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
     out = []
-    for i in rungs_of(margins, scores).tolist():
+    for i in path_rules_of(margins, scores).tolist():
         choice = [{segment.number(int(high[i]), int(low[i])): 1.0}]
         out.append(
             PathRule(

@@ -17,6 +17,6 @@ from setpoint.guarantees.promise import (
     fixed_sequence,
     holm,
     level_of_try,
-    rungs_of,
+    path_rules_of,
 )
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, Some, requirements_of

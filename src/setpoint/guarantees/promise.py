@@ -163,12 +163,12 @@ class PathRule:
     model: Any = None
 
 
-def rungs_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
+def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
     """Which rules make the ladder, from safe to bold.
 
     Examples
     --------
-    >>> rungs_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
+    >>> path_rules_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
     array([0, 1, 2])
     """
     usable = (margins > -np.inf) & ~np.isnan(values)

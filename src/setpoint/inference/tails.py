@@ -471,7 +471,7 @@ def added_by(above: Floats, below: Floats, bound: float, sign: float) -> Floats:
 def share_needed(added: Floats) -> float | None:
     """The share of successes from which on rows that add one of two values meet a bound."""
     good, bad = added[added > 0], added[added < 0]
-    if not (len(good) and len(bad) and _alike(good) and _alike(bad)):
+    if not (len(good) and len(bad) and _are_same(good) and _are_same(bad)):
         return None
     gain, loss = float(good.min()), -float(bad.min())
     return loss / (gain + loss)
@@ -516,5 +516,5 @@ def _whole(x: float) -> int | None:
     return nearest if abs(x - nearest) <= _ROUNDING * max(nearest, 1) else None
 
 
-def _alike(values: Floats) -> bool:
+def _are_same(values: Floats) -> bool:
     return bool(np.ptp(values) <= _ROUNDING * np.abs(values).max())

@@ -304,7 +304,7 @@ _MOST = 1e15
 _ALL = at.SCORE | at.DECIDE | at.LEARN
 
 
-class ScoredRows(NamedTuple):
+class EngineScores(NamedTuple):
     """Log-odds and posterior of each row (N, 2), and decisions (N,)."""
 
     out: Floats
@@ -352,7 +352,7 @@ class Engine:
         """Rows learnt; those of weight zero do not count."""
         return int(self.state.record["age"])
 
-    def score(self, X: Any) -> ScoredRows:
+    def score(self, X: Any) -> EngineScores:
         """Score and decide rows; nothing changes."""
         scored = _empty(X)
         if self.model is None:
@@ -375,7 +375,7 @@ class Engine:
         else:
             for i in range(len(scored.decided)):
                 row = slice(i, i + 1)
-                one = ScoredRows(scored.out[row], scored.decided[row])
+                one = EngineScores(scored.out[row], scored.decided[row])
                 x, w = _safe_indexing(X, row), None if weight is None else weight[row]
                 one.out[:, 0] = self._log_odds(x)
                 self._teach(x, y[i], w)  # it may refuse the row, which then does not count
@@ -387,7 +387,7 @@ class Engine:
         for i, name in enumerate(ids):
             row = self.waiting.row(name)
             w = None if weight is None else weight[i : i + 1]
-            scored = ScoredRows(np.zeros((1, 2)), np.array([row.decided], np.int8))
+            scored = EngineScores(np.zeros((1, 2)), np.array([row.decided], np.int8))
             if self.model is None:
                 self._run(row.X, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
             else:
@@ -397,7 +397,9 @@ class Engine:
                 self._run(None, y[i : i + 1], w, scored, at.SCORE | at.LEARN)
             self.waiting.leave(name)
 
-    def _run(self, X: Any, y: Codes, weight: Floats | None, scored: ScoredRows, mode: int) -> None:
+    def _run(
+        self, X: Any, y: Codes, weight: Floats | None, scored: EngineScores, mode: int
+    ) -> None:
         """Kernels, and thresholds where they ask for one."""
         start, state = 0, self.state
         while start < len(scored.decided):
@@ -454,9 +456,9 @@ class Engine:
         return bool(self.classes[-1] == self.labels[1])
 
 
-def _empty(X: Any) -> ScoredRows:
+def _empty(X: Any) -> EngineScores:
     n = n_rows_of(X)
-    return ScoredRows(np.empty((n, 2)), np.empty(n, np.int8))
+    return EngineScores(np.empty((n, 2)), np.empty(n, np.int8))
 
 
 # --- The start of a stream, and what its batches are checked against ------------------------------

@@ -220,7 +220,7 @@ def _rule(goal: Goal, evidence: Evidence, options: Options) -> Rule:
 # --- Whether a rule looks at the columns by which rows count --------------------------------------
 
 
-Sight = Literal["score", "soft", "label"]
+RuleInputs = Literal["score", "soft", "label"]
 """A rule over the score alone; or one that looks at the columns, too, by kind of evidence."""
 
 _COLUMNS_ENOUGH = 20_000
@@ -232,38 +232,38 @@ _COLUMNS_CALLS = 60
 _OF_A_RATE = 0.02
 """A bound that is missed by no more may be missed by chance."""
 
-_WORDS: dict[Sight, str] = {
+_WORDS: dict[RuleInputs, str] = {
     "score": "a rule over the score alone",
     "soft": "a rule that looks at {columns}, too, by posteriors",
     "label": "a rule that looks at {columns}, too, by labels",
 }
 
 
-def choose_sight(goal: Goal, aware: Evidence, options: Options) -> tuple[Sight, str]:
+def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[RuleInputs, str]:
     """What a rule looks at that does best on rows it was not found on, and why."""
     columns = " and ".join(aware.sees)
     values = aware.scores[:, -len(aware.sees) :]
     if (values == values[:1]).all():  # then totals are those of posteriors, in the same order
         return "score", f"a rule by the score alone, as {columns} is the same in all rows"
     aware, own = some_rows(aware, _COLUMNS_ENOUGH), quick(options, _COLUMNS_CALLS)
-    ways: dict[Sight, Callable[[], Reached]] = {
+    ways: dict[RuleInputs, Callable[[], Reached]] = {
         "score": lambda: held_out(
             goal, aware, lambda rows: _by_score(goal, rows, own), Evidence.without_values
         ),
         "soft": lambda: held_out(goal, aware, lambda rows: _by_values(goal, rows, own, "soft")),
         "label": lambda: held_out(goal, aware, lambda rows: _by_values(goal, rows, own, "label")),
     }
-    reached: dict[Sight, Reached] = {}
+    reached: dict[RuleInputs, Reached] = {}
     failed = ""
-    for sight, find in ways.items():
-        if sight == "label" and (options.evidence == "soft" or _keeps(goal, aware, reached)):
+    for rule_inputs, find in ways.items():
+        if rule_inputs == "label" and (options.evidence == "soft" or _keeps(goal, aware, reached)):
             continue
         try:
-            reached[sight] = find()
+            reached[rule_inputs] = find()
         except EmptyPopulationError:
             return "score", "the rows are too few for cross-validation: the score alone"
         except FAILURES as error:
-            if sight != "score":
+            if rule_inputs != "score":
                 failed = f"; by values: {str(error).splitlines()[0]}"
     if not reached:
         return "score", f"cross-validation failed: the score alone{failed}"
@@ -281,18 +281,18 @@ def _noise(goal: Goal, aware: Evidence) -> float:
     return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(program))])
 
 
-def _keeps(goal: Goal, aware: Evidence, reached: dict[Sight, Reached]) -> bool:
+def _keeps(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> bool:
     """Whether rules by posteriors keep the bounds, so that counting labels has nothing to mend."""
     return "soft" in reached and reached["soft"].past <= _noise(goal, aware)
 
 
-def _short(sight: Sight) -> str:
+def _short(rule_inputs: RuleInputs) -> str:
     return {"score": "the score", "soft": "values and posteriors", "label": "values and labels"}[
-        sight
+        rule_inputs
     ]
 
 
-def _best(goal: Goal, aware: Evidence, reached: dict[Sight, Reached]) -> Sight:
+def _best(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> RuleInputs:
     """The first that misses no bound by more than noise and is as good as any such."""
     noise = _noise(goal, aware)
     least = min(r.past for r in reached.values())
@@ -369,22 +369,22 @@ def solve_evidence(
         if hidden and any(c.baseline is not None for c in evidence.strata):
             notes += (_BLIND,)
 
-        aware, sight = None, None
+        aware, rule_inputs = None, None
         if goal.needs.measures and goal.needs.datasets:
             notes += (_OVER_SETS,)
         if sees and options.solver not in _OF_SCORES:
-            aware, why = _with_sight(evidence, sees, counted is not None)
+            aware, why = _with_rule_inputs(evidence, sees, counted is not None)
             notes += (why,) if why else ()
 
         def find(inwards: Floats | None = None) -> Found:
-            nonlocal options, sight
+            nonlocal options, rule_inputs
             rows = evidence
             try:
                 if aware is None:
                     outcome = _outcome(linked, evidence, options, counted, inwards)
                 else:
-                    outcome, rows, sight = _by_sight(
-                        linked, evidence, aware, options, inwards, sight
+                    outcome, rows, rule_inputs = _by_rule_inputs(
+                        linked, evidence, aware, options, inwards, rule_inputs
                     )
             except InfeasibleError as error:
                 error.evidence = evidence
@@ -410,13 +410,13 @@ def outcome_on(
 ) -> tuple[Outcome, Evidence]:
     """What the solver for these scores finds, and the rows as its rule looks at them."""
     if sees and options.solver not in _OF_SCORES:
-        aware, _ = _with_sight(evidence, sees, joint=False)
+        aware, _ = _with_rule_inputs(evidence, sees, joint=False)
         if aware is not None:
-            return _by_sight(linked, evidence, aware, options)[:2]
+            return _by_rule_inputs(linked, evidence, aware, options)[:2]
     return _outcome(linked, evidence, options, None), evidence
 
 
-def _with_sight(
+def _with_rule_inputs(
     evidence: Evidence, sees: tuple[str, ...], joint: bool
 ) -> tuple[Evidence | None, str]:
     """The rows for rules that look at columns by which rows count; None, and why, if none may."""
@@ -434,27 +434,27 @@ def _with_sight(
     return evidence.with_values(sees), ""
 
 
-def _by_sight(
+def _by_rule_inputs(
     linked: LinkedGoal,
     evidence: Evidence,
     aware: Evidence,
     options: Options,
     inwards: Floats | None = None,
-    sight: Sight | None = None,
-) -> tuple[Outcome, Evidence, Sight]:
+    rule_inputs: RuleInputs | None = None,
+) -> tuple[Outcome, Evidence, RuleInputs]:
     """The best rule over the score, or over the columns by which rows count, too."""
-    settled, why = sight is not None, ""
-    if sight is None:
-        sight, why = "soft", "there are no labels"
+    settled, why = rule_inputs is not None, ""
+    if rule_inputs is None:
+        rule_inputs, why = "soft", "there are no labels"
         if evidence.has_labels:
             try:
-                sight, why = choose_sight(linked.goal, aware, options)
+                rule_inputs, why = choose_rule_inputs(linked.goal, aware, options)
             except KeyboardInterrupt as error:
-                sight, why = "score", "a rule over the score alone, as none was chosen by then"
+                rule_inputs, why = "score", "a rule over the score alone, as none was chosen by then"
                 options.watch().stop(error)  # which warns
                 options = replace(options, stopped=INTERRUPTED)
-    if sight != "score":
-        own = replace(options, evidence=sight)
+    if rule_inputs != "score":
+        own = replace(options, evidence=rule_inputs)
         try:
             outcome = search_rule(linked.goal, aware, own, None, inwards)
         except InfeasibleError:
@@ -462,7 +462,7 @@ def _by_sight(
                 raise
             why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
         else:
-            return _because(outcome, why), aware, sight
+            return _because(outcome, why), aware, rule_inputs
     return _because(_outcome(linked, evidence, options, None, inwards), why), evidence, "score"
 
 

@@ -255,7 +255,7 @@ class RateTable:
 
     def _range(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
         low = high = 0.0
-        for strata, (xs, ys) in self._alike(x, y):
+        for strata, (xs, ys) in self._are_same(x, y):
             rows = self.marginals.weights[strata].sum(axis=0)
             least = ys <= ys.min(axis=1, keepdims=True) + _TINY * _size(ys)
             low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
@@ -275,13 +275,13 @@ class RateTable:
 
     def _gain(self, x: fn.Affine) -> float:
         """The least that rows of weight 1 can lift x."""
-        gains = [e - e.min(axis=1, keepdims=True) for _, (e,) in self._alike(x)]
+        gains = [e - e.min(axis=1, keepdims=True) for _, (e,) in self._are_same(x)]
         sizes = np.concatenate([np.ravel(g) for g in gains])
         return float(sizes[sizes > _TINY * sizes.max()].min())
 
     def _step(self, x: fn.Affine) -> float | None:
         steps: list[float] = []
-        for strata, (entries,) in self._alike(x):
+        for strata, (entries,) in self._are_same(x):
             smallest = self.marginals.smallest[strata].min(axis=0)
             gains = entries - entries.min(axis=1, keepdims=True)
             real = (gains > _TINY * _size(entries)) & np.isfinite(smallest)[:, None]
@@ -289,7 +289,7 @@ class RateTable:
             steps += (gains * weights[:, None])[real].tolist()
         return min(steps, default=None)
 
-    def _alike(self, *xs: fn.Affine) -> Iterator[tuple[list[int], Floats]]:
+    def _are_same(self, *xs: fn.Affine) -> Iterator[tuple[list[int], Floats]]:
         """Strata that the functions treat alike, and the entries (k, n + 1, m) on them."""
         used = sorted({j for x in xs for j in x.terms if j >= 0})
         features = [self.rates[j] for j in used]
@@ -572,7 +572,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     const = np.zeros(d)
     rows: tuple[_SparseRows, _SparseRows] = _SparseRows(n), _SparseRows(n)
     for f, feature in enumerate(table.rates):
-        for baseline, strata in _alike(feature, codebook):
+        for baseline, strata in _are_same(feature, codebook):
             parts = _parts(feature, n, table.marginals, baseline, strata)
             if parts is None:
                 return None
@@ -615,7 +615,7 @@ class _SparseRows:
         return sparse.csr_array((values, (rows, at)), shape=shape)
 
 
-def _alike(feature: Rate, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
+def _are_same(feature: Rate, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
     """The feature's strata by deployed class, as far as it looks at that."""
     groups: dict[int | None, list[int]] = {}
     for c in feature.strata:

@@ -66,12 +66,12 @@ if TYPE_CHECKING:
         command_for,
         figure_of,
         same_sides,
-        with_worked,
+        with_searched_bounds,
         write_infeasible,
     )
     from setpoint.report.page.parts import Axis, Bar, Header, bar_on
     from setpoint.report.page.svg import rendered
-    from setpoint.report.promised import between_bounds, goals_nearby, more_rows, sure
+    from setpoint.report.promised import between_bounds, goals_to_copy, more_rows, sure
     from setpoint.report.report import (
         FewRowsWarning,
         GoalReport,

@@ -23,7 +23,7 @@ from setpoint.inference import (
     fresh_labels,
 )
 from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.numbers import Counts, Unit, in_people, plain, plural, read, shown, unit_of
+from setpoint.report.numbers import Counts, Unit, in_ten_thousand, plain, plural, read, shown, unit_of
 
 SIZE = (4.8, 3.4)
 """Inches, without the legend: at this width the letters are readable on a telephone."""
@@ -243,7 +243,7 @@ class Comparison:
         if met:
             out.append(f"The deployed model on the same rows: {'; '.join(met)}.")
         if counts is not None and self.confusion:
-            people = in_people(counts, self.confusion)
+            people = in_ten_thousand(counts, self.confusion)
             out.append(f"By the deployed model, {people[0].lower()}{people[1:]}")
         return [*out, *self._changes()]
 

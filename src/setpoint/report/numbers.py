@@ -348,17 +348,17 @@ def _of(counts: Counts, confusion: Sequence[Sequence[float]] | None) -> Counts:
     return Counts.of(counts.n_rows, tuple(counts.classes), np.array(confusion))
 
 
-def in_people(counts: Counts, confusion: Sequence[Sequence[float]] | None = None) -> str:
+def in_ten_thousand(counts: Counts, confusion: Sequence[Sequence[float]] | None = None) -> str:
     """How many of 10,000 rows are accepted, rightly and wrongly, and missed; "" without labels.
 
     Examples
     --------
     >>> found = Counts(10_000, ("no", "yes"), ((8412.0, 420.0), (707.0, 461.0), (0.0, 0.0)))
-    >>> in_people(found)
+    >>> in_ten_thousand(found)
     "Of 10,000 rows like these 881 are accepted: 461 rightly, 420 wrongly; 707 of class 'yes' are \
 missed."
     >>> table = ((5.0, 1.0), (0.0, 2.0), (0.0, 0.0))
-    >>> in_people(Counts(10, ("no", "yes"), table, deferred=(1.0, 1.0, 0.0)))
+    >>> in_ten_thousand(Counts(10, ("no", "yes"), table, deferred=(1.0, 1.0, 0.0)))
     "Of 10,000 rows like these 2,000 are deferred to a person; of the others 3,000 are accepted: \
 2,000 rightly, 1,000 wrongly; 0 of class 'yes' are missed."
     """
@@ -369,18 +369,18 @@ missed."
     if counts.deferred and confusion is None:
         parts, left = parts[:-1], parts[-1]
         verb = "is" if round(left.rows) == 1 else "are"
-        start = f"{start} {_people(left.rows)} {verb} deferred to a person; of the others"
+        start = f"{start} {_in_words_of_rows(left.rows)} {verb} deferred to a person; of the others"
     if len(counts.classes) == 2:
         tp, fp, fn, *_ = (p.rows for p in parts)
-        missed = f"{_people(fn)} of {named(counts.classes[1])} are missed"
+        missed = f"{_in_words_of_rows(fn)} of {named(counts.classes[1])} are missed"
         if round(tp + fp) == 0:
-            return f"{start} {_people(tp + fp)} are accepted; {missed}."
+            return f"{start} {_in_words_of_rows(tp + fp)} are accepted; {missed}."
         return (
-            f"{start} {_people(tp + fp)} are accepted: {_people(tp)} rightly, "
-            f"{_people(fp)} wrongly; {missed}."
+            f"{start} {_in_words_of_rows(tp + fp)} are accepted: {_in_words_of_rows(tp)} rightly, "
+            f"{_in_words_of_rows(fp)} wrongly; {missed}."
         )
     right, wrong = parts
-    text = f"{start} {_people(right.rows)} are decided rightly, {_people(wrong.rows)} wrongly"
+    text = f"{start} {_in_words_of_rows(right.rows)} are decided rightly, {_in_words_of_rows(wrong.rows)} wrongly"
     mistakes = _mistakes(_of(counts, confusion))
     return f"{text}; most often {', '.join(mistakes)}." if mistakes else f"{text}."
 
@@ -402,12 +402,12 @@ def _mistakes(counts: Counts) -> list[str]:
     wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
     classes = counts.classes
     return [
-        f"{_people(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
+        f"{_in_words_of_rows(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
         for x, i, j in wrong[:_MOST]
     ]
 
 
-def _people(x: float) -> str:
+def _in_words_of_rows(x: float) -> str:
     """A number of people; of a fraction of one it says that there are some."""
     return f"{x:,.0f}" if x >= 0.5 or x == 0 else "fewer than one"
 

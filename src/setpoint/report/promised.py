@@ -33,14 +33,14 @@ from setpoint.report.numbers import (
 )
 
 
-def goals_nearby(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
+def goals_to_copy(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:
     """The goal with one bound moved to what is reachable, for each bound that can be moved.
 
     Examples
     --------
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.9 and predicted_rate >= 0.2")
     >>> reachable = {"precision >= 0.9": 0.7219, "predicted_rate >= 0.2": 0.031}
-    >>> for near in goals_nearby(goal, reachable):
+    >>> for near in goals_to_copy(goal, reachable):
     ...     print(near)
     maximize recall subject to precision >= 0.721 and predicted_rate >= 0.2
     maximize recall subject to precision >= 0.9 and predicted_rate >= 0.03

@@ -48,7 +48,7 @@ from setpoint.report.findings import (
 from setpoint.report.numbers import (
     asked,
     cleaned,
-    in_people,
+    in_ten_thousand,
     percent,
     plural,
     printed,
@@ -362,7 +362,7 @@ def report_text(facts: Facts, fitted: Facts | None = None, *, at_shell: bool = F
         out += [_filled(f"{headline(fitted, meant)}.", 0)]
         out += [_filled(" ".join(assurances(fitted, meant)), 0), ""]
     out += [_filled(f"{headline(facts, goal)}.", 0)]
-    people = in_people(facts.counts)
+    people = in_ten_thousand(facts.counts)
     money = facts.section("prices")
     first = [summary(facts), " ".join(assurances(facts, goal)), people]
     first += [] if money is None else list(money.lines())
@@ -482,7 +482,7 @@ def report_html(facts: Facts) -> str:
     first = [
         summary(facts),
         " ".join(assurances(facts, goal)),
-        in_people(facts.counts),
+        in_ten_thousand(facts.counts),
         rows_in_words(facts),
     ]
     limits = f"{facts.counts.on_new} ({100 * facts.level:.4g} % confidence for each end)"

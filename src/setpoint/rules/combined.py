@@ -86,7 +86,7 @@ class PerSegment(Rule, written_as="per_segment"):
                 )
         elif len(segments):
             raise InputError("`segments`: a rule by top has none; put it into a rule by segment")
-        check_alike(parts)
+        check_matching(parts)
         if any(rule.needs_segments for rule in parts):
             raise InputError("`rules`: a rule inside PerSegment must not look at segments itself")
         if by == "top" and parts[0].value_columns:
@@ -224,12 +224,12 @@ def per_segment(rules: Sequence[Rule], segments: Sequence[Key]) -> Rule:
     Threshold(threshold=0.3, width=0.0)
     """
     if len(rules) == 1 and len(segments) == 1 and not segments[0]:
-        check_alike(tuple(rules))
+        check_matching(tuple(rules))
         return rules[0]
     return PerSegment(rules, segments)
 
 
-def check_alike(rules: tuple[Rule, ...]) -> None:
+def check_matching(rules: tuple[Rule, ...]) -> None:
     """Refuse what is not a rule, and rules that do not take the same scores to the same classes."""
     if not rules:
         raise InputError("`rules`: at least one is needed")
@@ -329,7 +329,7 @@ otherwise when the score is at least 0.6
     def __init__(self, atoms: Sequence[tuple[float, Rule]]) -> None:
         pairs = tuple((plain_number(p, "a probability"), rule) for p, rule in atoms)
         rules = tuple(rule for _, rule in pairs)
-        check_alike(rules)
+        check_matching(rules)
         segments = {rule.segment_keys for rule in rules if rule.needs_segments}
         if len(segments) > 1:
             raise InputError("`atoms` must look at the same segments in the same order")

@@ -18,7 +18,7 @@ from setpoint.tables.kinds import Guess, TableError, guesses_of, holds_fractions
 from setpoint.tables.records import (
     FILL_UP,
     Block,
-    Rows,
+    ParsedRows,
     Stored,
     blocks_of,
     first_record,
@@ -97,12 +97,12 @@ class Reader:
     def _no_rows(self) -> TableError:
         return TableError(f"{self.name} has column names and no rows below them; is it cut short?")
 
-    def _rows_of(self, block: Block) -> Rows:
+    def _rows_of(self, block: Block) -> ParsedRows:
         return rows_of(block, len(self.names), self.separator)
 
-    def rows(self, numbers: Collection[str] = ()) -> tuple[Rows, Stored]:
+    def rows(self, numbers: Collection[str] = ()) -> tuple[ParsedRows, Stored]:
         """All rows, and their columns as text."""
-        floats, blocks, parts = self._floats(numbers), list[Block](), list[Rows]()
+        floats, blocks, parts = self._floats(numbers), list[Block](), list[ParsedRows]()
         for block in self._blocks:
             part = None
             if floats:
@@ -313,7 +313,7 @@ def _reading_table_of(reader: Reader, decimal: str | None, columns: Sequence[Tab
     return replace(table, frame=frame, kinds=kinds)
 
 
-def _refuse_bad(rows: Rows, name: str) -> None:
+def _refuse_bad(rows: ParsedRows, name: str) -> None:
     """Refuse a table in which a record is not a row."""
     if not rows.bad:
         return

@@ -67,7 +67,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ParsedRows:
     """The rows of a block."""
 
     columns: list[Any]
@@ -199,7 +199,7 @@ def first_record(block: Block, separator: str, name: str) -> tuple[list[str], in
     return [], end
 
 
-def rows_of(block: Block, n_columns: int, separator: str) -> Rows:
+def rows_of(block: Block, n_columns: int, separator: str) -> ParsedRows:
     r"""A block taken apart.
 
     Examples
@@ -226,7 +226,7 @@ def rows_of(block: Block, n_columns: int, separator: str) -> Rows:
 
 def rows_with_floats(
     block: Block, n_columns: int, separator: str, floats: Collection[int]
-) -> Rows | None:
+) -> ParsedRows | None:
     r"""The same, but that some columns are doubles at once.
 
     Examples
@@ -249,27 +249,27 @@ def rows_with_floats(
     odd = any(pc.any(pc.is_nan(columns[place])).as_py() for place in floats)
     if odd or n_rows != block.n_lines:
         return None
-    return Rows(columns, block.line + np.arange(n_rows, dtype=np.int64), [])
+    return ParsedRows(columns, block.line + np.arange(n_rows, dtype=np.int64), [])
 
 
 def _as_rows(
     rows: list[list[str]], lines: NDArray[np.int64], bad: list[BadRow], n_columns: int
-) -> Rows:
+) -> ParsedRows:
     pa, missing = needed("pyarrow"), frozenset(MISSING)
     by_column = zip(*rows, strict=True) if rows else iter([()] * n_columns)
     values = ([None if v in missing else v for v in column] for column in by_column)
     columns = [pa.chunked_array([pa.array(column, pa.string())]) for column in values]
-    return Rows(columns, lines, bad)
+    return ParsedRows(columns, lines, bad)
 
 
-def _by_arrow(block: Block, n_columns: int, separator: str) -> Rows:
+def _by_arrow(block: Block, n_columns: int, separator: str) -> ParsedRows:
     text = block.text
     if b'"' not in text:
         with suppress(needed("pyarrow").ArrowInvalid):  # it finds rows uneven
             columns = _columns_of(text, n_columns, separator)
             if len(columns[0]) == block.n_lines:  # no line is blank: each is a row
                 lines = block.line + np.arange(len(columns[0]), dtype=np.int64)
-                return Rows(columns, lines, [])
+                return ParsedRows(columns, lines, [])
     lines, counts, starts, stops = _places_of(text, separator, block.line)
     even, bad = counts == n_columns, list[BadRow]()
     if not even.all():
@@ -279,7 +279,7 @@ def _by_arrow(block: Block, n_columns: int, separator: str) -> Rows:
         lines, text = lines[even], b"\n".join([text[start:stop] for start, stop in spans])
     if not len(lines):
         return _as_rows([], lines, bad, n_columns)
-    return Rows(_columns_of(text, n_columns, separator), lines, bad)
+    return ParsedRows(_columns_of(text, n_columns, separator), lines, bad)
 
 
 def _columns_of(
@@ -336,11 +336,11 @@ def _places_of(text: bytes, separator: str, first: int) -> tuple[NDArray[np.int6
     return tuple(found[filled].astype(np.int64) for found in (lines, counts, starts, stops))
 
 
-def joined(parts: list[Rows]) -> Rows:
+def joined(parts: list[ParsedRows]) -> ParsedRows:
     """The rows of some blocks, one after the other."""
     pa = needed("pyarrow")
     by_column = zip(*(part.columns for part in parts), strict=True)
-    return Rows(
+    return ParsedRows(
         [pa.chunked_array([c for column in same for c in column.chunks]) for same in by_column],
         np.concatenate([part.lines for part in parts]),
         [bad for part in parts for bad in part.bad],
@@ -406,7 +406,7 @@ class Stored(Mapping[str, Any]):
     """
 
     def __init__(
-        self, names: Sequence[str], rows: Rows, blocks: Sequence[Block], separator: str
+        self, names: Sequence[str], rows: ParsedRows, blocks: Sequence[Block], separator: str
     ) -> None:
         self._columns = dict(zip(names, rows.columns, strict=True))
         self._blocks, self._separator = list(blocks), separator

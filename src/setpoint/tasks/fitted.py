@@ -360,10 +360,10 @@ def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
 def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
     """Goals near one that no rule meets; one, with all bounds moved, where it is not certified."""
     from setpoint.deciding import NotCertifiable
-    from setpoint.report import goals_nearby
+    from setpoint.report import goals_to_copy
 
     if not isinstance(error, NotCertifiable):
-        return goals_nearby(goal, error.reachable)
+        return goals_to_copy(goal, error.reachable)
     bounds = {text: Const(bound) for text, bound in error.reachable.items()}
     moved = tuple(replace(c, rhs=bounds.get(str(c), c.rhs)) for c in goal.constraints)
     return [replace(goal, constraints=moved)] if bounds else []

@@ -530,7 +530,7 @@ def compare_tables(
     a = open_model(model_a, trust, journal)
     b = open_model(model_b, trust, journal)
     names = _named(model_a, "the first model"), _named(model_b, "the second model")
-    _check_alike(a, b, names, target)
+    _check_matching(a, b, names, target)
     goal = _goal_of(a, names[0]) if goal is None else as_goal(goal)
     goal.require_formula("models are compared by goals that are counted")
     columns = _columns(a, b)
@@ -579,14 +579,14 @@ def _goal_of(model: TableModel, name: str) -> Goal:
     return goal
 
 
-def _check_alike(a: TableModel, b: TableModel, names: tuple[str, str], target: str | None) -> None:
+def _check_matching(a: TableModel, b: TableModel, names: tuple[str, str], target: str | None) -> None:
     """Refuse models that do not decide the same."""
-    from setpoint.comparing import check_alike, check_same
+    from setpoint.comparing import check_matching, check_same
 
     more = "; `target` names the column of this table, if both mean the same"
     if target is None:
         check_same("target", dict(zip(names, (a.target, b.target), strict=True)), more)
-    check_alike(dict(zip(names, (a.classifier, b.classifier), strict=True)))
+    check_matching(dict(zip(names, (a.classifier, b.classifier), strict=True)))
 
 
 def _columns(a: TableModel, b: TableModel) -> tuple[Any, ...]:

@@ -613,15 +613,15 @@ class Race:
     ) -> tuple[_Entrant, ModelChoice]:
         """What was chosen, and how all did."""
         judged, folds = [one for _, one in done], len(self.fits.splits)
-        standing = self._judge.standing(judged)
+        ranking = self._judge.ranking(judged)
         tried = []
         for place, one in enumerate(judged):
-            entry = None if place == standing.best else standing.differences[place]
+            entry = None if place == ranking.best else ranking.differences[place]
             limits = (None,) * 3 if entry is None else (entry.value, entry.low, entry.high)
             value = None if np.isnan(one.value) else one.value
-            tied = place in standing.ties
+            tied = place in ranking.ties
             tried.append(TriedModel(one.name, folds, value, *limits, tied=tied, fails=one.fails))
-        chosen, objective = done[standing.best][0], str(self.inputs.goal.objective)
+        chosen, objective = done[ranking.best][0], str(self.inputs.goal.objective)
         known = (*tried, *cut)
         return chosen, ModelChoice(
             chosen.name, objective, folds, known, tuple(self.left_out), stopped

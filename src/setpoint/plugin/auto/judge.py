@@ -24,12 +24,12 @@ from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.plugin.auto.out_of_fold import (
     FoldRule,
     JudgedRows,
-    Standing,
+    Ranking,
     decided_out_of_fold,
     difference_of,
     rule_on,
     side_difference_of,
-    standing_of,
+    ranking_of,
 )
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.selection import quick
@@ -46,21 +46,21 @@ from setpoint.report import (
 
 
 @dataclass(frozen=True)
-class RuleLuck:
+class RuleChance:
     """What the choice of its rules means for the objective of a candidate."""
 
     rates: tuple[float, ...]
     by_fold: Floats
 
 
-def luck_of(
+def chance_of(
     goal: Goal,
     evidence: Evidence,
     options: Options,
     sees: tuple[str, ...],
     rules: Sequence[FoldRule],
     report: GoalReport,
-) -> RuleLuck:
+) -> RuleChance:
     """The luck of a candidate that is judged by its scores."""
     rates = []
     sense = _sense(goal)
@@ -86,20 +86,20 @@ def luck_of(
     by_fold = np.empty(0)
     if not any(rates):
         by_fold = np.array([_value(goal, evidence, rule) for rule in rules])
-    return RuleLuck(tuple(rates), by_fold)
+    return RuleChance(tuple(rates), by_fold)
 
 
 def extra_variance(
     goal: Goal, classes: Sequence[Label], table: CheckedTable, one: Judged, other: Judged
 ) -> float:
     """What the luck of the rules adds to the variance of the difference of the objectives."""
-    lucks = [one.luck, other.luck]
-    known = [luck for luck in lucks if luck is not None]
+    chances = [one.chance, other.chance]
+    known = [chance for chance in chances if chance is not None]
     if not known:
         return 0.0
-    rates = [(luck or known[0]).rates for luck in lucks]
+    rates = [(chance or known[0]).rates for chance in chances]
     if not any(map(any, rates)):
-        return _between_folds([luck.by_fold if luck else np.empty(0) for luck in lucks])
+        return _between_folds([chance.by_fold if chance else np.empty(0) for chance in chances])
     found = _by_influence(goal, classes, table, (one, other), rates)
     if found is not None:
         return found
@@ -213,12 +213,12 @@ class Judged:
     decided: Mapping[str | None, Codes]
     report: GoalReport
     score: float
-    find_luck: Callable[[], RuleLuck] | None = field(default=None, repr=False)
+    find_chance: Callable[[], RuleChance] | None = field(default=None, repr=False)
 
     @cached_property
-    def luck(self) -> RuleLuck | None:
+    def chance(self) -> RuleChance | None:
         """What the choice of its rules means; None of decisions that were made elsewhere."""
-        return None if self.find_luck is None else self.find_luck()
+        return None if self.find_chance is None else self.find_chance()
 
     @property
     def feasible(self) -> bool:
@@ -259,7 +259,7 @@ class Judge:
     >>> found = [judge.of_scores("good", good), judge.of_scores("noise", noise)]
     >>> [one.fails for one in found]
     [False, True]
-    >>> judge.standing(found).order, judge.standing(found).ties
+    >>> judge.ranking(found).order, judge.ranking(found).ties
     ((0, 1), (0,))
     """
 
@@ -304,8 +304,8 @@ class Judge:
         )
         parts = np.split(found, np.cumsum([len(fold) for fold in folds])[:-1])
         judged = self._judged(name, dict(zip(inputs.tables, parts, strict=True)))
-        luck = partial(luck_of, self.goal, evidence, options, inputs.sees, rules, judged.report)
-        return replace(judged, find_luck=luck)
+        chance = partial(chance_of, self.goal, evidence, options, inputs.sees, rules, judged.report)
+        return replace(judged, find_chance=chance)
 
     def of_decisions(self, name: str, decided: Codes | Mapping[str | None, Codes]) -> Judged:
         """A classifier by what it decides on rows that it did not see."""
@@ -334,9 +334,9 @@ class Judge:
             self.goal, place, labels, table, one.decided[None], other.decided[None], level
         )
 
-    def standing(self, candidates: Sequence[Judged]) -> Standing:
+    def ranking(self, candidates: Sequence[Judged]) -> Ranking:
         """Who is best, by how much, and who cannot be distinguished from the best."""
-        return standing_of(self, candidates)
+        return ranking_of(self, candidates)
 
     # ------------------------------------------------------------------ counting
     @cached_property

@@ -241,7 +241,7 @@ _TIES = (BEST, TIED, ALIKE)
 
 
 @dataclass(frozen=True)
-class Standing:
+class Ranking:
     """How candidates stand."""
 
     order: tuple[int, ...]
@@ -267,7 +267,7 @@ class Standing:
         return tuple(k for k in self.order if self.verdicts[k] in (*_TIES, SURER, BOLDER))
 
 
-def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
+def ranking_of(judge: Judge, candidates: Sequence[Judged]) -> Ranking:
     """How candidates stand."""
     keys = [one.rank for one in candidates]
     order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -280,7 +280,7 @@ def standing_of(judge: Judge, candidates: Sequence[Judged]) -> Standing:
         found = (BEST, "") if one is best else _against(judge, one, best, gain, level)
         verdicts.append(found[0])
         doubts.append(found[1])
-    return Standing(
+    return Ranking(
         tuple(order), tuple(ranks), tuple(differences), tuple(verdicts), tuple(doubts), level
     )
 

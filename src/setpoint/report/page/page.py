@@ -39,7 +39,7 @@ from setpoint.report.findings import (
     sentence,
     summary,
 )
-from setpoint.report.numbers import asked, in_people, number, plural, shortened, shown, unit_of
+from setpoint.report.numbers import asked, in_ten_thousand, number, plural, shortened, shown, unit_of
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.page.parts import (
     WORDS,
@@ -360,14 +360,14 @@ def _part(text: str, value: float | None, written: Constraint | None) -> dict[st
 # --- The bound that is meant, beside the bound that a rule was searched with ----------------------
 
 
-def with_worked(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[Entry, ...]:
+def with_searched_bounds(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[Entry, ...]:
     """The entries of the goal that is meant, with the bounds that the rule was searched with.
 
     Examples
     --------
     >>> meant = Goal.parse("maximize recall subject to precision >= 0.5")
     >>> searched = Goal.parse("maximize recall subject to precision >= 0.54")
-    >>> (entry,) = with_worked([Entry("precision >= 0.5", 0.55, 0.5)], meant, searched)
+    >>> (entry,) = with_searched_bounds([Entry("precision >= 0.5", 0.55, 0.5)], meant, searched)
     >>> entry.bound, entry.worked
     (0.5, 0.54)
     """
@@ -461,7 +461,7 @@ def _values(
     return {
         "header": _page_header(header, lead),
         "headline": shortened(headline(first, Goal.parse(first.goal)), _PAGE_LONGEST),
-        "people": shortened(in_people(lead.counts), _LONGEST_SENTENCE),
+        "people": shortened(in_ten_thousand(lead.counts), _LONGEST_SENTENCE),
         "pieces": pieces_of(lead.counts),
         "money": [] if money is None else list(money.lines()),
         "box": box_of(facts, held_out, goal, header),
