@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.deciding import alike, content_of
+from setpoint.deciding import content_of, same_content
 from setpoint.deciding.splitting import split_kinds
 
 
@@ -47,20 +47,20 @@ def test_a_few_equal_rows_are_one_block():
     X = np.arange(40.0).reshape(20, 2)
     X[7], X[9] = X[3], [-0.0, 1.0]
     X[0] = [0.0, 1.0]
-    blocks = alike(content_of(X), np.zeros(20, int))
+    blocks = same_content(content_of(X), np.zeros(20, int))
     assert blocks[3] == blocks[7]
     assert blocks[0] == blocks[9]
     assert len(np.unique(blocks)) == 18
     assert content_of(None) is None
-    assert alike(None, np.zeros(3, int)) is None
+    assert same_content(None, np.zeros(3, int)) is None
 
 
 def test_rows_of_a_few_categories_may_be_divided_and_copies_are_refused():
     rng = np.random.default_rng(0)
     X, kinds = rng.integers(0, 4, (500, 2)).astype(float), rng.integers(0, 2, 500)
-    assert alike(content_of(X), kinds) is None
+    assert same_content(content_of(X), kinds) is None
     with pytest.raises(ValueError, match=r"^`X`: 100 % of the rows equal others, labels included"):
-        alike(np.repeat(content_of(rng.normal(size=(100, 2))), 5), np.repeat(kinds[:100], 5))
+        same_content(np.repeat(content_of(rng.normal(size=(100, 2))), 5), np.repeat(kinds[:100], 5))
 
 
 def test_the_mix_of_rare_kinds_stays():

@@ -20,7 +20,6 @@ READERS = {
     "plugin/exploring.py",
     "plugin/auto/out_of_fold.py",
     "plugin/auto/judge.py",
-    "plugin/auto/out_of_fold.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/problem.py",
     "plugin/fit/crossfit.py",

@@ -57,7 +57,9 @@ def test_the_deployed_models_constraints_and_counts():
         assert found.text == wanted.text
         assert found.value == pytest.approx(wanted.value, abs=1e-12)
     assert report.deployed.confusion == alone.counts.confusion
-    assert in_ten_thousand(report.counts, report.deployed.confusion) == in_ten_thousand(alone.counts)
+    assert in_ten_thousand(report.counts, report.deployed.confusion) == in_ten_thousand(
+        alone.counts
+    )
 
 
 def test_the_deployed_models_limits_have_the_same_confidence():

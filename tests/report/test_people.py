@@ -76,7 +76,9 @@ def test_nobody_is_of_the_class():
 def test_a_few_among_many_are_not_none():
     text = in_ten_thousand(counts((1e9, 0), (3, 1000), (0, 0)))
     assert "fewer than one of class 'yes' are missed." in text
-    assert "accepted: fewer than one rightly" not in in_ten_thousand(counts((1e9, 0), (0, 1), (0, 0)))
+    assert "accepted: fewer than one rightly" not in in_ten_thousand(
+        counts((1e9, 0), (0, 1), (0, 0))
+    )
     assert "fewer than one are accepted;" in in_ten_thousand(counts((1e9, 0), (0, 1), (0, 0)))
 
 
@@ -112,4 +114,7 @@ def test_the_parts_of_many_classes_add_up(n, data):
         right, wrong = parts
         assert round(right.rows) + round(wrong.rows) == PER
         assert right.rows == pytest.approx(PER * np.trace(table) / table.sum(), abs=1)
-        assert in_ten_thousand(counts(*table, [0.0] * n, classes=tuple(range(n)))).count("taken for") <= 3
+        assert (
+            in_ten_thousand(counts(*table, [0.0] * n, classes=tuple(range(n)))).count("taken for")
+            <= 3
+        )

@@ -26,4 +26,11 @@ from setpoint.deciding.refusal import (
     require_tests,
     tests_on,
 )
-from setpoint.deciding.splitting import Certify, alike, content_of, promised, rows_key, split_scored
+from setpoint.deciding.splitting import (
+    Certify,
+    content_of,
+    promised,
+    rows_key,
+    same_content,
+    split_scored,
+)

@@ -557,7 +557,8 @@ class _Judge:
     def passing(self, tests: RuleTests, path: Sequence[PathRule]) -> list[PathRule]:
         """The rungs before the first that fails."""
         results = (
-            tests.passes(self.confusion(path_rule), fractional=self.is_fractional(path_rule)) for path_rule in path
+            tests.passes(self.confusion(path_rule), fractional=self.is_fractional(path_rule))
+            for path_rule in path
         )
         return list(path[: fixed_sequence(results)])
 

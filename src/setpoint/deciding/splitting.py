@@ -89,7 +89,7 @@ def set_apart(data: FitData, share: float, seed: int) -> FitData:
         content, kinds = content_of(rows.X), data.judged.kinds(name)
         if name is None:
             key = rows_key(content, kinds)
-        blocks = alike(content, kinds, "X" if name is None else f"datasets[{name!r}]")
+        blocks = same_content(content, kinds, "X" if name is None else f"datasets[{name!r}]")
         content = None if blocks is None else content
         chosen, left = sides.of(content, len(kinds))
         if len(left):
@@ -202,7 +202,7 @@ def split_kinds(
     return chosen if place is None else np.asarray(chosen[place.ravel()])
 
 
-def alike(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | None:
+def same_content(content: Floats | None, kinds: Integers, where: str = "X") -> Codes | None:
     """Blocks of rows with equal content, that may not be divided; None where rows may."""
     if content is None:
         return None

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from setpoint.errors import GoalError, InputError, InputTypeError, listed, nearest, warn_caller
 from setpoint.estimators.batch import DecidesBatches
 from setpoint.estimators.explanation import ExplainsDecisions
-from setpoint.evidence import Column, beside
+from setpoint.evidence import Column, side_by_side
 from setpoint.goals import Goal
 from setpoint.inputs import (
     ClassOrder,
@@ -184,7 +184,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
             given = aligned(given, X, "sensitive_features")
             known = as_columns(given, n_rows=int(_num_samples(X)), X=X, numbers=wanted)
         found = number_columns(dict.fromkeys(names, False), known, X, who="the rule looks at")
-        return beside(scores, [found[name].values for name in names])
+        return side_by_side(scores, [found[name].values for name in names])
 
     def _segments(self, X: Any, sensitive_features: Any) -> NDArray[np.int64] | None:
         """The segment of each row, where the rule looks at more than the score."""

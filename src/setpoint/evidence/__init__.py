@@ -1,6 +1,6 @@
 """Rows, strata, segments, confusions, curves and hulls, and the kernels that count them."""
 
-from setpoint.evidence.argmax import ONE_BLOCK, Blocks, beside, surest_first
+from setpoint.evidence.argmax import ONE_BLOCK, Blocks, side_by_side, surest_first
 from setpoint.evidence.codebook import (
     DEFERRED,
     Codebook,

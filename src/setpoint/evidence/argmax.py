@@ -337,7 +337,7 @@ def _settle(
 # --- Columns of scores: posteriors ----------------------------------------------------------------
 
 
-def beside(scores: Floats, values: Sequence[Floats]) -> Floats:
+def side_by_side(scores: Floats, values: Sequence[Floats]) -> Floats:
     """Posteriors with columns of values behind them (N, n + values).
 
     Examples

@@ -22,8 +22,8 @@ from setpoint.evidence.argmax import (
     Blocks,
     ScoreColumns,
     argmax_features,
-    beside,
     decide_by_segment,
+    side_by_side,
 )
 from setpoint.evidence.codebook import (
     Codebook,
@@ -247,7 +247,7 @@ class Evidence(Counted):
             assert rows.measures is not None
             of = [(m.sign, x) for m, x in zip(known, rows.measures, strict=True) if m[0] == column]
             values.append(sum((sign * x for sign, x in of), np.zeros(rows.n_rows)))
-        return replace(self, scores=beside(self.scores, values), sees=sees)
+        return replace(self, scores=side_by_side(self.scores, values), sees=sees)
 
     def without_values(self) -> Evidence:
         """The same rows for rules that look at posteriors alone; of two classes at one score."""

@@ -450,7 +450,10 @@ def _by_rule_inputs(
             try:
                 rule_inputs, why = choose_rule_inputs(linked.goal, aware, options)
             except KeyboardInterrupt as error:
-                rule_inputs, why = "score", "a rule over the score alone, as none was chosen by then"
+                rule_inputs, why = (
+                    "score",
+                    "a rule over the score alone, as none was chosen by then",
+                )
                 options.watch().stop(error)  # which warns
                 options = replace(options, stopped=INTERRUPTED)
     if rule_inputs != "score":

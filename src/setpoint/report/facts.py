@@ -23,7 +23,16 @@ from setpoint.inference import (
     fresh_labels,
 )
 from setpoint.report.entry import Entry, GroupRow
-from setpoint.report.numbers import Counts, Unit, in_ten_thousand, plain, plural, read, shown, unit_of
+from setpoint.report.numbers import (
+    Counts,
+    Unit,
+    in_ten_thousand,
+    plain,
+    plural,
+    read,
+    shown,
+    unit_of,
+)
 
 SIZE = (4.8, 3.4)
 """Inches, without the legend: at this width the letters are readable on a telephone."""

@@ -369,18 +369,18 @@ missed."
     if counts.deferred and confusion is None:
         parts, left = parts[:-1], parts[-1]
         verb = "is" if round(left.rows) == 1 else "are"
-        start = f"{start} {_in_words_of_rows(left.rows)} {verb} deferred to a person; of the others"
+        start = f"{start} {_so_many(left.rows)} {verb} deferred to a person; of the others"
     if len(counts.classes) == 2:
         tp, fp, fn, *_ = (p.rows for p in parts)
-        missed = f"{_in_words_of_rows(fn)} of {named(counts.classes[1])} are missed"
+        missed = f"{_so_many(fn)} of {named(counts.classes[1])} are missed"
         if round(tp + fp) == 0:
-            return f"{start} {_in_words_of_rows(tp + fp)} are accepted; {missed}."
+            return f"{start} {_so_many(tp + fp)} are accepted; {missed}."
         return (
-            f"{start} {_in_words_of_rows(tp + fp)} are accepted: {_in_words_of_rows(tp)} rightly, "
-            f"{_in_words_of_rows(fp)} wrongly; {missed}."
+            f"{start} {_so_many(tp + fp)} are accepted: {_so_many(tp)} rightly, "
+            f"{_so_many(fp)} wrongly; {missed}."
         )
     right, wrong = parts
-    text = f"{start} {_in_words_of_rows(right.rows)} are decided rightly, {_in_words_of_rows(wrong.rows)} wrongly"
+    text = f"{start} {_so_many(right.rows)} are decided rightly, {_so_many(wrong.rows)} wrongly"
     mistakes = _mistakes(_of(counts, confusion))
     return f"{text}; most often {', '.join(mistakes)}." if mistakes else f"{text}."
 
@@ -402,12 +402,12 @@ def _mistakes(counts: Counts) -> list[str]:
     wrong.sort(key=lambda cell: (-cell[0], cell[1:]))
     classes = counts.classes
     return [
-        f"{_in_words_of_rows(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
+        f"{_so_many(PER * (x / counts.labelled))} of {named(classes[i])} taken for {classes[j]!r}"
         for x, i, j in wrong[:_MOST]
     ]
 
 
-def _in_words_of_rows(x: float) -> str:
+def _so_many(x: float) -> str:
     """A number of people; of a fraction of one it says that there are some."""
     return f"{x:,.0f}" if x >= 0.5 or x == 0 else "fewer than one"
 

@@ -579,7 +579,9 @@ def _goal_of(model: TableModel, name: str) -> Goal:
     return goal
 
 
-def _check_matching(a: TableModel, b: TableModel, names: tuple[str, str], target: str | None) -> None:
+def _check_matching(
+    a: TableModel, b: TableModel, names: tuple[str, str], target: str | None
+) -> None:
     """Refuse models that do not decide the same."""
     from setpoint.comparing import check_matching, check_same
 

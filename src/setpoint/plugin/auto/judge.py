@@ -27,9 +27,9 @@ from setpoint.plugin.auto.out_of_fold import (
     Ranking,
     decided_out_of_fold,
     difference_of,
+    ranking_of,
     rule_on,
     side_difference_of,
-    ranking_of,
 )
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.selection import quick

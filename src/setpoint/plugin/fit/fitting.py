@@ -21,10 +21,10 @@ from setpoint.deciding import (
     FitData,
     Found,
     Tries,
-    alike,
     content_of,
     decide,
     given_rows,
+    same_content,
 )
 from setpoint.errors import EmptyPopulationError, GoalError
 from setpoint.evidence import Evidence, counted_rows
@@ -187,7 +187,7 @@ class Task:
                 "sets: rows that are in several of them could choose the rule and certify it; give "
                 "rows of their own to certify with (`certify_on`)"
             )
-        found = alike(content_of(self.data.X), self.data.judged.kinds(None))
+        found = same_content(content_of(self.data.X), self.data.judged.kinds(None))
         if found is None:
             return None
         own = found if index is None else found[index]

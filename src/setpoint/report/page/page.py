@@ -39,7 +39,15 @@ from setpoint.report.findings import (
     sentence,
     summary,
 )
-from setpoint.report.numbers import asked, in_ten_thousand, number, plural, shortened, shown, unit_of
+from setpoint.report.numbers import (
+    asked,
+    in_ten_thousand,
+    number,
+    plural,
+    shortened,
+    shown,
+    unit_of,
+)
 from setpoint.report.operating import OperatingPoints
 from setpoint.report.page.parts import (
     WORDS,
@@ -360,7 +368,9 @@ def _part(text: str, value: float | None, written: Constraint | None) -> dict[st
 # --- The bound that is meant, beside the bound that a rule was searched with ----------------------
 
 
-def with_searched_bounds(entries: Sequence[Entry], meant: Goal, searched: Goal) -> tuple[Entry, ...]:
+def with_searched_bounds(
+    entries: Sequence[Entry], meant: Goal, searched: Goal
+) -> tuple[Entry, ...]:
     """The entries of the goal that is meant, with the bounds that the rule was searched with.
 
     Examples
