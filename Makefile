@@ -75,6 +75,9 @@ lint: $(VENV)/.installed
 	$(BIN)/python tools/import_circles.py
 	$(BIN)/python tools/room_names.py
 	$(BIN)/python tools/plain_words.py
+	$(BIN)/python tools/doors.py
+	$(BIN)/python tools/docstrings.py
+	$(BIN)/python tools/house_size.py
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -163,7 +163,7 @@ class Interval(NamedTuple):
     --------
     >>> from setpoint.evidence import Confusion
     >>> from setpoint.metrics import recall
-    >>> from setpoint.report import interval
+    >>> from setpoint.inference import interval
     >>> found = interval(recall, Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]]))
     >>> round(found.low, 3), round(found.high, 3), found.kind
     (0.719, 0.882, 'clopper-pearson')

@@ -254,7 +254,7 @@ class FreshLabels(NamedTuple):
 
     Examples
     --------
-    >>> from setpoint.report import fresh_labels
+    >>> from setpoint.inference import fresh_labels
     >>> labels, rows = fresh_labels(wins=0.02, losses=0.0)
     >>> labels, rows
     (5, 250)

@@ -57,7 +57,7 @@ class Entry:
         each with the confidence `level`. Where the right side is not a number, of
         left minus right, moved by the bound.
     interval : str or None
-        The kind of interval, as in :func:`setpoint.report.interval`, or "bootstrap" for a
+        The kind of interval, as in :func:`setpoint.inference.interval`, or "bootstrap" for a
         metric without a formula.
     rows : int
         Rows of the populations that the left side refers to.
