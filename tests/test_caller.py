@@ -66,7 +66,7 @@ def test_warnings_are_issued_in_one_place():
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and ast.unparse(node) == "warnings.warn":
-                assert path.name == "caller.py", f"{path}: use warn_caller"
+                assert path.name == "errors.py", f"{path}: use warn_caller"
 
 
 def test_what_scikit_learn_says_where_threads_share_filters_is_left_out():

@@ -103,13 +103,13 @@ def test_a_remedy_of_python_is_a_part_of_its_own():
 
 def test_the_checkpoint_of_another_run_says_what_differs():
     with pytest.raises(CheckpointError, match="`solver` was a and is b now") as caught:
-        check_settings(Path("a.ckpt"), "training", {"solver": "a"}, {"solver": "b"})
+        check_settings(Path("a.ckpt"), {"solver": "a"}, {"solver": "b"})
     error = pickle.loads(pickle.dumps(caught.value))
     assert (error.path, error.setting, error.was, error.now) == (
         Path("a.ckpt"), "solver", "a", "b",
     )  # fmt: skip
     with pytest.raises(CheckpointError, match="the number of rows was 1 and is 2 now"):
-        check_settings(Path("a.ckpt"), "training", {"rows": 1}, {"rows": 2})
+        check_settings(Path("a.ckpt"), {"rows": 1}, {"rows": 2})
 
 
 def test_fields_stay_when_an_error_leaves_its_process():
