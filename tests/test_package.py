@@ -71,8 +71,8 @@ def test_what_a_door_shows_is_there(room):
             assert getattr(made, name) is not None
     # A module would take the name's place.
     assert not set(shown) & {p.stem for p in door.parent.iterdir()}
-    with pytest.raises(AttributeError, match="has no attribute 'absent'"):
-        _ = made.absent
+    with pytest.raises(AttributeError, match="has no attribute 'not_there'"):
+        _ = made.not_there
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -8,7 +8,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from setpoint import PlugInClassifier, RampClassifier, solve
 from setpoint.estimators import UnknownGroupWarning
-from setpoint.plugin.parameters import as_thresholds
+from setpoint.plugin.fit.fitting import as_thresholds
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 from setpoint.solvers import ModelResponse
 from thinning import over

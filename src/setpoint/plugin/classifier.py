@@ -28,9 +28,9 @@ from setpoint.inputs import (
 from setpoint.plugin.auto.candidates import ModelChoice
 from setpoint.plugin.exploring import frontier_of_evidence
 from setpoint.plugin.fit.crossfit import InnerModel, JointModel, Response
-from setpoint.plugin.fit.fitting import Task, adapted
+from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
 from setpoint.plugin.fit.learner_oracle import Retrained
-from setpoint.plugin.parameters import Options, available_columns, naming_groups_in
+from setpoint.plugin.parameters import Options
 from setpoint.program import waits_for_class
 from setpoint.search import Frontier, Randomized, Vary
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
