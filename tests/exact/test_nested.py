@@ -7,7 +7,7 @@ from scipy import stats
 from setpoint import Goal
 from setpoint.evidence import Evidence
 from setpoint.exact import CutoffSet, certified_windows, nests, sides_of
-from setpoint.exact.cutoffs import least_successes
+from setpoint.exact.nested import least_successes
 from setpoint.guarantees import Promise
 from setpoint.program import link
 from thinning import over

@@ -8,7 +8,7 @@ from penalty.samples import FROP, imbalanced, penalty
 from setpoint import Confidence, ExactPenaltyClassifier
 from setpoint.deciding import open_fit
 from setpoint.penalty import classifier as linear
-from setpoint.penalty.problem import AtMargins
+from setpoint.penalty.selection import AtMargins
 from setpoint.solvers import Minibatches, Portfolio
 
 FPOR = "maximize recall subject to precision >= 0.5"

@@ -1,5 +1,13 @@
 """Counting rows where they lie: on an engine, out of core, or on a cluster."""
 
-from setpoint.counting.pieces import is_lazy, source_of
-from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source, TooManyLinesError
-from setpoint.counting.tables import duckdb_module, files_named, first_line, table_of
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.counting.pieces import is_lazy, source_of
+    from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source, TooManyLinesError
+    from setpoint.counting.tables import duckdb_module, files_named, first_line, table_of
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

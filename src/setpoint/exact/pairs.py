@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from setpoint.compiled import kernel
 from setpoint.errors import InputError, ShapeError
 from setpoint.evidence import Confusion, Counted, Curve, plain_threshold
 from setpoint.exact.cutoffs import CutoffSet, Segment
-from setpoint.guarantees import PathRule, RuleTests, path_rules_of
+from setpoint.guarantees import PathRule, path_rules_of
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import RuleTests
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import AcceptedRates, Affine, Program, RateFunction, RateTable
 from setpoint.rules import Band, PerSegment, Rule, mixture

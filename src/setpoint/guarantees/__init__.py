@@ -4,19 +4,40 @@ P-values of constraints, tests along a path of rules, and the guarantee that fol
 confusions and rules, and nothing of how a rule was found.
 """
 
-from setpoint.guarantees.e_process import Bets, Crossing, Increments, Wealth, bets_of, increments_of
-from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows_of, rows_of
-from setpoint.guarantees.promise import (
-    MARGINS,
-    Guarantee,
-    PathRule,
-    Promise,
-    RuleTests,
-    Shown,
-    State,
-    fixed_sequence,
-    holm,
-    level_of_try,
-    path_rules_of,
-)
-from setpoint.guarantees.requirements import AllHold, Part, Requirement, Some, requirements_of
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.guarantees.e_process import (
+        Bets,
+        Crossing,
+        Increments,
+        Wealth,
+        bets_of,
+        increments_of,
+    )
+    from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows_of, rows_of
+    from setpoint.guarantees.promise import (
+        Guarantee,
+        Promise,
+        RuleTests,
+        Shown,
+        State,
+        fixed_sequence,
+        holm,
+        level_of_try,
+    )
+    from setpoint.guarantees.requirements import (
+        MARGINS,
+        AllHold,
+        Part,
+        PathRule,
+        Requirement,
+        Some,
+        path_rules_of,
+        requirements_of,
+    )
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

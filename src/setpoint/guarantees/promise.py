@@ -23,7 +23,6 @@ from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves,
 from setpoint.inference import CountedRates, added_by, share_needed
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Folder, LinkedGoal, Node, Program, RateFunction, backend
-from setpoint.rules import Rule
 
 Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]], ...]
 """Columns, and the groups by their values that are known."""
@@ -137,52 +136,6 @@ class Guarantee:
     def is_exact(self) -> bool:
         """Whether every p-value is proved, and not only measured to be right."""
         return all(c.is_exact for c in self.constraints)
-
-
-# --- Ladders: rules from safe to bold, to be tested one after the other ---------------------------
-
-
-MARGINS: Floats = np.concatenate(
-    [
-        np.geomspace(60.0, 6.0, 14),
-        np.arange(5.75, -3.0, -0.25),
-        -np.geomspace(3.0, 60.0, 16),
-    ]
-)
-"""From safe to bold, in standard errors of the rows that are tested."""
-
-
-@dataclass(frozen=True, eq=False)
-class PathRule:
-    """A rule of a ladder."""
-
-    rule: Rule
-    margin: float
-    score: float
-    confusion: Confusion
-    model: Any = None
-
-
-def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
-    """Which rules make the ladder, from safe to bold.
-
-    Examples
-    --------
-    >>> path_rules_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
-    array([0, 1, 2])
-    """
-    usable = (margins > -np.inf) & ~np.isnan(values)
-    order = np.lexsort((-values, -margins))
-    order = order[usable[order]]
-    if not len(order):
-        return order
-    ranked, best = -margins[order], np.maximum.accumulate(values[order])
-    # The first of all rules that are as good.
-    first = np.searchsorted(best, best, side="left")
-    count = np.searchsorted(ranked, -MARGINS, side="right")
-    count = np.unique(np.concatenate([[np.searchsorted(ranked, ranked[0], side="right")], count]))
-    at = first[count[count > 0] - 1]
-    return np.asarray(order[np.unique(at)])
 
 
 # --- Margins: how many standard errors a rule lies on the good side of what -----------------------

@@ -14,11 +14,13 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.evidence import Confusion
 from setpoint.inference import CountedRates, RowProfiles, above_and_below, rounded, summed
 from setpoint.program import (
     INF,
@@ -40,6 +42,7 @@ from setpoint.program import (
     WeightedSum,
     algebra,
 )
+from setpoint.rules import Rule
 
 _TINY = 1e-12
 
@@ -433,3 +436,49 @@ def _split(x: RateFunction, level: float, sign: float) -> Part:
 def _of(parts: Sequence[Part], *, every: bool) -> Part:
     """Parts that all have to hold, or one of which has to."""
     return parts[0] if len(parts) == 1 else (AllHold if every else Some)(tuple(parts))
+
+
+# --- Ladders: rules from safe to bold, to be tested one after the other ---------------------------
+
+
+MARGINS: Floats = np.concatenate(
+    [
+        np.geomspace(60.0, 6.0, 14),
+        np.arange(5.75, -3.0, -0.25),
+        -np.geomspace(3.0, 60.0, 16),
+    ]
+)
+"""From safe to bold, in standard errors of the rows that are tested."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathRule:
+    """A rule of a ladder."""
+
+    rule: Rule
+    margin: float
+    score: float
+    confusion: Confusion
+    model: Any = None
+
+
+def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
+    """Which rules make the ladder, from safe to bold.
+
+    Examples
+    --------
+    >>> path_rules_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
+    array([0, 1, 2])
+    """
+    usable = (margins > -np.inf) & ~np.isnan(values)
+    order = np.lexsort((-values, -margins))
+    order = order[usable[order]]
+    if not len(order):
+        return order
+    ranked, best = -margins[order], np.maximum.accumulate(values[order])
+    # The first of all rules that are as good.
+    first = np.searchsorted(best, best, side="left")
+    count = np.searchsorted(ranked, -MARGINS, side="right")
+    count = np.unique(np.concatenate([[np.searchsorted(ranked, ranked[0], side="right")], count]))
+    at = first[count[count > 0] - 1]
+    return np.asarray(order[np.unique(at)])

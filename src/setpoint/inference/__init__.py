@@ -4,40 +4,48 @@ Intervals of any expression, verdicts on a bound, exact tails of a binomial, and
 test. Knows goals and confusions, and nothing of rules or of how they were found.
 """
 
-from setpoint.inference.delta import influence_of, influence_of_entries
-from setpoint.inference.intervals import (
-    FAILS,
-    OPEN,
-    SHOWN,
-    Interval,
-    Verdict,
-    interval,
-    interval_of,
-    is_group_gap,
-    verdict_of,
-)
-from setpoint.inference.profiles import (
-    CountedRates,
-    RowProfiles,
-    above_and_below,
-    bind_counted,
-    fraction_in,
-    rounded,
-    summed,
-    value_at,
-)
-from setpoint.inference.tails import (
-    CONFIDENCE,
-    POWER,
-    ROUNDING,
-    FreshLabels,
-    added_by,
-    at_least,
-    clopper_pearson,
-    exact_limits,
-    fresh_labels,
-    quantile,
-    share_needed,
-    successes_needed,
-    trials_of,
-)
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.inference.delta import influence_of, influence_of_entries
+    from setpoint.inference.intervals import (
+        FAILS,
+        OPEN,
+        SHOWN,
+        Interval,
+        Verdict,
+        interval,
+        interval_of,
+        is_group_gap,
+        verdict_of,
+    )
+    from setpoint.inference.profiles import (
+        CountedRates,
+        RowProfiles,
+        above_and_below,
+        bind_counted,
+        fraction_in,
+        rounded,
+        summed,
+        value_at,
+    )
+    from setpoint.inference.tails import (
+        CONFIDENCE,
+        POWER,
+        ROUNDING,
+        FreshLabels,
+        added_by,
+        at_least,
+        clopper_pearson,
+        exact_limits,
+        fresh_labels,
+        quantile,
+        share_needed,
+        successes_needed,
+        trials_of,
+    )
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)

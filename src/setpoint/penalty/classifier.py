@@ -33,7 +33,7 @@ from setpoint.parameters import SATISFIED
 from setpoint.penalty.evolution import MOST_PARAMETERS, polish
 from setpoint.penalty.losses import Loss
 from setpoint.penalty.network import train_network
-from setpoint.penalty.problem import WHOLE, Tradeoff, at_margins, best_cut
+from setpoint.penalty.problem import WHOLE, Tradeoff, best_cut
 from setpoint.penalty.selection import (
     PARAMETERS,
     Checkpoint,
@@ -42,6 +42,7 @@ from setpoint.penalty.selection import (
     TrainedCandidate,
     TrainingPlan,
     TrainingRows,
+    at_margins,
     best_threshold,
     check_sources,
     pool_state,

@@ -29,17 +29,18 @@ from setpoint.goals import Goal, require_plain
 from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, Allowed, Number, check
 from setpoint.program import link
-from setpoint.ramp.problem import (
-    Problem,
-    Row,
+from setpoint.ramp.problem import Problem, Row
+from setpoint.ramp.selection import (
+    Model,
     ScoreFeature,
     aligned,
+    choose_model,
     naming,
     norm_factor,
+    prices,
     score_feature,
     stacked,
 )
-from setpoint.ramp.selection import Model, choose_model, prices
 from setpoint.ramp.solvers.augmented_lagrangian import Solved, augmented_lagrangian
 from setpoint.ramp.solvers.cutting_plane import majorize_minimize
 from setpoint.report import FewRowsWarning

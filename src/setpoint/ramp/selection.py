@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
 from setpoint.deciding import Found
-from setpoint.errors import warn_caller
+from setpoint.errors import (
+    InputError,
+    InputTypeError,
+    SetpointError,
+    nearest,
+    warn_caller,
+)
 from setpoint.estimators import linear_scores
 from setpoint.evidence import Codebook, Evidence, Rows
 from setpoint.exact import solve_exact
+from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
-from setpoint.program import Program
+from setpoint.program import (
+    Program,
+)
 from setpoint.ramp.problem import Problem, feasible_cutoffs
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
@@ -216,3 +228,137 @@ def _warn_constant(codebook: Codebook, outcome: Outcome) -> None:
         "whether the features say anything about the classes",
         ConstantGoalWarning,
     )
+
+
+# --- The rows of all data sets as one matrix of features ------------------------------------------
+
+
+_SHORTEST, _LONGEST = 10.0**0.5, 20.0**0.5
+"""Norms of a row between which one regularisation suits all models."""
+
+
+def aligned(datasets: Any, names: Sequence[str] | None, spare: Any = None) -> dict[str, Dataset]:
+    """Further data sets with the columns of X, in the order of X."""
+    return {name: _aligned(name, d, names, spare) for name, d in as_datasets(datasets).items()}
+
+
+def _aligned(name: str, d: Dataset, names: Sequence[str] | None, spare: Any) -> Dataset:
+    found = column_names(d.X)
+    if (found is None) != (names is None):
+        one, other = ("X", "the data set") if found is None else ("the data set", "X")
+        raise InputError(
+            f"`datasets[{name!r}]`: {one} has column names and {other} has none; columns are "
+            "matched by name, so pass frames for both or arrays for both"
+        )
+    if found is None or names is None or found == list(names):
+        return d
+    for column in names:
+        if column not in found and column != spare:
+            raise InputError(
+                f"`datasets[{name!r}]` has no column {column!r}, which X has "
+                f"({nearest(column, found)})"
+            )
+    strange = [column for column in found if column not in names and column != spare]
+    if strange:
+        raise InputError(
+            f"`datasets[{name!r}]` has the column {strange[0]!r}, which X has not "
+            f"({nearest(strange[0], names)})"
+        )
+    wanted = [*names, *([spare] if spare is not None and spare not in names else [])]
+    return replace(d, X=_safe_indexing(d.X, [c for c in wanted if c in found], axis=1))
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say in errors which data set they are about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = type(error)
+        if not isinstance(error, SetpointError):  # a check of scikit-learn
+            kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"`datasets[{name!r}]`: {error}") from error
+
+
+def norm_factor(X: Any, weight: Floats | None = None) -> float:
+    """What features are multiplied by, so that a row has a norm of about sqrt(10) to sqrt(20).
+
+    Examples
+    --------
+    >>> round(norm_factor(np.full((2, 100), 1.0)), 4), norm_factor(np.ones((2, 15)))
+    (0.4472, 1.0)
+    """
+    if sparse.issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()  # type: ignore[attr-defined]
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+    norm = float(np.sqrt(np.average(squares, weights=weight)))
+    return float(np.clip(norm, _SHORTEST, _LONGEST)) / norm if norm > 0 else 1.0
+
+
+def stacked(parts: Mapping[Any, Any], kept: Mapping[Any, Any], factor: float) -> Any:
+    """All rows below one another, times a factor; float64, dense or CSR."""
+    chosen = [X if kept[name] is None else X[kept[name]] for name, X in parts.items()]
+    if any(sparse.issparse(X) for X in chosen):
+        out = sparse.vstack([sparse.csr_matrix(X) for X in chosen], "csr")
+        return out * factor
+    if len(chosen) == 1 and factor == 1.0:
+        return chosen[0]
+    out = np.empty((sum(len(X) for X in chosen), chosen[0].shape[1]))
+    start = 0
+    for X in chosen:
+        np.multiply(X, factor, out=out[start : start + len(X)])
+        start += len(X)
+    return out
+
+
+# --- The deployed model's score as one more feature -----------------------------------------------
+
+
+_FARTHEST = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFeature:
+    """The deployed model's score as a feature of mean 0 and deviation 1."""
+
+    deployed: Deployed
+    positive: Any
+    mean: float
+    scale: float
+
+    def values(self, X: Any) -> Floats:
+        """The feature (N,), cut off at 10 deviations."""
+        raw = self.deployed.scores(X, self.positive)
+        return np.clip((raw - self.mean) / self.scale, -_FARTHEST, _FARTHEST)
+
+    @property
+    def cut(self) -> float:
+        """Where the deployed model begins to decide positive, on the feature's scale."""
+        return ((self.deployed.threshold or 0.0) - self.mean) / self.scale
+
+
+def score_feature(
+    wanted: bool | str,
+    deployed: Deployed | None,
+    X: Any,
+    positive: Any,
+    weight: Floats | None = None,
+) -> ScoreFeature | None:
+    """The deployed model's score as a feature, where it is available at prediction."""
+    if wanted is False or deployed is None:
+        if wanted is True:
+            raise InputError("`baseline_score_feature=True`, and there is no baseline")
+        return None
+    if not deployed.scores_last:
+        if wanted is True:
+            raise InputError(
+                "`baseline_score_feature=True` needs scores of the deployed model at prediction "
+                "too: pass as baseline the model (with decision_function or predict_proba), or "
+                "the column of X that holds its scores, Deployed('column', threshold=...)"
+            )
+        return None
+    raw = deployed.scores(X, positive)
+    mean = float(np.average(raw, weights=weight))
+    scale = float(np.sqrt(np.average((raw - mean) ** 2, weights=weight)))
+    return ScoreFeature(deployed, positive, mean, scale if scale > 0 else 1.0)

@@ -4,57 +4,70 @@ An :class:`~setpoint.search.achievable.AchievableSet` has columns of features, a
 to find the best one for a linear objective. Here are the programs over its mixtures.
 """
 
-from setpoint.search.achievable import (
-    SAME,
-    AchievableSet,
-    ColumnStore,
-    ConstantGoalWarning,
-    DenseColumns,
-    Expected,
-    MixtureWeights,
-    NoRuleError,
-    Optimum,
-    Outcome,
-    Priced,
-    Randomized,
-    Status,
-    measure,
-    nearest_outcome,
-    outcome_of,
-    warn_constant,
-)
-from setpoint.search.frontier import (
-    Frontier,
-    FrontierPoints,
-    Vary,
-    frontier_of,
-    levels_of,
-    solve_levels,
-    trace_frontier,
-    vary_of,
-)
-from setpoint.search.infeasibility import (
-    InfeasibleError,
-    blame_of,
-    explain,
-    least_violating,
-    nearest_mixture,
-    not_found,
-)
-from setpoint.search.limits import (
-    INTERRUPTED,
-    Limits,
-    StoppedError,
-    StoppedWarning,
-    TracePoint,
-    now,
-)
-from setpoint.search.linear_program import IncrementalLP, UnfinishedError, nearest_trusted, tangent
-from setpoint.search.master import (
-    InfeasibleMasterError,
-    Master,
-    Region,
-    solve_and_recount,
-    worked_with,
-)
-from setpoint.search.mixtures import best_mixture
+from typing import TYPE_CHECKING
+
+from setpoint.packages import lazily
+
+if TYPE_CHECKING:
+    from setpoint.search.achievable import (
+        SAME,
+        AchievableSet,
+        ColumnStore,
+        ConstantGoalWarning,
+        DenseColumns,
+        Expected,
+        MixtureWeights,
+        NoRuleError,
+        Optimum,
+        Outcome,
+        Priced,
+        Randomized,
+        Status,
+        measure,
+        nearest_outcome,
+        outcome_of,
+        warn_constant,
+    )
+    from setpoint.search.frontier import (
+        Frontier,
+        FrontierPoints,
+        Vary,
+        frontier_of,
+        levels_of,
+        solve_levels,
+        trace_frontier,
+        vary_of,
+    )
+    from setpoint.search.infeasibility import (
+        InfeasibleError,
+        blame_of,
+        explain,
+        least_violating,
+        nearest_mixture,
+        not_found,
+    )
+    from setpoint.search.limits import (
+        INTERRUPTED,
+        Limits,
+        StoppedError,
+        StoppedWarning,
+        TracePoint,
+        now,
+    )
+    from setpoint.search.linear_program import (
+        IncrementalLP,
+        UnfinishedError,
+        nearest_trusted,
+        tangent,
+    )
+    from setpoint.search.master import (
+        InfeasibleMasterError,
+        Master,
+        Region,
+        solve_and_recount,
+        worked_with,
+    )
+    from setpoint.search.mixtures import best_mixture
+
+if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
+    __getattr__ = lazily(__name__)
