@@ -342,7 +342,7 @@ def side_by_side(scores: Floats, values: Sequence[Floats]) -> Floats:
 
     Examples
     --------
-    >>> beside(np.array([0.25]), [np.array([8.0])])
+    >>> side_by_side(np.array([0.25]), [np.array([8.0])])
     array([[0.75, 0.25, 8.  ]])
     """
     both = np.column_stack([1.0 - scores, scores]) if scores.ndim == 1 else scores

@@ -30,19 +30,8 @@ from setpoint.guarantees import PathRule, path_rules_of
 if TYPE_CHECKING:
     from setpoint.guarantees import RuleTests
 from setpoint.parameters import SATISFIED, tied
-from setpoint.program import (
-    Absolute,
-    AcceptedRates,
-    Affine,
-    Max,
-    MaxMinusMin,
-    Min,
-    Program,
-    ProgramConstraint,
-    RateFunction,
-    RateTable,
-    WeightedSum,
-)
+from setpoint.program import AcceptedRates, Program, ProgramConstraint, RateTable
+from setpoint.program import functions as fn
 from setpoint.rules import PerSegment, Rule, Threshold, mixture
 from setpoint.search import AchievableSet, ColumnStore, Limits, MixtureWeights, Priced
 
@@ -180,7 +169,7 @@ class CutoffSet(AchievableSet):
             values.append(gain)
         return Priced(np.array(best, np.int64), np.array(values))
 
-    def segments_of(self, x: RateFunction) -> frozenset[int]:
+    def segments_of(self, x: fn.RateFunction) -> frozenset[int]:
         """The segments whose decisions change a function."""
         strata = {c for j in x.features if j >= 0 for c in self.rates.rates[j].strata}
         return frozenset(int(self.evidence.codebook.stratum_segment[c]) for c in strata)
@@ -255,7 +244,7 @@ _FEW = 4
 def sweep(
     cuts: AchievableSet,
     segment: Segment,
-    objective: RateFunction,
+    objective: fn.RateFunction,
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats | None = None,
 ) -> BestCutoff:
@@ -280,18 +269,18 @@ def sweep(
 
 
 def simple_bounds(
-    x: RateFunction, k: float, sign: float
-) -> list[tuple[RateFunction, float, float]]:
+    x: fn.RateFunction, k: float, sign: float
+) -> list[tuple[fn.RateFunction, float, float]]:
     """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
-    if isinstance(x, Min if sign > 0 else Max):
+    if isinstance(x, fn.Min if sign > 0 else fn.Max):
         return [b for c in x.children for b in simple_bounds(c, k, sign)]
-    if isinstance(x, Absolute) and sign < 0:
+    if isinstance(x, fn.Absolute) and sign < 0:
         return [(x.children[0], k, -1.0), (x.children[0], -k, 1.0)]
-    if isinstance(x, MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
-        affine = [c for c in x.children if isinstance(c, Affine)]
+    if isinstance(x, fn.MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
+        affine = [c for c in x.children if isinstance(c, fn.Affine)]
         if len(affine) == len(x.children):
             return [(a.plus(b.scaled(-1.0)), k, -1.0) for a, b in permutations(affine, 2)]
-    if isinstance(x, WeightedSum) and len(x.children) == 1:
+    if isinstance(x, fn.WeightedSum) and len(x.children) == 1:
         coef = x.coefs[0]
         return simple_bounds(x.children[0], k / coef, sign if coef > 0 else -sign)
     return [(x, k, sign)]
@@ -299,7 +288,7 @@ def simple_bounds(
 
 def _general(
     segment: Segment,
-    objective: RateFunction,
+    objective: fn.RateFunction,
     constraints: tuple[ProgramConstraint, ...],
     rest: Floats,
 ) -> BestCutoff:

@@ -14,19 +14,8 @@ from setpoint.array_types import Floats
 from setpoint.exact.cutoffs import CutoffSet, Segment, least_violation, sweep
 from setpoint.exact.pairs import CutoffPairs, PairSegment
 from setpoint.parameters import SATISFIED
-from setpoint.program import (
-    Affine,
-    Max,
-    MaxMinusMin,
-    Min,
-    MinOverMax,
-    Program,
-    ProgramConstraint,
-    RateFunction,
-    Ratio,
-    WeightedSum,
-    algebra,
-)
+from setpoint.program import Program, ProgramConstraint, algebra
+from setpoint.program import functions as fn
 from setpoint.search import MixtureWeights, Optimum, Status, measure
 
 INF = float("inf")
@@ -35,7 +24,7 @@ MOST_COMBINATIONS = 1_000_000
 
 NEAR_A_MIXTURE = 200_000
 """Combinations near a mixture that are tried; where there are no more, all are."""
-_NOTHING = Affine({}, 0.0)
+_NOTHING = fn.Affine({}, 0.0)
 _CHUNK = 16_384
 _LOOKED_AT = 256
 _SWEEPS = 20
@@ -73,7 +62,7 @@ def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
 class SegmentGoal(NamedTuple):
     """What one segment is to do, where none depends on another."""
 
-    score: RateFunction
+    score: fn.RateFunction
     constraints: tuple[ProgramConstraint, ...]
     rest: Floats
 
@@ -97,7 +86,7 @@ def separated(cuts: CutoffSet | CutoffPairs, program: Program) -> list[SegmentGo
 
 def each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
     """A floor on the smallest of several as a floor on each; likewise caps."""
-    if not isinstance(c.function, Min if c.sign > 0 else Max):
+    if not isinstance(c.function, fn.Min if c.sign > 0 else fn.Max):
         return [c]
     return [x for child in c.function.children for x in each_alone(replace(c, function=child))]
 
@@ -107,26 +96,26 @@ def nothing(cuts: CutoffSet, status: Status) -> Optimum:
     return Optimum((), np.zeros(cuts.d), -INF, status=status)
 
 
-def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[RateFunction] | None:
+def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[fn.RateFunction] | None:
     """What each segment is to maximise on its own; None where the objective couples segments."""
     score = program.score
     m = len(cuts.segments)
     if m == 1:
         return [score]
-    if isinstance(score, Affine):
+    if isinstance(score, fn.Affine):
         return [score] * m
-    children = score.children if isinstance(score, (WeightedSum, Min)) else (score,)
-    own: list[list[tuple[float, RateFunction]]] = [[] for _ in range(m)]
-    coefs = score.coefs if isinstance(score, WeightedSum) else (1.0,) * len(children)
+    children = score.children if isinstance(score, (fn.WeightedSum, fn.Min)) else (score,)
+    own: list[list[tuple[float, fn.RateFunction]]] = [[] for _ in range(m)]
+    coefs = score.coefs if isinstance(score, fn.WeightedSum) else (1.0,) * len(children)
     for coef, child in zip(coefs, children, strict=True):
         where = cuts.segments_of(child)
-        if isinstance(child, Affine) and isinstance(score, WeightedSum):
+        if isinstance(child, fn.Affine) and isinstance(score, fn.WeightedSum):
             where = frozenset(range(m))
         elif len(where) > 1:
             return None
         for s in where:
             own[s].append((coef, child))
-    if isinstance(score, Min):
+    if isinstance(score, fn.Min):
         return [algebra.reduced("min", [x for _, x in o], None, "") if o else _NOTHING for o in own]
     return [algebra.add(o) if o else _NOTHING for o in own]
 
@@ -339,7 +328,7 @@ def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None
     """The best thresholds, among all; None where the goal couples segments in another way."""
     score = program.score
     parts, below = parts_of(cuts, program), None
-    if parts is None and isinstance(score, Ratio) and score.at_zero == score.offset:
+    if parts is None and isinstance(score, fn.Ratio) and score.at_zero == score.offset:
         parts, below = [score.above] * len(cuts.segments), score.below
     tied = _tied(cuts, program)
     if parts is None or tied is None:
@@ -351,7 +340,7 @@ def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None
     sweep = _Sweep([tied.side(s, *part) for s, part in enumerate(own)], tied.end)
     gains = [_values(x, *part) for x, part in zip(parts, own, strict=True)]
     if below is None:
-        choice = sweep.best(gains, np.minimum if isinstance(score, Min) else np.add)
+        choice = sweep.best(gains, np.minimum if isinstance(score, fn.Min) else np.add)
     else:
         weights = [_values(below, *part) for part in own]
         choice = _climbed(cuts, program, sweep, gains, weights, near)
@@ -371,7 +360,7 @@ def _climbed(
 ) -> MixtureWeights | None:
     """The largest ratio; where the first round overshoots it, the second comes from below."""
     score = program.score
-    assert isinstance(score, Ratio)
+    assert isinstance(score, fn.Ratio)
     choice, value = None, -INF
     gamma = 0.0 if near is None else near - score.offset
     for _ in range(_ROUNDS):
@@ -388,7 +377,7 @@ def _climbed(
 class _Tied(NamedTuple):
     """What the segments have to do, of which one constraint at most couples them."""
 
-    rates: dict[int, RateFunction]
+    rates: dict[int, fn.RateFunction]
     end: Callable[[Floats], Floats]
     alone: list[list[ProgramConstraint]]
 
@@ -432,17 +421,17 @@ def _tied(cuts: CutoffSet, program: Program) -> _Tied | None:
 
 def _end(c: ProgramConstraint) -> Callable[[Floats], Floats] | None:
     """The largest value that may go with a smallest one; None if the bound is another."""
-    if isinstance(c.function, MaxMinusMin) and c.sign < 0:
+    if isinstance(c.function, fn.MaxMinusMin) and c.sign < 0:
         return lambda low: low + (c.level + SATISFIED)
-    if isinstance(c.function, MinOverMax) and c.sign > 0 and c.level > SATISFIED:
+    if isinstance(c.function, fn.MinOverMax) and c.sign > 0 and c.level > SATISFIED:
         # Nothing over nothing is 0.
         return lambda low: np.where(low > 0.0, low / (c.level - SATISFIED), -INF)
     return None
 
 
-def _values(x: RateFunction, segment: Segment, rest: Floats) -> Floats:
+def _values(x: fn.RateFunction, segment: Segment, rest: Floats) -> Floats:
     """A function at all cut-offs of a segment."""
-    if isinstance(x, Affine):
+    if isinstance(x, fn.Affine):
         form = segment.rows.form(x, rest)
         return np.asarray(form[:-1] @ segment.curve.counts + form[-1])
     return np.concatenate([np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()])

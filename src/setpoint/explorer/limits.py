@@ -30,27 +30,8 @@ from setpoint.goals import (
     value_in_words,
 )
 from setpoint.inference import CountedRates, interval_of
-from setpoint.program import (
-    Absolute,
-    Accepted,
-    Affine,
-    Folder,
-    Kind,
-    Log,
-    Max,
-    MaxMinusMin,
-    Min,
-    MinOverMax,
-    PowerMean,
-    ProductNode,
-    ProgramConstraint,
-    QuotientNode,
-    RateFunction,
-    Ratio,
-    Sqrt,
-    WeightedSum,
-    link,
-)
+from setpoint.program import Accepted, Folder, Kind, ProgramConstraint, link
+from setpoint.program import functions as fn
 from setpoint.report import unit_of
 
 # --- Arrays as text for a page: the raw numbers, little-endian, compressed ------------------------
@@ -340,43 +321,43 @@ class ShownBins:
 # --- Functions of the rates as plain data ---------------------------------------------------------
 
 
-_NAMES: dict[type[RateFunction], str] = {
-    WeightedSum: "sum",
-    ProductNode: "product",
-    QuotientNode: "quotient",
-    Absolute: "abs",
-    Log: "log",
-    Sqrt: "sqrt",
-    Max: "max",
-    Min: "min",
-    MaxMinusMin: "spread",
-    MinOverMax: "minmax",
-    PowerMean: "power",
+_NAMES: dict[type[fn.RateFunction], str] = {
+    fn.WeightedSum: "sum",
+    fn.ProductNode: "product",
+    fn.QuotientNode: "quotient",
+    fn.Absolute: "abs",
+    fn.Log: "log",
+    fn.Sqrt: "sqrt",
+    fn.Max: "max",
+    fn.Min: "min",
+    fn.MaxMinusMin: "spread",
+    fn.MinOverMax: "minmax",
+    fn.PowerMean: "power",
 }
 
 
-def node_of(x: RateFunction) -> dict[str, Any]:
+def node_of(x: fn.RateFunction) -> dict[str, Any]:
     """A function as a tree: its kind, its numbers, its parts, and the range that is known.
 
     Examples
     --------
-    >>> node_of(Affine({0: 2.0}, 1.0, {0: (0.0, 1.0)}))
+    >>> node_of(fn.Affine({0: 2.0}, 1.0, {0: (0.0, 1.0)}))
     {'low': 1.0, 'high': 3.0, 'k': 'affine', 'terms': [[0, 2.0]], 'const': 1.0}
     """
     out: dict[str, Any] = {"low": float(x.low), "high": float(x.high)}
-    if isinstance(x, Affine):
+    if isinstance(x, fn.Affine):
         terms = [[int(j), float(a)] for j, a in x.terms.items()]
         return out | {"k": "affine", "terms": terms, "const": x.const}
-    if isinstance(x, Ratio):
+    if isinstance(x, fn.Ratio):
         ends = {"offset": float(x.offset), "atZero": float(x.at_zero)}
         return out | {"k": "ratio", "of": [node_of(x.above), node_of(x.below)], **ends}
     name = _NAMES.get(type(x))
     if name is None:
         raise InputError(f"`goal`: a page has no formula for {type(x).__name__}")
     out |= {"k": name, "of": [node_of(c) for c in x.children]}
-    if isinstance(x, WeightedSum):
+    if isinstance(x, fn.WeightedSum):
         out["coefs"] = list(x.coefs)
-    if isinstance(x, PowerMean):
+    if isinstance(x, fn.PowerMean):
         out["order"] = x.order
     return out
 
@@ -455,7 +436,7 @@ class BoundGoal:
         }
 
     @staticmethod
-    def _side(x: Expression, function: RateFunction) -> dict[str, Any]:
+    def _side(x: Expression, function: fn.RateFunction) -> dict[str, Any]:
         return {
             "text": str(x),
             "words": in_words(x),
@@ -578,7 +559,7 @@ class _Counted:
         linked = bound.linked
         terms = [linked.objective]
         terms += [c.left if c.difference is None else c.difference for c in linked.constraints]
-        self.sides: list[RateFunction | None] = []
+        self.sides: list[fn.RateFunction | None] = []
         for term in terms:
             try:
                 self.sides.append(folder.function(term))

@@ -112,7 +112,7 @@ class Placeholder(Enum):
 
     Examples
     --------
-    >>> Place.RULE.value
+    >>> Placeholder.RULE.value
     'rule'
     """
 
@@ -132,7 +132,7 @@ def command_template(command: Command) -> list[str | list[str]]:
 
     Examples
     --------
-    >>> command_template(["setpoint take my{goal}.skops --line=", Place.THRESHOLD])
+    >>> command_template(["setpoint take my{goal}.skops --line=", Placeholder.THRESHOLD])
     ['setpoint take my{goal}.skops --line=', ['threshold']]
     """
     return [[piece.value] if isinstance(piece, Placeholder) else piece for piece in command]
@@ -253,8 +253,8 @@ class Explorer:
         --------
         >>> from setpoint import explore
         >>> page = explore("maximize recall s.t. precision >= 0.6", [0.9, 0.6, 0.4], [1, 0, 1])
-        >>> from setpoint.explorer.page import Place
-        >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", Place.THRESHOLD])
+        >>> from setpoint.explorer.page import Placeholder
+        >>> own = page.for_shell(["setpoint take m.skops new.csv --line=", Placeholder.THRESHOLD])
         >>> own.payload["take"]["shell"]
         ['setpoint take m.skops new.csv --line=', ['threshold']]
         """

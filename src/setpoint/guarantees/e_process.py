@@ -28,18 +28,15 @@ from setpoint.guarantees.requirements import (
 )
 from setpoint.inference import CountedRates
 from setpoint.program import (
-    Affine,
     Folder,
     Leaf,
     LinkedConstraint,
     LinkedGoal,
     ProgramConstraint,
     Rate,
-    RateFunction,
-    Ratio,
     Term,
-    WeightedSum,
 )
+from setpoint.program import functions as fn
 
 _TINY = 1e-12
 
@@ -155,10 +152,10 @@ def _increments(
 
 
 def _gather(
-    counted: CountedRates, x: RateFunction, coef: float, shares: list[Share]
+    counted: CountedRates, x: fn.RateFunction, coef: float, shares: list[Share]
 ) -> float | None:
     """Add the shares of a function to a list; what is constant in it, or None if it has others."""
-    if isinstance(x, WeightedSum):
+    if isinstance(x, fn.WeightedSum):
         total = 0.0
         for k, child in zip(x.coefs, x.children, strict=True):
             const = _gather(counted, child, coef * k, shares)
@@ -166,7 +163,7 @@ def _gather(
                 return None
             total += const
         return total
-    if not isinstance(x, (Affine, Ratio)):
+    if not isinstance(x, (fn.Affine, fn.Ratio)):
         return None
     index = sorted(x.features)
     if not index:
@@ -176,13 +173,13 @@ def _gather(
         above, below = (part.ravel() for part in weights)
         shares.append(Share(coef, above, below))
         return 0.0
-    if isinstance(x, Ratio):
+    if isinstance(x, fn.Ratio):
         return None
     return _affine(x, index, counted.event(index), counted.given(index), coef, shares)
 
 
 def _affine(
-    x: Affine, index: list[int], event: Floats, given: Floats, coef: float, shares: list[Share]
+    x: fn.Affine, index: list[int], event: Floats, given: Floats, coef: float, shares: list[Share]
 ) -> float:
     """The shares of a sum of rates: one for each sort of rows that they are measured on."""
     kinds: dict[bytes, list[int]] = {}
@@ -221,18 +218,18 @@ class _Names:
         self.by_class = len(labels) > 1
         self.several = len({self._of(rate) for rate in self.leaves}) > 1
 
-    def of(self, x: RateFunction) -> str:
+    def of(self, x: fn.RateFunction) -> str:
         """The groups or classes of a function; of a difference, the first against the second."""
         if not self.several:
             return ""
-        if isinstance(x, WeightedSum) and len(x.children) == 2:
+        if isinstance(x, fn.WeightedSum) and len(x.children) == 2:
             first, second = (self._all(child) for child in x.children)
             if first and second:
                 joined = "against" if x.coefs[0] * x.coefs[1] < 0 else "and"
                 return f"{first} {joined} {second}"
         return self._all(x)
 
-    def _all(self, x: RateFunction) -> str:
+    def _all(self, x: fn.RateFunction) -> str:
         rates = [self.features[j] for j in sorted(x.features)]
         return " and ".join(filter(None, dict.fromkeys(self._of(rate) for rate in rates)))
 

@@ -22,26 +22,8 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.evidence import Confusion
 from setpoint.inference import CountedRates, RowProfiles, above_and_below, rounded, summed
-from setpoint.program import (
-    INF,
-    Absolute,
-    Affine,
-    Log,
-    Max,
-    MaxMinusMin,
-    Min,
-    MinOverMax,
-    Node,
-    PowerMean,
-    ProductNode,
-    ProgramConstraint,
-    QuotientNode,
-    RateFunction,
-    Ratio,
-    Sqrt,
-    WeightedSum,
-    algebra,
-)
+from setpoint.program import ProgramConstraint, algebra
+from setpoint.program import functions as fn
 from setpoint.rules import Rule
 
 _TINY = 1e-12
@@ -51,7 +33,7 @@ _TINY = 1e-12
 class Rates:
     """Rates of profiles of rows, and a function of them."""
 
-    function: RateFunction
+    function: fn.RateFunction
     above: Floats
     below: Floats
     counts: Floats
@@ -64,7 +46,7 @@ class Rates:
     def is_one(self) -> bool:
         """Whether the function is its only rate, and nothing is done to it."""
         x = self.function
-        return isinstance(x, Affine) and x.terms == {0: 1.0} and x.const == 0.0
+        return isinstance(x, fn.Affine) and x.terms == {0: 1.0} and x.const == 0.0
 
     @cached_property
     def values(self) -> Floats:
@@ -108,7 +90,7 @@ class Rates:
         return int(np.argmin(sign * (self.above[0] - level * self.below[0])))
 
 
-def rates_in(x: RateFunction, counted: CountedRates) -> Rates:
+def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
     """The rates that a function is made of, each as few as can be.
 
     Examples
@@ -149,34 +131,34 @@ class _RateCollector:
         self.below: list[Floats] = []
         self.features: list[frozenset[int]] = []
 
-    def function(self, x: RateFunction) -> RateFunction:
+    def function(self, x: fn.RateFunction) -> fn.RateFunction:
         if not x.features:
             return x
         parts = above_and_below(x, self.profiles)
         if parts is not None:
             return self._rate(*parts, x.features)
-        if isinstance(x, Affine):
+        if isinstance(x, fn.Affine):
             return self._populations(x)
         return with_children(x, [self.function(c) for c in x.children])
 
-    def _populations(self, x: Affine) -> Affine:
+    def _populations(self, x: fn.Affine) -> fn.Affine:
         """A sum of shares of different rows: a rate for each sort of rows."""
         alike: dict[bytes, list[int]] = {}
         for j in sorted(x.terms):
             given = self.profiles.given[self.profiles.index.index(j)]
             alike.setdefault(given.tobytes(), []).append(j)
-        out = Affine({}, x.const)
+        out = fn.Affine({}, x.const)
         for members in alike.values():
             # One share stays as it is: elsewhere it may have another coefficient.
             k = x.terms[members[0]] if len(members) == 1 else 1.0
             parts = above_and_below(
-                Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles
+                fn.Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles
             )
             assert parts is not None
             out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
         return out
 
-    def _rate(self, above: Floats, below: Floats, features: frozenset[int]) -> Affine:
+    def _rate(self, above: Floats, below: Floats, features: frozenset[int]) -> fn.Affine:
         known = zip(self.above, self.below, strict=True)
         same = [
             np.allclose(a, above, 1e-12, 1e-12) and np.allclose(b, below, 1e-12, 1e-12)
@@ -187,10 +169,10 @@ class _RateCollector:
             self.above.append(above)
             self.below.append(below)
             self.features.append(features)
-        return Affine({j: 1.0}, 0.0, {j: _range(above, below)})
+        return fn.Affine({j: 1.0}, 0.0, {j: _range(above, below)})
 
 
-def with_children(x: RateFunction, children: list[RateFunction]) -> RateFunction:
+def with_children(x: fn.RateFunction, children: list[fn.RateFunction]) -> fn.RateFunction:
     """The same function of other functions."""
     out = copy(x)
     out.children = tuple(children)
@@ -200,7 +182,7 @@ def with_children(x: RateFunction, children: list[RateFunction]) -> RateFunction
 
 def _range(above: Floats, below: Floats) -> tuple[float, float]:
     ends = [
-        float(a / b) if b > _TINY else INF if a > 0 else -INF
+        float(a / b) if b > _TINY else fn.INF if a > 0 else -fn.INF
         for a, b in zip(above, below, strict=True)
         if b > _TINY or abs(a) > _TINY
     ]
@@ -218,7 +200,7 @@ smallest of several drawn values is smaller than each, so that errs on the safe 
 class Arms(NamedTuple):
     """Functions of which one is the value; for which of them a bound has to hold."""
 
-    functions: tuple[RateFunction, ...]
+    functions: tuple[fn.RateFunction, ...]
     every: bool
 
 
@@ -228,14 +210,13 @@ class _Kink(NamedTuple):
     known: bool
 
 
-def arms_of_first_kink(x: RateFunction, sign: float) -> Arms | None:
+def arms_of_first_kink(x: fn.RateFunction, sign: float) -> Arms | None:
     """A function with the arms of a kink in the place of it; None if there is none to open.
 
     Examples
     --------
-    >>> from setpoint.program.functions import Affine
-    >>> a, b, c = (Affine({j: 1.0}, 0.0, {j: (0.0, 1.0)}) for j in range(3))
-    >>> found = arms_of_first_kink(WeightedSum((1.0, -1.0), (Max((a, b)), c)), 1.0)
+    >>> a, b, c = (fn.Affine({j: 1.0}, 0.0, {j: (0.0, 1.0)}) for j in range(3))
+    >>> found = arms_of_first_kink(fn.WeightedSum((1.0, -1.0), (fn.Max((a, b)), c)), 1.0)
     >>> found.every, [f.terms for f in found.functions]
     (False, [{0: 1.0, 2: -1.0}, {1: 1.0, 2: -1.0}])
     """
@@ -252,47 +233,47 @@ def arms_of_first_kink(x: RateFunction, sign: float) -> Arms | None:
     )
 
 
-def arms_of(x: RateFunction, side: float) -> Arms | None:
+def arms_of(x: fn.RateFunction, side: float) -> Arms | None:
     """What a kink is made of, and whether a bound has to hold for each; None if it is none."""
-    if not isinstance(x, (Max, Min, Absolute, MaxMinusMin, MinOverMax)):
+    if not isinstance(x, (fn.Max, fn.Min, fn.Absolute, fn.MaxMinusMin, fn.MinOverMax)):
         return None
-    arms: list[RateFunction] = list(x.children)
-    if isinstance(x, Absolute):
+    arms: list[fn.RateFunction] = list(x.children)
+    if isinstance(x, fn.Absolute):
         arms.append(algebra.scaled(-1.0, arms[0]))
-    elif isinstance(x, MaxMinusMin):
+    elif isinstance(x, fn.MaxMinusMin):
         pairs = permutations(x.children, 2)
         arms = [algebra.add([(1.0, a), (-1.0, b)]) for a, b in pairs] or [algebra.constant(0.0)]
-    elif isinstance(x, MinOverMax):
+    elif isinstance(x, fn.MinOverMax):
         pairs = permutations(x.children, 2)
         arms = [algebra.divide(a, b) for a, b in pairs] or [algebra.divide(arms[0], arms[0])]
-    largest = not isinstance(x, (Min, MinOverMax))
+    largest = not isinstance(x, (fn.Min, fn.MinOverMax))
     return Arms(tuple(arms), not (side > 0 if largest else side < 0))
 
 
-def directions(x: Node) -> list[float]:
+def directions(x: fn.Node) -> list[float]:
     """For each child 1 where the function never falls with it, -1 where it never rises; else 0."""
-    if isinstance(x, WeightedSum):
+    if isinstance(x, fn.WeightedSum):
         return [math.copysign(1.0, k) for k in x.coefs]
-    if isinstance(x, (Min, Max, Log, Sqrt)):
+    if isinstance(x, (fn.Min, fn.Max, fn.Log, fn.Sqrt)):
         return [1.0] * len(x.children)
     signs = [1.0 if c.low >= 0 else -1.0 if c.high <= 0 else 0.0 for c in x.children]
-    if isinstance(x, PowerMean):
+    if isinstance(x, fn.PowerMean):
         return signs if x.order == 2 else [1.0] * len(signs)
-    if isinstance(x, ProductNode):
+    if isinstance(x, fn.ProductNode):
         return signs[::-1]
-    if isinstance(x, Ratio):
+    if isinstance(x, fn.Ratio):
         return [1.0, -signs[0]]
-    if isinstance(x, QuotientNode):
+    if isinstance(x, fn.QuotientNode):
         # Across zero a quotient turns round.
         return [signs[1], -signs[0] if signs[1] else 0.0]
-    if isinstance(x, Absolute):
+    if isinstance(x, fn.Absolute):
         return signs
     return [0.0] * len(signs)
 
 
-def _kinks(x: RateFunction, side: float, path: tuple[int, ...] = ()) -> Iterator[_Kink]:
+def _kinks(x: fn.RateFunction, side: float, path: tuple[int, ...] = ()) -> Iterator[_Kink]:
     """The outermost kinks of a function."""
-    if not x.has_kinks or not isinstance(x, Node):
+    if not x.has_kinks or not isinstance(x, fn.Node):
         return
     arms = arms_of(x, side)
     if arms is not None:
@@ -302,20 +283,20 @@ def _kinks(x: RateFunction, side: float, path: tuple[int, ...] = ()) -> Iterator
         yield from _kinks(child, side * direction, (*path, i))
 
 
-def _replaced(x: RateFunction, path: Sequence[int], new: RateFunction) -> RateFunction:
+def _replaced(x: fn.RateFunction, path: Sequence[int], new: fn.RateFunction) -> fn.RateFunction:
     if not path:
         return new
     children = list(x.children)
     children[path[0]] = _replaced(children[path[0]], path[1:], new)
-    if isinstance(x, WeightedSum):
+    if isinstance(x, fn.WeightedSum):
         return algebra.add(list(zip(x.coefs, children, strict=True)))
-    if isinstance(x, ProductNode):
+    if isinstance(x, fn.ProductNode):
         return algebra.multiply(*children)
-    if isinstance(x, QuotientNode):
+    if isinstance(x, fn.QuotientNode):
         return algebra.divide(*children)
-    assert isinstance(x, Node)
+    assert isinstance(x, fn.Node)
     out = with_children(x, children)
-    assert isinstance(out, Node)
+    assert isinstance(out, fn.Node)
     out.low, out.high = out.interval(*((c.low, c.high) for c in children))
     return out
 
@@ -330,7 +311,7 @@ _NONE = np.zeros(0)
 class Requirement:
     """One statement about the population: ``sign * (function - level) >= 0``."""
 
-    function: RateFunction
+    function: fn.RateFunction
     level: float
     sign: float
 
@@ -399,25 +380,25 @@ def needs_one_of_several(part: Part) -> bool:
     return isinstance(part, Some) or any(needs_one_of_several(inner) for inner in part.parts)
 
 
-def _split(x: RateFunction, level: float, sign: float) -> Part:
+def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
     if not x.features:
         met = sign * (float(x.value(_NONE)) - level) >= 0.0
         return AllHold(()) if met else Some(())
-    if isinstance(x, (Min, Max)):
-        all_of_them = isinstance(x, Min) == (sign > 0)
+    if isinstance(x, (fn.Min, fn.Max)):
+        all_of_them = isinstance(x, fn.Min) == (sign > 0)
         return _of([_split(c, level, sign) for c in x.children], every=all_of_them)
-    if isinstance(x, Absolute):
+    if isinstance(x, fn.Absolute):
         (child,) = x.children
         both = [_split(child, level, sign), _split(child, -level, -sign)]
         return _of(both, every=sign < 0)
-    if isinstance(x, MaxMinusMin):
-        pairs = [WeightedSum((1.0, -1.0), pair) for pair in permutations(x.children, 2)]
+    if isinstance(x, fn.MaxMinusMin):
+        pairs = [fn.WeightedSum((1.0, -1.0), pair) for pair in permutations(x.children, 2)]
         return _of([_split(d, level, sign) for d in pairs], every=sign < 0)
-    if isinstance(x, MinOverMax):
+    if isinstance(x, fn.MinOverMax):
         # a / b >= k for every pair, which says nothing where b is 0.
-        pairs = [WeightedSum((1.0, -level), pair) for pair in permutations(x.children, 2)]
+        pairs = [fn.WeightedSum((1.0, -level), pair) for pair in permutations(x.children, 2)]
         return _of([_split(d, 0.0, sign) for d in pairs], every=sign > 0)
-    if isinstance(x, WeightedSum):
+    if isinstance(x, fn.WeightedSum):
         varying = [(k, c) for k, c in zip(x.coefs, x.children, strict=True) if c.features]
         if len(varying) == 1 and varying[0][0] != 0.0:
             ((k, child),) = varying

@@ -30,28 +30,14 @@ from setpoint.inference.delta import (
 from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.tails import difference_above, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
-from setpoint.program import (
-    INF,
-    Absolute,
-    Affine,
-    Log,
-    Max,
-    MaxMinusMin,
-    Min,
-    MinOverMax,
-    Node,
-    RateFunction,
-    Ratio,
-    Sqrt,
-    WeightedSum,
-)
+from setpoint.program import functions as fn
 
-Limits: TypeAlias = Callable[[RateFunction, float, float], tuple[float, float]]
+Limits: TypeAlias = Callable[[fn.RateFunction, float, float], tuple[float, float]]
 """Limits of a bound expression at the tails (low, high)."""
 
 
 def largest(
-    children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
+    children: Sequence[fn.RateFunction], limits: Limits, low: float, high: float, sides: int
 ) -> tuple[float, float]:
     """Limits of the largest value."""
     ends = [limits(x, low / max(sides, 1), high) for x in children]
@@ -59,7 +45,7 @@ def largest(
 
 
 def smallest(
-    children: Sequence[RateFunction], limits: Limits, low: float, high: float, sides: int
+    children: Sequence[fn.RateFunction], limits: Limits, low: float, high: float, sides: int
 ) -> tuple[float, float]:
     """Limits of the smallest value; parameters as in :func:`largest`."""
     ends = [limits(x, low, high / max(sides, 1)) for x in children]
@@ -67,7 +53,7 @@ def smallest(
 
 
 def spread(
-    children: Sequence[RateFunction],
+    children: Sequence[fn.RateFunction],
     counted: CountedRates,
     limits: Limits,
     low: float,
@@ -88,7 +74,7 @@ def spread(
 
 
 def ratio_of_groups(
-    children: Sequence[RateFunction],
+    children: Sequence[fn.RateFunction],
     counted: CountedRates,
     limits: Limits,
     low: float,
@@ -108,7 +94,7 @@ def ratio_of_groups(
     return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
 
 
-def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
+def correlations(children: Sequence[fn.RateFunction], counted: CountedRates) -> Floats:
     """Correlations (m, m) of the children's estimates, from their influences."""
     m = len(children)
     if any(counted.is_measured(c) for c in children):
@@ -123,7 +109,7 @@ def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Flo
     return _correlated((each * squares) @ each.T)
 
 
-def _measured_covariance(children: Sequence[RateFunction], counted: CountedRates) -> Floats:
+def _measured_covariance(children: Sequence[fn.RateFunction], counted: CountedRates) -> Floats:
     """Covariances (m, m) of the children's estimates, where rows count by columns of numbers."""
     moments = counted.moments(frozenset().union(*(c.features for c in children)))
     extra = 1.0 / moments.sums.shape[1]
@@ -145,7 +131,9 @@ def _opposed(m: int) -> Floats:
     return np.full((m, m), -1.0)
 
 
-def _ends(children: Sequence[RateFunction], limits: Limits, tail: float) -> tuple[Floats, Floats]:
+def _ends(
+    children: Sequence[fn.RateFunction], limits: Limits, tail: float
+) -> tuple[Floats, Floats]:
     ends = np.array([limits(c, tail, tail) for c in children])
     return ends[:, 0], ends[:, 1]
 
@@ -153,7 +141,7 @@ def _ends(children: Sequence[RateFunction], limits: Limits, tail: float) -> tupl
 # --- Confidence intervals for every expression of the language ------------------------------------
 
 
-_KINKED = (Max, Min, MaxMinusMin, MinOverMax, Absolute)
+_KINKED = (fn.Max, fn.Min, fn.MaxMinusMin, fn.MinOverMax, fn.Absolute)
 
 
 class Interval(NamedTuple):
@@ -216,7 +204,7 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
     return interval_of(bound, counted, level)
 
 
-def interval_of(x: RateFunction, counted: CountedRates, level: float) -> Interval:
+def interval_of(x: fn.RateFunction, counted: CountedRates, level: float) -> Interval:
     """The interval of an expression that is bound already."""
     if not 0.0 < level < 1.0:
         raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
@@ -230,33 +218,33 @@ def interval_of(x: RateFunction, counted: CountedRates, level: float) -> Interva
     return Interval(min(low, value), max(high, value), _kind(x, counted))
 
 
-def is_group_gap(x: RateFunction) -> bool:
+def is_group_gap(x: fn.RateFunction) -> bool:
     """Whether an expression holds a comparison of groups or classes, which noise widens."""
-    if isinstance(x, (MaxMinusMin, MinOverMax)) or (
-        isinstance(x, Max) and all(isinstance(c, Absolute) for c in x.children)
+    if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)) or (
+        isinstance(x, fn.Max) and all(isinstance(c, fn.Absolute) for c in x.children)
     ):
         return True
     return any(is_group_gap(c) for c in x.children)
 
 
-def _is_smooth(x: RateFunction) -> bool:
+def _is_smooth(x: fn.RateFunction) -> bool:
     return not isinstance(x, _KINKED) and all(_is_smooth(c) for c in x.children)
 
 
-def _varying(x: RateFunction) -> Sequence[RateFunction]:
+def _varying(x: fn.RateFunction) -> Sequence[fn.RateFunction]:
     return [c for c in x.children if c.features]
 
 
-def _kind(x: RateFunction, counted: CountedRates) -> str:
+def _kind(x: fn.RateFunction, counted: CountedRates) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
         profiles = len(fraction.merged.counts)
         return "delta" if profiles > 2 else "clopper-pearson" if profiles == 2 else "exact"
-    if isinstance(x, (MaxMinusMin, MinOverMax)):
+    if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
         return "pairs"
-    if isinstance(x, (Max, Min)):
+    if isinstance(x, (fn.Max, fn.Min)):
         return "groups"
-    if len(_varying(x)) == 1 and isinstance(x, (WeightedSum, Absolute, Log, Sqrt)):
+    if len(_varying(x)) == 1 and isinstance(x, (fn.WeightedSum, fn.Absolute, fn.Log, fn.Sqrt)):
         return _kind(_varying(x)[0], counted)
     return "delta" if _is_smooth(x) else "bonferroni"
 
@@ -267,7 +255,7 @@ class _LimitFinder:
     def __init__(self, counted: CountedRates) -> None:
         self.counted = counted
 
-    def limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
+    def limits(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
         """Limits of `x` at the tails `low` and `high`, inside the range of `x`."""
         if not x.features:
             value = self.counted.value(x)
@@ -276,58 +264,58 @@ class _LimitFinder:
         bottom, top = self.counted.range(x)
         return max(first, bottom), min(last, top)
 
-    def _limits(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
-        if isinstance(x, (Affine, Ratio)):
+    def _limits(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
+        if isinstance(x, (fn.Affine, fn.Ratio)):
             return self._fraction(x, low, high)
-        if isinstance(x, (Max, Min)):
+        if isinstance(x, (fn.Max, fn.Min)):
             sides = len(_varying(x))  # where a limit can fail; of a size on both sides, below
-            of = largest if isinstance(x, Max) else smallest
+            of = largest if isinstance(x, fn.Max) else smallest
             return of(x.children, self.limits, low, high, sides)
-        if isinstance(x, (MaxMinusMin, MinOverMax)):
-            of_pairs = spread if isinstance(x, MaxMinusMin) else ratio_of_groups
+        if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
+            of_pairs = spread if isinstance(x, fn.MaxMinusMin) else ratio_of_groups
             smooth = all(_is_smooth(c) for c in x.children)
             return of_pairs(x.children, self.counted, self.limits, low, high, smooth=smooth)
-        if isinstance(x, Absolute):
+        if isinstance(x, fn.Absolute):
             return self._absolute(x, low, high)
-        if isinstance(x, (Log, Sqrt)):
+        if isinstance(x, (fn.Log, fn.Sqrt)):
             return x.interval(self.limits(x.children[0], low, high))
-        if isinstance(x, WeightedSum) and len(_varying(x)) == 1:
+        if isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
             return self._multiple(x, low, high)
         if _is_smooth(x):
             return self._by_influence(x, low, high)
         return self._parts(x, low, high)
 
-    def _fraction(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
+    def _fraction(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
         fraction = self.counted.fraction(x)
         two = None if fraction is None else of_two_profiles(fraction, low, high)
         return self._by_influence(x, low, high) if two is None else two
 
-    def _by_influence(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
+    def _by_influence(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
         counted = self.counted
         if not counted.is_measured(x):
             return by_influence(x, counted, low, high)
         return by_moments(x, counted.moments(x.features), counted.v, low, high)
 
-    def _absolute(self, x: Absolute, low: float, high: float) -> tuple[float, float]:
+    def _absolute(self, x: fn.Absolute, low: float, high: float) -> tuple[float, float]:
         # Near 0 the lower limit can fail on both sides.
         (child,) = x.children
         inner = self.limits(child, low / 2, low / 2)
         outer = self.limits(child, high, high)
         return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
 
-    def _multiple(self, x: WeightedSum, low: float, high: float) -> tuple[float, float]:
+    def _multiple(self, x: fn.WeightedSum, low: float, high: float) -> tuple[float, float]:
         (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
         (child,) = _varying(x)
         ends = self.limits(child, *((low, high) if k > 0 else (high, low)))
         ranges = [ends if c is child else (self.counted.value(c),) * 2 for c in x.children]
         return x.interval(*ranges)
 
-    def _parts(self, x: RateFunction, low: float, high: float) -> tuple[float, float]:
+    def _parts(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
         # Interval arithmetic over limits that hold together.
-        assert isinstance(x, Node)
+        assert isinstance(x, fn.Node)
         tail = min(low, high) / max(len(_varying(x)), 1)
         first, last = x.interval(*(self.limits(c, tail, tail) for c in x.children))
-        return (-INF if math.isnan(first) else first), (INF if math.isnan(last) else last)
+        return (-fn.INF if math.isnan(first) else first), (fn.INF if math.isnan(last) else last)
 
 
 # --- What an interval says of a bound: shown, shown to fail ---------------------------------------

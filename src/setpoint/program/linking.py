@@ -413,7 +413,7 @@ def event_in_words(event: goals.Event) -> str:
 
     Examples
     --------
-    >>> event_in_words(Event("actual !predicted"))
+    >>> event_in_words(goals.Event("actual !predicted"))
     'true = k and predicted ≠ k'
     """
     return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in event.words.split())

@@ -584,7 +584,7 @@ def heavy_tails(goal: Goal, table: CheckedTable) -> list[str]:
     --------
     >>> from setpoint.evidence.codebook import Column
     >>> amounts = np.r_[np.full(10, 900.0), np.full(290, 50.0)]
-    >>> table = Table(None, None, {"amount": Column(amounts)}, None)
+    >>> table = CheckedTable(None, None, {"amount": Column(amounts)}, None)
     >>> (text,) = heavy_tails(Goal.parse("maximize recall.weighted(amount)"), table)
     >>> text[:43]
     '10 of 300 rows carry 38.3 % of the sum of a'

@@ -57,7 +57,7 @@ def best_pair(gains: Floats, slack: Floats) -> ColumnPair | None:
     Examples
     --------
     >>> best_pair(np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.8, -0.8]))
-    Pair(inside=1, outside=2, p=0.5, multiplier=0.625)
+    ColumnPair(inside=1, outside=2, p=0.5, multiplier=0.625)
     """
     meets = slack >= 0.0
     if not meets.any():

@@ -52,7 +52,7 @@ class Reader:
     Examples
     --------
     >>> import io
-    >>> reader = Reader(Source("-", stdin=io.BytesIO(b"age,city\n31,Bonn\n45,\n")))
+    >>> reader = Reader(InputFile("-", stdin=io.BytesIO(b"age,city\n31,Bonn\n45,\n")))
     >>> rows, stored = reader.rows()
     >>> stored["city"].to_pylist(), rows.lines.tolist()
     (['Bonn', None], [2, 3])
@@ -348,7 +348,7 @@ class CsvDialect:
 
     Examples
     --------
-    >>> Dialect.excel(",").separator, Dialect.excel(".").encoding
+    >>> CsvDialect.excel(",").separator, CsvDialect.excel(".").encoding
     (';', 'utf-8-sig')
     """
 
@@ -376,7 +376,7 @@ def write_rows(
     >>> file = io.BytesIO()
     >>> columns = {"name": ["=1+1", "Kiel"], "score": [0.123456789, -2.0]}
     >>> columns = {name: pa.chunked_array([values]) for name, values in columns.items()}
-    >>> write_rows(columns, file, ".csv", Dialect.excel(",", rounded=["score"]))
+    >>> write_rows(columns, file, ".csv", CsvDialect.excel(",", rounded=["score"]))
     >>> file.getvalue().decode("utf-8-sig").splitlines()
     ['name;score', "'=1+1;0,123457", 'Kiel;-2']
     """

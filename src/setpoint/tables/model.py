@@ -312,7 +312,7 @@ def model_for(
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27], "city": ["Bonn", "Kiel", "Bonn", None]})
-    >>> columns = [Column("age", "number"), Column("city", "category")]
+    >>> columns = [TableColumn("age", "number"), TableColumn("city", "category")]
     >>> model_for(X, columns).fit(X, [0, 1, 1, 0]).predict_proba(X).shape
     (4, 2)
     """
@@ -336,7 +336,7 @@ def transformer_for(
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> transformer_for(X, [Column("age", "number")]).fit_transform(X).shape
+    >>> transformer_for(X, [TableColumn("age", "number")]).fit_transform(X).shape
     (4, 2)
     """
     from sklearn.compose import ColumnTransformer
@@ -387,7 +387,7 @@ def unusable(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> dict[str, s
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": [1.0, 1.0], "y": [None, None], "z": [1, 5]})
-    >>> unusable(frame, [Column("x", "number"), Column("y", "category"), Column("z", "number")])
+    >>> unusable(frame, [TableColumn("x", "number"), TableColumn("y", "category"), TableColumn("z", "number")])
     {'x': 'the same value in every row', 'y': 'no values'}
     """
     reasons = ((column.name, _why_unusable(frame[column.name], column)) for column in columns)
@@ -417,7 +417,7 @@ def described(
     Examples
     --------
     >>> import pandas as pd
-    >>> columns = [Column("age", "number")]
+    >>> columns = [TableColumn("age", "number")]
     >>> model = model_for(pd.DataFrame({"age": [31]}), columns)
     >>> described(model, columns, {"id": "no values"})[1:]
     ['Left out: id (no values)']
@@ -468,7 +468,7 @@ def auto_model_for(
     --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [31, 45, None, 27]})
-    >>> list(auto_model_for(X, [Column("age", "number")]))
+    >>> list(auto_model_for(X, [TableColumn("age", "number")]))
     ['logistic', 'boosting of 30 rounds', 'boosting of 120 rounds']
     """
     from sklearn.pipeline import Pipeline

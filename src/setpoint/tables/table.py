@@ -126,11 +126,11 @@ def conform(table: Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> from setpoint.tables.table import Column
+    >>> from setpoint.tables.table import TableColumn
     >>> table = Table("new.csv", pd.DataFrame({"extra": [0, 0], "code": [1, 2]}))
-    >>> conform(table, [Column("code", "category")])["code"].tolist()
+    >>> conform(table, [TableColumn("code", "category")])["code"].tolist()
     ['1', '2']
-    >>> conform(table, [Column("codes", "category")])
+    >>> conform(table, [TableColumn("codes", "category")])
     Traceback (most recent call last):
     ...
     setpoint.tables.kinds.TableError: new.csv has no column 'codes' (did you mean 'code'?)
@@ -249,8 +249,8 @@ class TableColumn:
 
     Examples
     --------
-    >>> Column("age", "number")
-    Column(name='age', kind='number', decimal='.')
+    >>> TableColumn("age", "number")
+    TableColumn(name='age', kind='number', decimal='.')
     """
 
     name: str

@@ -58,7 +58,7 @@ class InputFile:
 
     Examples
     --------
-    >>> source = Source("-", stdin=io.BytesIO(b"a\r\ncaf\xe9\r\n"))
+    >>> source = InputFile("-", stdin=io.BytesIO(b"a\r\ncaf\xe9\r\n"))
     >>> source.name, list(source.text("cp1252", notes=[]))
     ('stdin', [b'a\ncaf\xc3\xa9\n'])
     """

@@ -323,7 +323,7 @@ class PlacedLabels:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> labels = Labels(Figure().add_subplot())
+    >>> labels = PlacedLabels(Figure().add_subplot())
     >>> labels.avoid([0.0, 1.0], [0.5, 0.5])
     >>> labels.add("the rule", [(0.5, 0.5)], "#1b1f24")
     >>> labels.ax.texts[0].get_text()
