@@ -2,7 +2,8 @@
 
 Usage: ``python tools/docstrings.py [folder of the package]``. Exits with 1, and names each
 place, if a class or function that users can import has no example, or an inner one more than
-a paragraph and examples. Errors and warnings need no example.
+a paragraph and examples. Errors and warnings need no example, and the help of a command is for
+users too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from house_size import beyond_the_first
-from public_names import docstring_of, owners_of, public_names
+from public_names import docstring_of, is_command, owners_of, public_names
 
 
 def found_in(package: Path) -> Iterator[str]:
@@ -27,14 +28,16 @@ def found_in(package: Path) -> Iterator[str]:
             place = f"{path}:{getattr(owner, 'lineno', 0)}: {getattr(owner, 'name', '')}"
             if not is_public and beyond_the_first(owner):
                 yield f"{place} is not for users: one paragraph, and examples"
-            is_top = owner in tree.body and not str(getattr(owner, "name", "")).endswith(
-                ("Error", "Warning")
-            )
-            if is_public and is_top and not _has_example(owner):
+            if is_public and owner in tree.body and not _has_example(owner):
                 yield f"{place} has no example"
 
 
 def _has_example(owner: ast.AST) -> bool:
+    """Whether there is one, or none is needed."""
+    if isinstance(owner, ast.FunctionDef) and is_command(owner):
+        return True
+    if str(getattr(owner, "name", "")).endswith(("Error", "Warning")):
+        return True
     found = docstring_of(owner)
     return found is not None and ">>>" in str(getattr(found.value, "value", ""))
 

@@ -76,10 +76,16 @@ def owners_of(tree: ast.Module, public: set[str]) -> Iterator[tuple[ast.AST, boo
                 is_public = child.name in public
             elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 inside = known if isinstance(owner, ast.ClassDef) else child.name in public
-                is_public = inside and not child.name.startswith("_")
+                is_public = (inside and not child.name.startswith("_")) or is_command(child)
             if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 yield child, is_public
             waiting.append((child, is_public))
+
+
+def is_command(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is a command of the shell: its docstring is the help."""
+    called = (ast.unparse(d).partition("(")[0] for d in function.decorator_list)
+    return any(name.endswith(("command", "group")) for name in called)
 
 
 def docstring_of(owner: ast.AST) -> ast.Expr | None:

@@ -276,7 +276,14 @@ def _leave_quietly() -> None:
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.pass_context
 def app(ctx: click.Context, debug: bool, version: bool) -> None:
-    """Say what your classifier must achieve; setpoint finds the decision rule."""
+    """Say what your classifier must achieve; setpoint finds the decision rule.
+
+    A goal is a sentence such as 'maximize recall subject to precision >= 0.9'. Begin with
+    'setpoint demo'.
+
+    Exit codes: 0 the goal is shown to hold on new rows, 1 an error, 3 it is shown to fail or
+    no rule can meet it, 4 it is too close to call, 130 stopped by Ctrl-C.
+    """
     session = ctx.find_object(Session)
     if session is not None:
         session.debug = debug

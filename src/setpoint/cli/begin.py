@@ -289,7 +289,11 @@ _NO_FORMULA = "no formula"
 @click.argument("text", metavar="[TEXT|METRIC]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def goal(text: str | None, as_json: bool) -> None:
-    """Say what a goal means and how it would be solved, or list the metrics."""
+    """Say what a goal means and how it would be solved, or list the metrics.
+
+    TEXT is 'maximize' or 'minimize' and an expression, then 'subject to' and constraints
+    joined by 'and'. A METRIC is explained; without either all metrics are listed.
+    """
     from setpoint.goals import SYNONYMS, TABLE, VOCABULARY, as_goal, why_unknown
 
     name = "" if text is None else SYNONYMS.get(text.lower(), text.lower())
@@ -406,7 +410,11 @@ def _shape(part: dict[str, Any]) -> str:
 @click.argument("folder", metavar="[DIR]", default="demo")
 @click.pass_context
 def demo(ctx: click.Context, folder: str) -> None:
-    """Run the main job on a table of 569 tumours."""
+    """Run the main job on a table of 569 tumours.
+
+    It writes DIR/tumours.csv, DIR/model.skops and DIR/report.html; DIR is "demo" if it is
+    not named.
+    """
     at = Path(folder)
     if at.exists() and not at.is_dir():
         raise shell.CommandError(f"{folder} is a file; name a folder")

@@ -74,7 +74,10 @@ def frontier(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Show the best objective as the bound of one constraint moves."""
+    """Show the best objective as the bound of one constraint moves.
+
+    Other rules for the scores of a stored model are compared on the rows of DATA.
+    """
     levels = _levels(values)
     vary = None if vary is None else _side(vary)
     files = shell.named_files(datasets)
@@ -279,7 +282,12 @@ def explore(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Write a page on which the bounds of MODEL's goal are moved by hand."""
+    """Write a page on which the bounds of MODEL's goal are moved by hand.
+
+    The page shows at once what each bound brings on the rows of DATA, which have labels and best
+    took no part in the fit; it needs no network and no server. Part of DATA, or --check, is kept
+    apart: to choose on rows is to look at them, and a chosen point is checked on others.
+    """
     if check is not None and test_size is not None:
         raise shell.CommandError(
             "--check and --test-size: both name the rows for the check; give one"
@@ -428,7 +436,16 @@ def take(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Move the rule of MODEL to another bound, without a new fit."""
+    """Move the rule of MODEL to another bound, without a new fit.
+
+    The rule is found anew on the scores of the rows of DATA, which have labels and best took no
+    part in the fit. setpoint frontier shows beforehand what each bound brings. Nothing is
+    certified of the new rule.
+
+    The exit code is that of setpoint evaluate; if no rule meets the goal it is 3, and nothing is
+    written. Rows that --line or --rule come with may have chosen it, and show of no bound that it
+    holds: judge the new file by others.
+    """
     if data is None:
         raise click.UsageError(
             "Missing argument 'DATA': the rule is found on rows with labels, which a model file "

@@ -354,7 +354,14 @@ def fit(
     decide_on: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Fit a model and find the rule for its scores that reaches a goal."""
+    """Fit a model and find the rule for its scores that reaches a goal.
+
+    DATA is a CSV, Excel or Parquet file, or '-' for stdin. Some rows are held out and judge the
+    rule, or with --confidence certify it. Columns that the goal names, as in
+    recall.difference(sex), are not shown to the model. If no rule meets the goal, the command
+    says what is reachable and writes no model. 'setpoint train' trains the model itself for the
+    goal.
+    """
     from setpoint.goals import as_goal
 
     goal = as_goal(goal_text)
@@ -417,7 +424,13 @@ def train(
     datasets: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Train a model for a goal, over the rows as a whole."""
+    """Train a model for a goal, over the rows as a whole.
+
+    As 'setpoint fit', but the model itself is trained, and not only a rule found for its
+    scores. A metric without a formula is a Python function (--metric), looked for in the
+    current folder and then where Python looks; it is given the columns that its parameters
+    name, dropped ones too. Ctrl-C ends its search, and the best so far is written.
+    """
     from setpoint.goals import as_goal
     from setpoint.tasks import NamedMetric, metric_of, module_file
 

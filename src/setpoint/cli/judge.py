@@ -80,7 +80,15 @@ def evaluate(
     settings: dict[str, Any],
     **asked: Any,
 ) -> None:
-    """Judge a model file by a table with labels, or decisions that are a column of tables."""
+    """Judge a model file by a table with labels, or decisions that are a column of tables.
+
+    With --prediction TABLES take the place of MODEL and DATA: Parquet or CSV files, patterns of
+    them in quotes, or one table of a DuckDB database as name.duckdb::table.
+
+    Model files name a metric of your own and hold no code, so --metric is needed again.
+    The exit code is 0 if these rows show that the goal holds on new rows, 3 if they show
+    that it fails, and 4 if it is too close to call (--accept too-close makes that 0).
+    """
     files = shell.named_files(datasets)
     if asked["prediction"] is not None:
         for option, given in (
@@ -276,7 +284,15 @@ def compare(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels."""
+    """Compare the candidate MODEL_B with MODEL_A, today's, on a table with labels.
+
+    B is better if its objective is shown to be better and every constraint of the goal holds as
+    surely as for A, or if B is shown to meet the goal and A to fail it. Where a goal refers to
+    the deployed model, that is A.
+
+    The exit code is 0 if B is shown to be better, 3 if it is shown to be worse, and 4 if it is
+    too close to call (--accept too-close makes that 0).
+    """
     from setpoint.report import printed
     from setpoint.tasks import compare_tables
 
@@ -453,7 +469,13 @@ def plan(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Say how many rows it takes to certify a goal on new rows."""
+    """Say how many rows it takes to certify a goal on new rows.
+
+    How good decisions are is counted on DATA, a table with labels and decisions, or on which a
+    model file decides; or it is stated, with --rate. Rows that certify are none of those, and
+    take no part in the fit. The exit code is 3 if the decisions do not meet a bound: then no
+    number of rows certifies it.
+    """
     from setpoint.goals import as_goal
 
     wanted = as_goal(goal)

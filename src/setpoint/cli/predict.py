@@ -309,7 +309,12 @@ def predict(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Decide the rows of a table, or of many, by a model file."""
+    """Decide the rows of a table, or of many, by a model file.
+
+    DATA is a CSV, Excel or Parquet file, or '-' for stdin; or several files, or a pattern of them
+    in quotes. One line comes out for each row, in the same order: the columns kept, the
+    prediction, and the score of the positive class (or one for each class).
+    """
     from setpoint.tasks import decide_new_groups, open_model, predict_table
 
     reading = reading_of(settings)
@@ -501,7 +506,13 @@ def solve(
     as_json: bool,
     settings: dict[str, Any],
 ) -> None:
-    """Find the rule for the scores of a model, on tables of any size."""
+    """Find the rule for the scores of a model, on tables of any size.
+
+    TABLES are Parquet or CSV files, patterns of them in quotes, or one table of a DuckDB
+    database as name.duckdb::table, which is only read. DuckDB counts the rows where they are, in
+    a pass or a few; none is loaded. There are two classes, and the score is higher for the
+    positive one. If no rule meets the goal, it says what is reachable and writes no rule.
+    """
     from setpoint.goals import as_goal
     from setpoint.search import InfeasibleError
     from setpoint.tasks import solve_tables

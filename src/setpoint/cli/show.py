@@ -40,7 +40,10 @@ _MOST_COLUMNS = 60
 @shell.as_json
 @shell.trust_option
 def show(model: str, report: str | None, card: bool, as_json: bool, trust: tuple[str, ...]) -> None:
-    """Show what a model file holds: its goal, its rule, its columns, and what was reached then."""
+    """Show what a model file holds: its goal, its rule, its columns, and what was reached then.
+
+    No table is needed, and nothing in the file is run.
+    """
     from setpoint.report import card_text, printed
     from setpoint.tasks import show_model
 
@@ -221,7 +224,12 @@ def export(
     output: str,
     trust: tuple[str, ...],
 ) -> None:
-    """Write the decision rule of a model, to decide where the rows are."""
+    """Write the decision rule of a model, to decide where the rows are.
+
+    MODEL is a model file, or a rule as JSON. What is written is the rule, and not the model: it
+    decides from scores, which the model still has to compute; 'setpoint predict' writes them. It
+    decides nothing (NULL, None) where a score is missing or a group is new.
+    """
     given = {
         "--score": scores,
         "--dialect": dialect,
@@ -344,7 +352,11 @@ def explain(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Say why rows are decided as they are."""
+    """Say why rows are decided as they are.
+
+    For each row: its score, the cut-off that holds for it, and how far it lies. DATA is a CSV,
+    Excel or Parquet file, or '-' for stdin.
+    """
     from setpoint.report import printed
     from setpoint.tasks import explain_table
 
@@ -424,7 +436,11 @@ def monitor(
     trust: tuple[str, ...],
     settings: dict[str, Any],
 ) -> None:
-    """Watch a model file on new rows, in their order."""
+    """Watch a model file on new rows, in their order.
+
+    Every row counts as new: with --state, send those alone that came since the last time.
+    The exit code is 3 from the first alarm on, and 0 before.
+    """
     if no_labels and late_labels:
         raise shell.CommandError(
             "--late-labels is for rows with labels, and --no-labels for others"

@@ -387,7 +387,8 @@ def unusable(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> dict[str, s
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"x": [1.0, 1.0], "y": [None, None], "z": [1, 5]})
-    >>> unusable(frame, [TableColumn("x", "number"), TableColumn("y", "category"), TableColumn("z", "number")])
+    >>> kinds = {"x": "number", "y": "category", "z": "number"}
+    >>> unusable(frame, [TableColumn(*kind) for kind in kinds.items()])
     {'x': 'the same value in every row', 'y': 'no values'}
     """
     reasons = ((column.name, _why_unusable(frame[column.name], column)) for column in columns)
