@@ -14,21 +14,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from house_size import beyond_the_first
-from public_names import docstring_of, is_command, owners_of, public_names
+from public_names import docstring_of, is_command, owners_of, public_names, with_bases
 
 
 def found_in(package: Path) -> Iterator[str]:
     """Each place that breaks the law."""
     public = public_names(package)
+    used = with_bases(package, public)
     for path in sorted(package.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        for owner, is_public in owners_of(tree, public.get(path, set())):
+        for owner, is_public in owners_of(tree, used.get(path, set())):
             if isinstance(owner, ast.Module):
                 continue
             place = f"{path}:{getattr(owner, 'lineno', 0)}: {getattr(owner, 'name', '')}"
             if not is_public and beyond_the_first(owner):
                 yield f"{place} is not for users: one paragraph, and examples"
-            if is_public and owner in tree.body and not _has_example(owner):
+            asked = getattr(owner, "name", "") in public.get(path, set())
+            if asked and owner in tree.body and not _has_example(owner):
                 yield f"{place} has no example"
 
 

@@ -22,7 +22,7 @@ import tomllib
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from public_names import docstring_of, is_example, owners_of, public_names
+from public_names import docstring_of, is_example, owners_of, public_names, with_bases
 
 KINDS = ("files", "lines", "code", "inner", "heads", "functions")
 SHORTEST, LONGEST, MOST_FILES = 80, 700, 10
@@ -83,7 +83,7 @@ def is_all(node: ast.AST) -> bool:
 
 def rooms_of(package: Path) -> dict[str, Counter[str]]:
     """The size of each room, and of ``all``, the largest first."""
-    public = public_names(package)
+    public = with_bases(package, public_names(package))
     rooms: dict[str, Counter[str]] = defaultdict(Counter)
     for path in package.rglob("*.py"):
         inside = path.relative_to(package).parts

@@ -36,6 +36,23 @@ def public_names(package: Path) -> dict[Path, set[str]]:
     return out
 
 
+def with_bases(package: Path, public: dict[Path, set[str]]) -> dict[Path, set[str]]:
+    """The same, and the classes that exported ones inherit from: users call their methods."""
+    out = {path: set(names) for path, names in public.items()}
+    waiting = [(path, name) for path, names in public.items() for name in names]
+    while waiting:
+        path, name = waiting.pop()
+        module = ".".join(path.relative_to(package).with_suffix("").parts)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                for base in node.bases:
+                    home = _home(package, module, ast.unparse(base).partition("[")[0])
+                    if home is not None and ast.unparse(base) not in out.setdefault(home, set()):
+                        out[home].add(ast.unparse(base))
+                        waiting.append((home, ast.unparse(base)))
+    return out
+
+
 def _home(package: Path, module: str, name: str) -> Path | None:
     """The file that defines a name, where imports lead from a module."""
     path = _file(package, module)

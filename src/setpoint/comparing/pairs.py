@@ -402,7 +402,11 @@ class ComparisonFacts:
 
     @property
     def verdict(self) -> str:
-        """Whether a model is shown to be better than the first."""
+        """Whether a model is shown to be better than the first.
+
+        "shown to be better" where at least one is, "shown to be worse" where all are, else "too
+        close to call".
+        """
         found = [pair.verdict for pair in self.pairs.values()]
         if BETTER in found:
             return BETTER

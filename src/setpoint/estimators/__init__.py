@@ -7,8 +7,8 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier, atomic_fit
     from setpoint.estimators.batch import check_at_most
-    from setpoint.estimators.by_rule import UnknownGroupWarning
-    from setpoint.estimators.explanation import ExplainedRow, Explanation, explorer_on
+    from setpoint.estimators.by_rule import UnknownGroupWarning, explorer_on
+    from setpoint.estimators.explanation import ExplainedRow, Explanation
     from setpoint.estimators.linear_rule import (
         AsFloats,
         Fold,

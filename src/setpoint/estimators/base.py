@@ -205,7 +205,22 @@ class GoalClassifier(Explorable, DecidesByRule):
 
     # ------------------------------------------------------------------ parameters
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of a value, such as ``solver__name``, ``limits__seconds``."""
+        """Set parameters, also those of a value, such as ``solver__name``, ``limits__seconds``.
+
+        Parameters
+        ----------
+        **params
+            By name.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or the value does not take it.
+        """
         inside = {key: params.pop(key) for key in list(params) if "__" in key}
         super().set_params(**params)  # a value before what is inside it
         inner: dict[str, dict[str, Any]] = {}
@@ -250,7 +265,24 @@ class GoalClassifier(Explorable, DecidesByRule):
         datasets: Mapping[str, Any] | None = None,
         goal: Goal | Expression | str | None = None,
     ) -> GoalReport:
-        """How far the rule reaches the goal on new rows."""
+        """How far the rule reaches the goal on new rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sensitive_features, baseline, datasets
+            As in ``fit``. A rule that draws is measured in expectation. Where the deployed
+            model's decisions on X are available, the report compares with them, whether the
+            goal refers to them or not.
+        goal : Goal, str or metric, optional
+            The goal to judge by; None: that of the fit. Where the fit asked for more than is
+            meant, such as precision of 0.54 for 0.5, this is the goal that is meant: the
+            report then holds both bounds.
+
+        Returns
+        -------
+        GoalReport
+            With status "evaluated".
+        """
         given = sample_weight, sensitive_features, baseline, datasets
         return self._evaluated(goal, X, y, *given, raw={})
 

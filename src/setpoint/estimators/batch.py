@@ -200,6 +200,49 @@ class DecidesBatches:
     ) -> Array:
         """Decide the rows of a batch that has room for so many of one class.
 
+        As :meth:`predict`, but where the rule accepts more rows than there is room for, the best
+        of them stay and the others get what the rule would decide next: the other class of two,
+        else the class with the next largest total. Rows that the rule does not accept stay as
+        they are, however much room is left.
+
+        The order is that of the fitted rule, see :meth:`setpoint.rules.Rule.margins`. With one
+        threshold the highest scores are best. With a threshold for each group those are that lie
+        highest *above the threshold of their group*: room for fewer rows is then one more price
+        on each accepted row, which moves all thresholds up alike. (Where probabilities are exact
+        and constraints bear on rates of what is predicted, that is the best choice; where they
+        bear on recall, it is one of several that are reasonable.) With an argmax those are best
+        whose total is highest above the largest other one. Equal margins go by the score; what
+        is still equal by a hash of the row (with ``draw="customer_id"`` of that column), so that
+        neither the order of the rows nor the batch around them matters. Rows that are equal in
+        all columns share the hash: the first of them stay.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, p)
+            The whole batch, in memory.
+        at_most : int, or dict from groups to int
+            The most rows that may get the class, from 1 to N; with `by` in each group. A group
+            may have fewer rows than it has room for, and none at all.
+        by : str or array-like of shape (N,), optional
+            A column of X or of `sensitive_features`, or its values: the groups that share no room.
+        label : optional
+            The class that there is room for; the positive one of two, if not given.
+        sensitive_features : column, dict or frame, optional
+            The columns that the rule looks at, where they are not columns of X.
+
+        Returns
+        -------
+        array of shape (N,)
+            Labels.
+
+        Raises
+        ------
+        ValueError
+            If `at_most` is not between 1 and N, a group is not in it, there is no such class, or
+            the rule draws (``randomized=False`` finds one that does not).
+        GoalError
+            As in :meth:`predict`.
+
         Examples
         --------
         >>> from sklearn.datasets import make_classification

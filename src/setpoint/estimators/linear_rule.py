@@ -369,7 +369,44 @@ class TrainedClassifier(GoalClassifier):
         datasets: Mapping[str, Any] | None = None,
         certify_on: Any = None,
     ) -> Self:
-        """Train the model and settle the threshold."""
+        """Train the model and settle the threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, d)
+            Numbers, or whatever `preprocessor` takes.
+        y : array-like of shape (N,)
+            Two classes.
+        sample_weight : array-like of shape (N,), optional
+            Weighs rows in the goal and in the training; rows of weight zero are left out.
+        sensitive_features : column, frame, dict, str or list of str, optional
+            The columns that the goal refers to.
+        baseline : array-like of shape (N,), str, classifier or Deployed, optional
+            The deployed model's decisions for X, the column of X that holds them, or the
+            model; Deployed for scores and their threshold.
+        datasets : mapping of str to Dataset, (X, y) or X, optional
+            Further data sets that the goal refers to by ``.on("name")``.
+        certify_on : Dataset, (X, y) or mapping of these by data set (None: X), optional
+            With `confidence`, rows that certify; None: a part of those above.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InfeasibleError
+            If no model was found that meets the goal, unless ``on_infeasible="nearest"``.
+        NotCertifiable
+            If the rows that certify do not show that a rule keeps the goal on new ones.
+        GoalError, ShapeError
+            If the goal refers to what is not there, or is of another kind; the message
+            names who takes it.
+        StoppedError
+            If a limit was reached before there was any model.
+        ValueError, TypeError
+            If an argument is wrong; the message says what.
+        """
         data = open_fit(
             self,
             X,
@@ -460,7 +497,19 @@ class TrainedClassifier(GoalClassifier):
         return self._linear("intercept_")[-1:]
 
     def decision_function(self, X: Any) -> Floats:
-        """How far the scores lie above the threshold."""
+        """How far the scores lie above the threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (N, d)
+
+        Returns
+        -------
+        array of shape (N,)
+            At least 0 where the last of ``classes_`` is decided; where that is the negative
+            class, with the opposite sign. A rule that draws accepts with a probability that
+            rises with it.
+        """
         check_is_fitted(self)
         above = self._scores(X) - self.threshold_
         return -above if self._classes.positive_first else above

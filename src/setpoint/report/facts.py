@@ -502,12 +502,22 @@ class Facts:
 
     @property
     def is_certified(self) -> bool | None:
-        """Whether every constraint that is promised is certified on new rows."""
+        """Whether every constraint that is promised is certified on new rows.
+
+        None where no guarantee was asked for. False where it was, and the rule is not certified
+        or only approximately so (``guarantee.state``).
+        """
         return None if self.guarantee is None else self.guarantee.state == "certified"
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether every constraint holds on new rows; None without constraints."""
+        """Whether every constraint holds on new rows; None without constraints.
+
+        "shown to fail" where one of them is, "shown" where all are; a constraint that could
+        not be evaluated leaves the goal too close to call. A goal that fails is called shown no
+        more often than one bound is; but each of several constraints that just hold may be called
+        failed, so together they are more often than one alone.
+        """
         found = [c.verdict for c in self.constraints]
         if not found:
             return None
@@ -536,7 +546,13 @@ class Facts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The facts that :meth:`to_dict` wrote."""
+        """The facts that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        ValueError
+            If `data` is of another format, or a field is missing or unknown.
+        """
         given: Any = data
         if not isinstance(given, Mapping) or given.get("format") != FORMAT:
             found = given.get("format") if isinstance(given, Mapping) else type(data).__name__
