@@ -33,7 +33,7 @@ def test_help_and_completion_import_no_command():
         "try:\n    app.main(['--help'])\nexcept SystemExit:\n    pass\n"
         "found = ShellComplete(app, {}, 'setpoint', '_X').get_completions([], 'f')\n"
         "print([item.value for item in found])\n"
-        "print([m for m in ('setpoint.cli.fit', 'setpoint.cli.session') if m in sys.modules])"
+        "print([m for m in ('setpoint.cli.fit', 'setpoint.cli.choose') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-2:] == ["['fit', 'frontier']", "[]"]

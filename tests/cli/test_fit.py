@@ -223,7 +223,7 @@ def test_ctrl_c_after_the_model_says_that_it_is_there(fit, tmp_path, monkeypatch
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit_module, "print_json", stop)
+    monkeypatch.setattr(fit_module.shell, "print_json", stop)
     done = fit("--json")
     assert done.exit_code == 130
     assert done.stderr.endswith(f"stopped; {tmp_path / 'm.skops'} was written\n")

@@ -86,7 +86,7 @@ def test_a_training_that_is_taken_up_again_keeps_the_same_models(tmp_path):
         pass
 
     whole = penalty(FPOR, confidence=0.95).fit(X, Y)
-    original, calls = linear._Descent.run, []
+    original, calls = linear._LinearDescent.run, []
 
     def stopped(self, stage, theta):
         calls.append(stage.name)
@@ -95,7 +95,7 @@ def test_a_training_that_is_taken_up_again_keeps_the_same_models(tmp_path):
         return original(self, stage, theta)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(linear._Descent, "run", stopped)
+        patch.setattr(linear._LinearDescent, "run", stopped)
         with pytest.raises(Ended):
             penalty(FPOR, **options).fit(X, Y)
     assert path.exists()

@@ -19,7 +19,7 @@ from setpoint.penalty import GoalLoss  # noqa: E402
 
 FPOR = "maximize recall subject to precision >= 0.8"
 SOLVERS = {
-    "profiled": losses.Profiled,
+    "profiled": losses.ProfiledLoss,
     "lagrangian": losses.Lagrangian,
     "sigmoid": losses.Sigmoid,
     "ero": losses.ExactPenalty,

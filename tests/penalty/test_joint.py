@@ -6,8 +6,7 @@ import pytest
 from setpoint import Goal
 from setpoint.penalty import Tradeoff
 from setpoint.penalty.classifier import train_linear
-from setpoint.penalty.losses import RefreshBatch, tie, untied
-from setpoint.penalty.problem import sigmoid
+from setpoint.penalty.losses import RefreshBatch, sigmoid, tie, untied
 from setpoint.penalty.selection import Pool, TrainingPlan, TrainingRows
 from setpoint.penalty.solvers import JointPenalty, stages_of
 from setpoint.solvers import EroAdam

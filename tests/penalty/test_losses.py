@@ -15,8 +15,9 @@ from setpoint.penalty.losses import (
     ProfiledLoss,
     RefreshBatch,
     SigmoidLoss,
+    sigmoid,
 )
-from setpoint.penalty.problem import best_cut, sigmoid
+from setpoint.penalty.problem import best_cut
 from setpoint.penalty.solvers import JointPenalty
 from thinning import over
 

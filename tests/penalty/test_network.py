@@ -136,14 +136,14 @@ def test_many_rows_are_looked_at_in_part(monkeypatch):
     assert y.sum() < 50
     plan = plan_of(X, y, solver="portfolio", max_epochs=4, refresh_every=3)
     seen = []
-    refresh = network._Descent.seen
+    refresh = network._NetworkDescent.seen
 
     def spied(self, rows):
         out = refresh(self, rows)
         seen.append((self.stage.name, len(out.scores), int(out.positive.sum())))
         return out
 
-    monkeypatch.setattr(network._Descent, "seen", spied)
+    monkeypatch.setattr(network._NetworkDescent, "seen", spied)
     train_network(plan, "mlp")
     assert not plan.notes
     all_rows = {n for name, n, _ in seen if name == "exact penalty, s by Adam"}

@@ -381,8 +381,6 @@ def test_other_bad_input(rows):
     overlapping = [(np.arange(300), np.arange(300, 600)), (np.arange(300), np.arange(250, 600))]
     with pytest.raises(InputError, match="two splits leave out row 300"):
         PlugInClassifier("auto", GOAL, cv=overlapping).fit(X, y)
-    with pytest.raises(InputError, match="lies elsewhere: name a model"):
-        PlugInClassifier("auto", GOAL).fit("rows.parquet", "y")
     for bad in (7, LogisticRegression):
         with pytest.raises(InputTypeError, match="is not a classifier"):
             PlugInClassifier({"x": bad}, GOAL).fit(X, y)

@@ -25,7 +25,7 @@ def test_not_less_than_the_rules_known_from_the_beginning(evidence, randomized, 
     def stuck(space, program, gap=None):
         return measure(space, program, space.constants()[0], "stationary")
 
-    monkeypatch.setattr(searching, "best_mixture", stuck)
+    monkeypatch.setattr("setpoint.search.best_mixture", stuck)
     monkeypatch.setattr(searching, "polish", lambda space, program, start: start)
     for seed in range(3):
         P, y = problem(seed)

@@ -76,10 +76,10 @@ class Found:
 
 INF = float("inf")
 
-FindInwards: TypeAlias = "Callable[[Floats], Found]"
+FindInwards: TypeAlias = Callable[[Floats], Found]
 """From how far inwards each bound lies (constraints,) to what is found there."""
 
-_SEARCHED = MARGINS[(np.abs(MARGINS) <= 20.0) & ((2.0 * MARGINS) % 1.0 == 0.0)]
+_SEARCHED: Floats = MARGINS[(np.abs(MARGINS) <= 20.0) & ((2.0 * MARGINS) % 1.0 == 0.0)]
 """Margins that are tried where each costs a search of its own."""
 
 

@@ -20,8 +20,7 @@ from setpoint.blackbox import BlackBox, measured_value
 from setpoint.deciding import Decision, FitData, given_rows
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators.batch import require_rows
-from setpoint.estimators.by_rule import DecidesByRule
-from setpoint.estimators.explanation import Explorable
+from setpoint.estimators.by_rule import DecidesByRule, Explorable
 from setpoint.evidence import Evidence
 from setpoint.exact import frontier_exact
 from setpoint.goals import Expression, Goal, as_goal

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.errors import InputTypeError
+from setpoint.explorer import (
+    Explorer,
+)
+from setpoint.goals import Expression, Goal
+from setpoint.report import percent
+from setpoint.rules import segment_in_words
+
+if TYPE_CHECKING:
+    from setpoint.estimators.base import GoalClassifier
+    from setpoint.inputs import ClassOrder
+    from setpoint.report import GoalReport
+    from setpoint.rules import Rule
+
+from typing import TYPE_CHECKING
+
 from setpoint.array_types import Codes, Floats
-from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, nearest
+from setpoint.errors import EmptyPopulationError, InputError, nearest
 from setpoint.estimators.batch import require_rows
 from setpoint.evidence import Column, Evidence, counted_rows
 from setpoint.explorer import (
-    Explorer,
     ScoredRows,
     by_columns,
     cautions,
@@ -28,10 +44,8 @@ from setpoint.explorer import (
     share_of,
     split_rows,
 )
-from setpoint.goals import Goal, as_goal
+from setpoint.goals import as_goal
 from setpoint.inputs import CheckedData, GivenRows
-from setpoint.report import percent
-from setpoint.rules import segment_in_words
 
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier
@@ -565,3 +579,72 @@ def _old(evidence: Evidence) -> Codes | None:
     if any(code is None for code in known):
         return None
     return np.array(known)[evidence.rows.stratum]
+
+
+# --- The explorer of a fitted classifier, as a method of it ---------------------------------------
+
+
+class Explorable:
+    """``explore`` for whatever has a rule over scores."""
+
+    def explore(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        sensitive_features: Any = None,
+        baseline: Any = None,
+        by: str | Sequence[str] | None = None,
+        goal: Goal | Expression | str | None = None,
+        other_goal: Goal | Expression | str | None = None,
+        check: float | Mapping[str, Any] | None = None,
+    ) -> Explorer:
+        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
+
+        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
+        the scores of then; X and y are rows for the check. Copies and model files do not
+        hold those rows: then X and y are the rows to choose on, and `check` says which are held
+        out.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the page; None: nowhere, and it is shown in a notebook.
+        X, y, sample_weight, sensitive_features, baseline
+            As in ``fit``.
+        by : str or sequence of str, optional
+            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
+            names are known.
+        goal : Goal, str or metric, optional
+            None: that of the fit.
+        other_goal : Goal, str or metric, optional
+            A second goal, beside the first.
+        check : float or dict, optional
+            Rows for the check, where X and y are those to choose on: a share of them, drawn at
+            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
+
+        Returns
+        -------
+        Explorer
+
+        Raises
+        ------
+        GoalError
+            A goal names what the rows do not have.
+        ValueError, TypeError
+            If an argument is wrong; the message names it.
+        """
+        # Whoever predicts needs no page.
+
+        check_is_fitted(self)
+        given = {
+            "sample_weight": sample_weight,
+            "sensitive_features": sensitive_features,
+            "baseline": baseline,
+        }
+        page = explored(cast("GoalClassifier", self), X, y, by, goal, other_goal, given, check)
+        if path is not None:
+            page.to_html(path)
+        return page

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.errors import InputTypeError
-from setpoint.estimators.by_rule import explored
-from setpoint.explorer import (
-    Explorer,
-)
-from setpoint.goals import Expression, Goal, column_in_words, value_in_words
+from setpoint.goals import column_in_words, value_in_words
 from setpoint.inputs import described
 from setpoint.report import cleaned, covered, percent
 from setpoint.rules import Band, PerSegment, Threshold, segment_in_words
@@ -25,7 +20,6 @@ from setpoint.rules import Band, PerSegment, Threshold, segment_in_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from setpoint.estimators.base import GoalClassifier
     from setpoint.inputs import ClassOrder
     from setpoint.report import GoalReport
     from setpoint.rules import Rule
@@ -472,72 +466,3 @@ def _edges(rule: Rule, code: int) -> list[float]:
 def _plain(numbers: NDArray[np.float64]) -> list[float | None]:
     """Numbers as Python has them; None for NaN."""
     return [None if np.isnan(x) else x for x in numbers.tolist()]
-
-
-# --- The explorer of a fitted classifier, as a method of it ---------------------------------------
-
-
-class Explorable:
-    """``explore`` for whatever has a rule over scores."""
-
-    def explore(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        X: Any = None,
-        y: Any = None,
-        sample_weight: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        by: str | Sequence[str] | None = None,
-        goal: Goal | Expression | str | None = None,
-        other_goal: Goal | Expression | str | None = None,
-        check: float | Mapping[str, Any] | None = None,
-    ) -> Explorer:
-        """A page on which the bounds of the goal are dragged; see :func:`setpoint.explore`.
-
-        Dragging is choosing, so it is done on the rows that the rule was chosen on in ``fit``, with
-        the scores of then; X and y are rows for the check. Copies and model files do not
-        hold those rows: then X and y are the rows to choose on, and `check` says which are held
-        out.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where to write the page; None: nowhere, and it is shown in a notebook.
-        X, y, sample_weight, sensitive_features, baseline
-            As in ``fit``.
-        by : str or sequence of str, optional
-            Columns whose groups are shown side by side. Of the rows of ``fit`` those that the goal
-            names are known.
-        goal : Goal, str or metric, optional
-            None: that of the fit.
-        other_goal : Goal, str or metric, optional
-            A second goal, beside the first.
-        check : float or dict, optional
-            Rows for the check, where X and y are those to choose on: a share of them, drawn at
-            random, or a dict of `X`, `y` and what else belongs to other rows. None: 0.3. 0: none.
-
-        Returns
-        -------
-        Explorer
-
-        Raises
-        ------
-        GoalError
-            A goal names what the rows do not have.
-        ValueError, TypeError
-            If an argument is wrong; the message names it.
-        """
-        # Whoever predicts needs no page.
-
-        check_is_fitted(self)
-        given = {
-            "sample_weight": sample_weight,
-            "sensitive_features": sensitive_features,
-            "baseline": baseline,
-        }
-        page = explored(cast("GoalClassifier", self), X, y, by, goal, other_goal, given, check)
-        if path is not None:
-            page.to_html(path)
-        return page

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base
-from river.base.typing import ClfTarget
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, nearest

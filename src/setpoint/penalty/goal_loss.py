@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
@@ -17,6 +16,14 @@ from setpoint.penalty.problem import Cut, Tradeoff, best_cut
 from setpoint.penalty.solvers import stages_of
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        f"GoalLoss is a module of PyTorch, which could not be imported ({error}); install it "
+        "with: pip install 'setpoint[torch]'"
+    ) from error
 
 
 def floats(x: Any) -> NDArray[np.float64]:
@@ -125,15 +132,6 @@ def check_number(name: str, value: Any, least: float | None, other: str = "") ->
 
 
 # --- GoalLoss: a goal as a loss function, for training loops of one's own -------------------------
-
-
-try:
-    import torch
-except ImportError as error:
-    raise ImportError(
-        f"GoalLoss is a module of PyTorch, which could not be imported ({error}); install it "
-        "with: pip install 'setpoint[torch]'"
-    ) from error
 
 
 _SOLVERS = ("profiled", "lagrangian", "sigmoid", "ero", "cross-entropy")

@@ -12,12 +12,42 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.evidence import midway, ratio_at
 from setpoint.parameters import SATISFIED
-from setpoint.penalty.problem import Tradeoff, best_cut, pick, ramp, sigmoid, softplus
+from setpoint.penalty.problem import Tradeoff, best_cut
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    return expit(x) if isinstance(x, np.ndarray) else x.sigmoid()
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), without overflow."""
+    if isinstance(x, np.ndarray):
+        return np.logaddexp(0.0, x)
+    from torch.nn.functional import softplus as of_torch
+
+    return of_torch(x)
+
+
+def ramp(x: Any) -> Any:
+    """max(x, 0)."""
+    return x.clip(min=0.0)
+
+
+def pick(where: Any, a: Any, b: Any) -> Any:
+    """`a` where true, else `b`; both may be numbers."""
+    if isinstance(where, np.ndarray):
+        return np.where(where, a, b)
+    import torch
+
+    return torch.where(where, a, b)
+
 
 # --- The indicator written exactly, and the lifted decisions s in closed form ---------------------
 

@@ -1,4 +1,4 @@
-"""The few elementwise functions that losses need, for NumPy and for torch."""
+"""A goal as a function of two numbers: the weights of positives and negatives accepted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
@@ -15,38 +14,6 @@ from setpoint.goals import Goal, Label, require_rows_alone
 from setpoint.parameters import SATISFIED
 from setpoint.program import Accepted, Program, link
 from setpoint.solvers import Portfolio
-
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
-    return expit(x) if isinstance(x, np.ndarray) else x.sigmoid()
-
-
-def softplus(x: Any) -> Any:
-    """log(1 + exp(x)), without overflow."""
-    if isinstance(x, np.ndarray):
-        return np.logaddexp(0.0, x)
-    from torch.nn.functional import softplus as of_torch
-
-    return of_torch(x)
-
-
-def ramp(x: Any) -> Any:
-    """max(x, 0)."""
-    return x.clip(min=0.0)
-
-
-def pick(where: Any, a: Any, b: Any) -> Any:
-    """`a` where true, else `b`; both may be numbers."""
-    if isinstance(where, np.ndarray):
-        return np.where(where, a, b)
-    import torch
-
-    return torch.where(where, a, b)
-
-
-# --- A goal as a function of two numbers ----------------------------------------------------------
-
 
 _KINDS = ((0, 1), (0, 0))
 """Positives before negatives, as A is before B."""

@@ -19,10 +19,13 @@ from setpoint.penalty.losses import (
     ProfiledLoss,
     RefreshBatch,
     SigmoidLoss,
+    pick,
+    sigmoid,
+    softplus,
     tie,
     untied,
 )
-from setpoint.penalty.problem import Tradeoff, pick, sigmoid, softplus
+from setpoint.penalty.problem import Tradeoff
 from setpoint.solvers import Portfolio, Solver
 
 _GROWTH = 1.3
