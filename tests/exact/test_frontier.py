@@ -345,8 +345,7 @@ def by_hand(scores, true, group, levels):
 
 @pytest.mark.parametrize("seed", thinned(range(8), 3))
 def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypatch):
-    for room in ("frontier", "solver"):
-        monkeypatch.setattr(f"setpoint.exact.{room}.MOST_COMBINATIONS", 100)
+    monkeypatch.setattr("setpoint.exact.solver.MOST_COMBINATIONS", 100)
     # A sweep over levels would leave nothing to branch and bound.
     monkeypatch.setattr("setpoint.exact.deterministic.solve_by_levels", lambda *args: None)
     monkeypatch.setattr("setpoint.exact.deterministic.NEAR_A_MIXTURE", 8)

@@ -1,9 +1,4 @@
-"""A metric under a budget: counted, and what is known is not paid for again.
-
-What is paid for is an evaluation of a decision vector that was not seen before. So a search
-may ask for the same decisions as often as it likes, as searches over scores do: small steps
-change no decision.
-"""
+"""Metrics without a formula on rows: bound, counted against a budget, measured."""
 
 from __future__ import annotations
 
@@ -35,6 +30,9 @@ from setpoint.inputs import (
 from setpoint.program import Accepted, Program, link
 from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search import Limits, StoppedError
+
+# --- A metric under a budget: counted -------------------------------------------------------------
+
 
 _DIGEST = 16
 """Bytes of a hash: among a billion vectors two agree by chance once in 10**20 runs."""

@@ -1,4 +1,4 @@
-"""What goes wrong when a metric is called."""
+"""Metrics without a formula as values: the function, its arguments, what goes wrong in it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ import numpy as np
 
 from setpoint.errors import InputError, InputTypeError, nearest
 from setpoint.goals import BlackBoxMetric, Goal
+
+# --- What goes wrong when a metric is called ------------------------------------------------------
 
 
 class MetricError(InputError):

@@ -1,4 +1,4 @@
-"""Rows made up for a goal, so that its shapes and its solver are found out, not guessed."""
+"""Commands to begin with: ``demo``, and ``goal`` with rows made up to try a goal on."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from setpoint.goals import MetricEntry
     from setpoint.program import Program
     from setpoint.search import Outcome
+
+
+# --- Rows made up for a goal, so that its shapes and its solver are found out ---------------------
 
 
 _REPEATS, _MOST_ROWS = 48, 5_000

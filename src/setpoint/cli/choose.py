@@ -1,4 +1,4 @@
-"""``setpoint frontier``: what it would cost to ask for more."""
+"""Commands that choose: ``frontier``, ``explore`` and ``take``."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from setpoint.rules import Rule
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tasks import MovedRule
+
+
+# --- ``setpoint frontier``: what it would cost to ask for more ------------------------------------
 
 
 _LINES, _POINTS = 25, 300

@@ -1,4 +1,4 @@
-"""What ``setpoint fit`` and ``setpoint train`` write: the model file and the page."""
+"""How commands end: files that are written, verdicts, exit codes, what is certified."""
 
 from __future__ import annotations
 

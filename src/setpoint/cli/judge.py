@@ -1,4 +1,4 @@
-"""``setpoint evaluate``: how far a stored model, or decisions in tables, reach their goal."""
+"""Commands that judge: ``evaluate``, ``compare`` and ``plan``."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from setpoint.estimators import RowsNeeded
     from setpoint.report import Entry, GoalReport, Header, TextSection
     from setpoint.tasks import ComparedTables
+
+
+# --- ``setpoint evaluate``: how far a stored model, or decisions in tables ------------------------
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""``setpoint predict``: decisions for the rows of a table."""
+"""Commands over rows: ``predict`` for one table or many, and ``solve`` for scores."""
 
 from __future__ import annotations
 

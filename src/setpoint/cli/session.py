@@ -1,4 +1,4 @@
-"""What one run of a command has done so far: for its last words, and for ``"run"`` in JSON."""
+"""What all commands share: options, files, errors, output, and the session they run in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``setpoint show``: what a model file holds."""
+"""Commands on a stored model: ``show``, ``export``, ``explain`` and ``monitor``."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from setpoint.goals import Label
     from setpoint.rules import Rule
     from setpoint.tasks import LoadedModel, ShownModel
+
+
+# --- ``setpoint show``: what a model file holds ---------------------------------------------------
 
 
 _MOST_COLUMNS = 60

@@ -1,4 +1,4 @@
-"""A model's decisions on some rows, judged by a goal."""
+"""Two models on the same rows: judged, paired, and which of them is better."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ from setpoint.report import (
     with_deployed,
 )
 from setpoint.search import Frontier, Vary, vary_of
+
+# --- A model's decisions on some rows, judged by a goal -------------------------------------------
+
 
 Shares: TypeAlias = Mapping[str | None, NDArray[Any]]
 """Class codes (N,) of each data set, or the probability (N, n) of each class."""

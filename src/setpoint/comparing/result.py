@@ -1,4 +1,4 @@
-"""ModelComparisonDisplay: the frontiers of several models in one picture."""
+"""What a comparison shows: its text, page and picture."""
 
 from __future__ import annotations
 
@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
     from setpoint.report import Canvas
+
+
+# --- ModelComparisonDisplay: the frontiers of several models in one picture -----------------------
 
 
 _INKS = (style.BLUE, style.GREEN, style.RED, style.ORANGE)

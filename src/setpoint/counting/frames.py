@@ -1,7 +1,4 @@
-"""A pass as narwhals expressions: keys, parts of the rows, and bins of the score.
-
-No engine is named here but where one needs other words for the same question.
-"""
+"""Lazy frames as a source: passes as narwhals expressions, for DuckDB and Polars."""
 
 from __future__ import annotations
 
@@ -38,6 +35,9 @@ from setpoint.counting.source import (
 )
 from setpoint.errors import InputError, nearest
 from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts, Binning
+
+# --- A pass as narwhals expressions: keys, parts of the rows --------------------------------------
+
 
 _LARGEST = float(np.finfo(np.float64).max)
 _WHOLE = 2.0**62

@@ -1,4 +1,4 @@
-"""Counting the rows of a piece by kind and bin: NumPy on whole columns."""
+"""Rows in pieces: counted by NumPy, on dask by its workers, and merged."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from setpoint.counting.source import (
 from setpoint.errors import InputError, InputTypeError
 from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts, Binning, compress
 from setpoint.packages import needed_by
+
+# --- Counting the rows of a piece by kind and bin: NumPy on whole columns -------------------------
+
 
 _MAGNITUDE = 0x7FFF_FFFF_FFFF_FFFF
 

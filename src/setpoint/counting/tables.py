@@ -1,4 +1,4 @@
-"""DuckDB as this house opens it, and what it says in one line."""
+"""Files and tables as DuckDB reads them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from typing import IO, Any
 
 from setpoint.errors import InputError, nearest, quoted
 from setpoint.packages import needed_by
+
+# --- DuckDB as this house opens it, and what it says in one line ----------------------------------
+
 
 _PREFIXES = (
     "Invalid Input Error: ", "IO Error: ", "Catalog Error: ", "Binder Error: ",

@@ -1,4 +1,4 @@
-"""What a family's search found: the one value that every family passes on."""
+"""Certification: paths of rules, tested on rows set apart, and what they promise."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ from setpoint.report import Entry
 from setpoint.rules import Band, Rule
 from setpoint.search import InfeasibleError, Limits, MixtureWeights, NoRuleError, Outcome
 from setpoint.solvers import Confidence
+
+# --- What a family's search found: the one value that every family passes on ----------------------
 
 
 @dataclass(frozen=True, eq=False)

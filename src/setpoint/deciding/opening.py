@@ -1,4 +1,4 @@
-"""Ranges of columns as the user states them, against the rows there are."""
+"""The opening of a fit: what was given is checked, and a rule is decided on."""
 
 from __future__ import annotations
 
@@ -52,6 +52,8 @@ from setpoint.report import (
 from setpoint.rules import PerSegment, Rule, segment_in_words
 from setpoint.search import TracePoint, now
 from setpoint.solvers import Confidence, SearchLimits, Solver
+
+# --- Ranges of columns as the user states them, against the rows there are ------------------------
 
 
 def check_ranges(

@@ -1,10 +1,4 @@
-"""What rows show of several rules, where they do not show what was asked.
-
-Which rule is best is looked up on the rows that certify, so its limits hold for all rules that
-were tried and all constraints at once (Bonferroni). The goal with these bounds, rounded to the
-loose side, can be copied: where that costs no search, it is tried whether another fit for it
-would be certified, at the level of another try on the same rows.
-"""
+"""Refusals: what rows show instead, and how many it would take."""
 
 from __future__ import annotations
 
@@ -25,6 +19,9 @@ from setpoint.report import more_rows, sentence, shown, sure, unit_of
 from setpoint.rules import Rule, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Confidence
+
+# --- What rows show of several rules, where they do not show what was asked -----------------------
+
 
 Again: TypeAlias = "Callable[[Promise], Tried | None]"
 """The rule that another fit for other bounds would certify on the same rows; None: none."""

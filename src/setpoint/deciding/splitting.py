@@ -1,4 +1,4 @@
-"""Rows set apart to certify: drawn once, and no part of anything before the test."""
+"""Rows set apart to certify, and scores of rules that are there already."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
     from setpoint.deciding.opening import FitData
+
+
+# --- Rows set apart to certify: drawn once --------------------------------------------------------
 
 
 _KEY = 0x5EA1ED

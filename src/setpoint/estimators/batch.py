@@ -1,4 +1,4 @@
-"""The best rows of a batch, and never more than there is room for."""
+"""Rows that are decided together: batches, and the best of them for so many places."""
 
 from __future__ import annotations
 

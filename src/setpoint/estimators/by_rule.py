@@ -1,4 +1,4 @@
-"""Classifiers in a notebook: scikit-learn's diagram, and below it what the fit reached."""
+"""Classifiers that decide by a rule: decisions, their explorer, their view in a notebook."""
 
 from __future__ import annotations
 
@@ -78,6 +78,8 @@ from setpoint.inputs import (
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.solvers import ModelResponse
+
+# --- Classifiers in a notebook: scikit-learn's diagram --------------------------------------------
 
 
 class ShowsReport(BaseEstimator):

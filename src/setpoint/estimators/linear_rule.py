@@ -1,4 +1,4 @@
-"""Numbers as a model takes them."""
+"""Classifiers with a linear model: features, order of rows, splits and the rule."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ from setpoint.parameters import is_integer
 from setpoint.report import sentence
 from setpoint.rules import Threshold
 from setpoint.solvers import Confidence, Solver
+
+# --- Numbers as a model takes them ----------------------------------------------------------------
 
 
 class AsFloats(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -1,4 +1,4 @@
-"""A line on the terminal that tells how a search is getting on."""
+"""Networks of the user as models, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from setpoint.search import TracePoint
 
 if TYPE_CHECKING:
     import torch
+
+
+# --- A line on the terminal that tells how a search is getting on ---------------------------------
 
 
 _PAUSE = 0.25

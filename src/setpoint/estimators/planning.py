@@ -1,4 +1,4 @@
-"""Tables of two classes from rates that somebody states, where there are no rows yet."""
+"""Planning: how many rows it takes, from rates that are known or stated."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ from setpoint.report import percent, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+
+# --- Tables of two classes from rates that somebody states ----------------------------------------
 
 
 CLASSES = ("negative", "positive")

@@ -1,4 +1,4 @@
-"""Evaluating decisions that are columns of a table elsewhere: one count, whatever the rows."""
+"""``evaluate`` and ``goal_scorer``: decisions judged by a goal."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ from setpoint.report import (
     report_on,
     with_deployed,
 )
+
+# --- Evaluating decisions that are columns of a table elsewhere: one count ------------------------
 
 
 def evaluate_lazy(

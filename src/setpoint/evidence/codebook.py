@@ -1,4 +1,4 @@
-"""Columns of side information: distinct values and a code a row, found once."""
+"""Codebooks: columns, measures, strata and segments of some data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.goals import Key, Label, Other, Population, column_in_words, value_in_words
+
+# --- Columns of side information: distinct values and a code a row --------------------------------
+
 
 _DENSE = 1_000_000
 """Up to this many combinations are compressed by counting instead of by sorting."""

@@ -1,4 +1,4 @@
-"""Confusions: what counting one decision gives. They add."""
+"""Counts: what one decision does to the rows, by stratum, true and decided class. They add."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from setpoint.goals import Key, Label
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
     from setpoint.evidence.rows import DecidedRows
+
+
+# --- Confusions: what counting one decision gives -------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Sorting integer keys: by their digits, or by NumPy where that is quicker."""
+"""Cut-offs and curves: what every cut-off of a segment accepts, and its hull."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from setpoint.errors import InputError
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
+
+
+# --- Sorting integer keys: by their digits, or by NumPy where that is quicker ---------------------
 
 
 Keys = NDArray[np.int64]

@@ -1,9 +1,4 @@
-"""Ratios of affine forms over accepted counts, at every cut-off.
-
-A form over K kinds is ``K + 1`` numbers, the constant last; a ratio is two forms and an
-offset, worth ``offset + A/B`` with 0/0 = 0 and x/0 = inf with the sign of x. An affine
-expression has the constant one as B.
-"""
+"""Sweeps over cut-offs: ratios of affine forms, ranks and bins."""
 
 from __future__ import annotations
 
@@ -21,6 +16,9 @@ from setpoint.parameters import SATISFIED, TIED
 
 if TYPE_CHECKING:
     from setpoint.evidence.evidence import Evidence
+
+
+# --- Ratios of affine forms over accepted counts, at every cut-off --------------------------------
 
 
 ROUNDING = 4.0 * np.finfo(np.float64).eps

@@ -1,4 +1,4 @@
-"""Cut-offs: one column of features for each cut-off of each segment."""
+"""Cut-offs of segments: their features, the sweep over one segment, paths of thresholds."""
 
 from __future__ import annotations
 
@@ -34,6 +34,9 @@ from setpoint.program import AcceptedRates, Program, ProgramConstraint, RateTabl
 from setpoint.program import functions as fn
 from setpoint.rules import PerSegment, Rule, Threshold, mixture
 from setpoint.search import AchievableSet, ColumnStore, Limits, MixtureWeights, Priced
+
+# --- Cut-offs: one column of features for each cut-off of each segment ----------------------------
+
 
 _BLOCK = 8192
 _PRICED = 1024

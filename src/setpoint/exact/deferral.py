@@ -1,4 +1,4 @@
-"""The best pair of cut-offs for each segment, without draws."""
+"""Two cut-offs a segment without draws: bands, and the proof that no pair is better."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ from setpoint.exact.pairs import (
 )
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program, Ratio
+
+# --- The best pair of cut-offs for each segment, without draws ------------------------------------
+
 
 INF = float("inf")
 MOST_PAIRS, FEW_PAIRS = 2_000_000, 20_000

@@ -1,4 +1,4 @@
-"""The best threshold for each segment, without draws."""
+"""One threshold a segment without draws: enumeration, rounding, levels."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from setpoint.parameters import SATISFIED
 from setpoint.program import Program, ProgramConstraint, algebra
 from setpoint.program import functions as fn
 from setpoint.search import MixtureWeights, Optimum, Status, measure
+
+# --- The best threshold for each segment, without draws -------------------------------------------
+
 
 INF = float("inf")
 MOST_COMBINATIONS = 1_000_000

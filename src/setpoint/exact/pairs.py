@@ -1,4 +1,4 @@
-"""The best of all pairs of cut-offs for one linear objective, in one pass over the cut-offs."""
+"""Pairs of cut-offs: the best for a linear objective, their paths, and how a search ends."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import AcceptedRates, Affine, Program, RateFunction, RateTable
 from setpoint.rules import Band, PerSegment, Rule, mixture
+
+# --- The best of all pairs of cut-offs for one linear objective -----------------------------------
 
 
 @kernel(plain=True)

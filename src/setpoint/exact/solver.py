@@ -1,10 +1,4 @@
-"""The best thresholds of several segments, proved: branch and bound over windows of cut-offs.
-
-The mixed-integer program "one cut-off a segment" has the mixtures as its relaxation. A box holds
-one window of cut-offs for each segment; the best mixture within the windows bounds all thresholds
-there. The box with the highest bound is split in two where its mixture draws most, so that each
-half has a tighter hull, until nothing that is left can beat the best thresholds found.
-"""
+"""The exact solver of two classes, its branch and bound, and its frontiers."""
 
 from __future__ import annotations
 
@@ -82,6 +76,9 @@ from setpoint.search import (
     trace_frontier,
     vary_of,
 )
+
+# --- The best thresholds of several segments, proved ----------------------------------------------
+
 
 INF = float("inf")
 _WORK, _MOST_BOXES = 3200, 400

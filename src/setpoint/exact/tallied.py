@@ -1,4 +1,4 @@
-"""What the next pass counts: ranges of bins, by finer bins or by the score itself."""
+"""The exact solver over counts of bins: the rule of the whole sort in a few passes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from setpoint.program import (
     most_in_parts,
     range_over_boxes,
 )
+
+# --- What the next pass counts: ranges of bins ----------------------------------------------------
+
 
 MOST_RANGES = 16
 """Ranges of scores that one pass asks for, or one for each segment."""

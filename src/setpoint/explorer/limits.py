@@ -1,4 +1,4 @@
-"""Functions of the rates as plain data, from which a page computes the same values."""
+"""The goal as the page computes it: bins, bounds, and limits."""
 
 from __future__ import annotations
 

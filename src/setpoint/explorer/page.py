@@ -1,4 +1,4 @@
-"""The modules of the page as one script."""
+"""The page on which bounds are dragged, and what is copied from it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from setpoint.goals import Goal, Label, literal
 from setpoint.inputs import atomic_write
 from setpoint.report import rendered
 from setpoint.rules import Threshold
+
+# --- The modules of the page as one script --------------------------------------------------------
+
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"([^"]+)";?[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async )?(function|class|const|let)\b)", re.MULTILINE)

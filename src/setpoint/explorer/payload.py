@@ -1,4 +1,4 @@
-"""From checked rows to what a page is made of: rows with scores, groups, and rows for the check."""
+"""What the page is made of: rows, groups, marks and the check."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ from setpoint.goals import Goal, Label, value_in_words
 from setpoint.inputs import CheckedData, as_columns
 from setpoint.report import percent
 from setpoint.rules import ClassNames, Rule, Threshold
+
+# --- From checked rows to what a page is made of: rows with scores, groups ------------------------
+
 
 _SEED = 24
 

@@ -1,4 +1,4 @@
-"""A goal as a sentence for people who do not write formulas."""
+"""Goals, and goals as sentences."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ from setpoint.goals.populations import (
     value_in_words,
 )
 from setpoint.goals.table import Requirements, requirements_of
+
+# --- A goal as a sentence for people who do not write formulas ------------------------------------
+
 
 _NAMES = {
     "f1": "F1",

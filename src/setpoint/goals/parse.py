@@ -1,4 +1,4 @@
-"""The text of a goal as people write it, in the spelling that Python's ``ast`` reads."""
+"""The text of a goal: its spelling, its synonyms, and how it is read."""
 
 from __future__ import annotations
 

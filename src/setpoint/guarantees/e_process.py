@@ -1,10 +1,4 @@
-"""What can be bet on row by row: requirements as what each row adds to them.
-
-A requirement ``A / B >= k`` holds where ``a - k b`` is at least 0 on average, a row of the
-population adding `a` above and `b` below the line. A requirement on several rates of different
-rows, such as the difference of two groups, holds where the same combination of one row of
-each does: rows wait until there is one of every rate, and their mean stands for those that wait.
-"""
+"""Evidence that grows row by row: bets, and what is watched."""
 
 from __future__ import annotations
 
@@ -37,6 +31,9 @@ from setpoint.program import (
     Term,
 )
 from setpoint.program import functions as fn
+
+# --- What can be bet on row by row ----------------------------------------------------------------
+
 
 _TINY = 1e-12
 

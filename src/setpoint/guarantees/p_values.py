@@ -1,16 +1,4 @@
-"""Counts drawn from what was counted, with one row more that speaks against the constraint.
-
-Each cell's count N becomes a draw of Gamma(N), each rate gets an exponential share of its worst
-row, and the p-value is the chance that the function then misses its bound. Of one mean this is
-Gaffke's bound; of a proportion it is the exact binomial; of smooth functions of several rates it
-is right to first order, with one row a rate to the safe side (a Bayesian bootstrap).
-
-References
-----------
-N. Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the mean of a
-nonnegative variable. E. Learned-Miller and P. Thomas (2019), A new confidence interval for the
-mean of a bounded random variable. D. B. Rubin (1981), The Bayesian bootstrap.
-"""
+"""P-values of constraints: exact, by melding, by drawing, and strict ones."""
 
 from __future__ import annotations
 

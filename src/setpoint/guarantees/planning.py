@@ -1,9 +1,4 @@
-"""The chance that rows yet to be drawn show a statement, if the truth is as assumed.
-
-Of an exact binomial statement it is exact, also over the number of trials among the rows,
-which is drawn with them; of thousands of trials to some digits. Of any other statement it is
-a normal approximation.
-"""
+"""Plans: the chance that so many rows show a statement, and the rows it takes."""
 
 from __future__ import annotations
 
@@ -33,6 +28,9 @@ from setpoint.inference import (
     trials_of,
 )
 from setpoint.program import Folder, LinkedGoal, Program, ProgramConstraint, link
+
+# --- The chance that rows yet to be drawn show a statement ----------------------------------------
+
 
 ALLOWANCE = 1.3
 """Rows for each that the normal approximation asks for: it takes errors and skewness of small

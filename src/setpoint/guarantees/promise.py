@@ -1,4 +1,4 @@
-"""What is promised of a rule on new rows, and on which grounds: plain values for reports."""
+"""Promises: margins, sequences of tests, and what is guaranteed of a rule."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves,
 from setpoint.inference import CountedRates, added_by, share_needed
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Folder, LinkedGoal, Node, Program, RateFunction, backend
+
+# --- What is promised of a rule on new rows, and on which grounds ---------------------------------
+
 
 Groups: TypeAlias = tuple[tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]], ...]
 """Columns, and the groups by their values that are known."""

@@ -1,10 +1,4 @@
-"""The fractions of counts that a function of rates is made of, and what one row can do to each.
-
-A function sees the rows through a few rates, each ``<above, N> / <below, N>`` for counts N of
-rows that the function cannot tell apart (profiles). Precision and F1 are one rate, though they
-are written with two or three; the G-mean is one for each class. For a p-value each rate gets
-one row more: the one that moves the function furthest to the bad side.
-"""
+"""Requirements: what a constraint asks of rates, taken apart where it has a kink."""
 
 from __future__ import annotations
 
@@ -25,6 +19,9 @@ from setpoint.inference import CountedRates, RowProfiles, above_and_below, round
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
 from setpoint.rules import Rule
+
+# --- The fractions of counts that a function of rates is made of ----------------------------------
+
 
 _TINY = 1e-12
 

@@ -1,8 +1,4 @@
-"""A limit on one side: a multiple of the standard error, corrected for skew, bias and bend.
-
-What varies (counts of profiles, or sums over rows) is moved along the influence, and not the
-value: DiCiccio and Efron's approximate bootstrap (ABC), see :mod:`setpoint.inference.delta`.
-"""
+"""The delta method: limits of smooth functions, by what each row adds."""
 
 from __future__ import annotations
 
@@ -24,6 +20,9 @@ from setpoint.inference.profiles import (
 )
 from setpoint.inference.tails import clopper_pearson, quantile
 from setpoint.program import INF, RateFunction
+
+# --- A limit on one side: a multiple of the standard error ----------------------------------------
+
 
 SMOOTHING = 0.1
 """Rows added in all, in equal parts to each profile, before influences are taken."""

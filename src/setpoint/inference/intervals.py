@@ -1,11 +1,4 @@
-"""Limits over several groups or classes at once.
-
-The largest gap among groups is biased: even where all groups are alike, some pair of
-small groups differs by chance, and a bootstrap of the gap is centred on that chance. So
-every pair gets its limits, and the gap lies above every lower one, at tails small enough
-for all of them to hold together (Bonferroni). The upper limit needs no such care: the
-true gap belongs to one pair, and it is enough that this pair's upper limit holds.
-"""
+"""Intervals of expressions, and the verdict on a bound."""
 
 from __future__ import annotations
 
@@ -31,6 +24,9 @@ from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.tails import difference_above, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
 from setpoint.program import functions as fn
+
+# --- Limits over several groups or classes at once ------------------------------------------------
+
 
 Limits: TypeAlias = Callable[[fn.RateFunction, float, float], tuple[float, float]]
 """Limits of a bound expression at the tails (low, high)."""

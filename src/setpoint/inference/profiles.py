@@ -1,9 +1,4 @@
-"""Fractions of counts: what a ratio of linear functions makes of each profile.
-
-Each profile of rows has two weights, one above and one below the line. Where there are only
-two different pairs of weights, the ratio is a monotone function of one proportion:
-recall, precision, Jaccard, F1, 1 - precision, wins over losses.
-"""
+"""Profiles: fractions of counts, and what rows do to them, with amounts or without."""
 
 from __future__ import annotations
 
@@ -19,6 +14,8 @@ from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
 from setpoint.goals import Expression
 from setpoint.program import INF, Affine, Folder, Linker, Rate, RateFunction, RateTable, Ratio
+
+# --- Fractions of counts: what a ratio of linear functions makes of each --------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,4 @@
-"""Limits of one proportion, and of differences and ratios of estimates with limits.
-
-Every limit has its own tail: the probability with which it may lie on the wrong side.
-
-References
-----------
-C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits
-illustrated in the case of the binomial.
-R. G. Newcombe (1998), Interval estimation for the difference between independent
-proportions: comparison of eleven methods (method 10), and the paper on paired data.
-G. Y. Zou and A. Donner (2008), Construction of confidence limits about effect measures:
-a general approach. A. Donner and G. Y. Zou (2012), Closed-form confidence intervals for
-functions of the normal mean and standard deviation.
-"""
+"""Tails: limits of proportions, trials behind a ratio, and the sign test."""
 
 from __future__ import annotations
 
@@ -29,6 +16,8 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inference.profiles import CountedRates, value_at
 from setpoint.program import RateFunction
+
+# --- Limits of one proportion ---------------------------------------------------------------------
 
 
 @lru_cache(maxsize=256)

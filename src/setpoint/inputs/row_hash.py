@@ -1,9 +1,4 @@
-"""Canonical bits: every entry of a table as 64 bits, whatever holds it.
-
-A number is its float64 (-0 as 0), whatever is missing one NaN, a text the BLAKE2b digest of its
-UTF-8, a date or duration its nanoseconds under a mark of its own. Draws by row and digests of
-rows are made of these.
-"""
+"""Rows as numbers: canonical bits, hashes, draws and digests."""
 
 from __future__ import annotations
 
@@ -37,6 +32,9 @@ from setpoint.inputs.columns import Dataset
 
 if TYPE_CHECKING:
     from setpoint.inputs.inputs import GivenRows
+
+
+# --- Canonical bits: every entry of a table as 64 bits, whatever holds it -------------------------
 
 
 Bits: TypeAlias = NDArray[np.uint64]

@@ -1,4 +1,4 @@
-"""Rows through a learner and a threshold, whoever wrote the learner."""
+"""The engine of streams: rows, late labels, the start, learner and threshold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the kernels of streams are compiled."""
+"""Learners of streams: their state, margins and updates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats, Integers
 from setpoint.compiled import kernel
+
+# --- How the kernels of streams are compiled ------------------------------------------------------
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,4 +1,4 @@
-"""What a stream's report adds: its window, its threshold, and how far its scores can be trusted."""
+"""What a stream's report adds, and its summary."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from setpoint.rules import ClassNames, Threshold
 
 if TYPE_CHECKING:
     from setpoint.report import Facts
+
+
+# --- What a stream's report adds: its window, its threshold ---------------------------------------
 
 
 @section

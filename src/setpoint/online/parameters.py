@@ -1,4 +1,4 @@
-"""Goals over the counts of two classes, and the best cut-off of the sketch."""
+"""Parameters of streams: goals over the counts of two classes, and the kernels' codes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from setpoint.online.solvers import LEAST_ROWS
 from setpoint.parameters import Allowed, Number, check
 from setpoint.program import Accepted, link
 from setpoint.solvers import WITHOUT_FORMULA
+
+# --- Goals over the counts of two classes, and the best cut-off of the sketch ---------------------
 
 
 def f_beta_of(goal: Goal, positive: Label) -> float | None:

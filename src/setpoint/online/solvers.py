@@ -1,4 +1,4 @@
-"""FOFO: stochastic descent on Q (Zhang, Liu, Zhou, Yang 2018), in stages."""
+"""Thresholds of streams: FOFO, OFO and the sketch, and the loop that runs them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from setpoint.online.learners import (
     strange_margins,
     update,
 )
+
+# --- FOFO: stochastic descent on Q (Zhang, Liu, Zhou, Yang 2018), in stages -----------------------
+
 
 LEAST_ROWS: Final = 44
 """With fewer rows FOFO as printed has no stage."""

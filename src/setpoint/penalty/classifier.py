@@ -1,4 +1,4 @@
-"""What training leaves: parameters, and scores by them."""
+"""ExactPenaltyClassifier: its fit, and what training leaves."""
 
 from __future__ import annotations
 

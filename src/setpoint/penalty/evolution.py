@@ -1,10 +1,4 @@
-"""Which classifiers on a line may be best, and what each accepts.
-
-On a line through the coefficients every row is accepted from one point on or up to one, so that
-these points, in order, judge all classifiers on it exactly. Most stretches of the line are far
-from the best: sums over some hundred bins of points say so, and only rows in the others are
-sorted.
-"""
+"""Evolution: steps along lines whose best points are found by sorting."""
 
 from __future__ import annotations
 
@@ -20,6 +14,9 @@ from setpoint.evidence import ratio_at
 from setpoint.parameters import SATISFIED
 from setpoint.penalty.problem import Tradeoff, best_cut
 from setpoint.penalty.selection import DivergedError, Pool
+
+# --- Which classifiers on a line may be best, and what each accepts -------------------------------
+
 
 _BINS = 512
 _FEW = 2000

@@ -1,4 +1,4 @@
-"""What GoalLoss is given: batches and options, checked."""
+"""GoalLoss: a goal as a loss for training loops of one's own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from setpoint.penalty.problem import Cut, Tradeoff, best_cut
 from setpoint.penalty.solvers import stages_of
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Sigmoid, Solver, solver_of
+
+# --- What GoalLoss is given: batches and options, checked -----------------------------------------
+
 
 try:
     import torch

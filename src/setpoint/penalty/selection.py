@@ -1,4 +1,4 @@
-"""Candidates: every iterate, judged after exact threshold adjustment."""
+"""Which iterate is kept: candidates, the plan of a training, its checkpoint."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ from setpoint.program import link
 from setpoint.rules import Threshold
 from setpoint.search import InfeasibleError, Limits, Outcome, TracePoint, not_found
 from setpoint.solvers import Minibatches, SearchLimits
+
+# --- Candidates: every iterate, judged after exact threshold adjustment ---------------------------
+
 
 P = TypeVar("P")
 """Parameters of a model, in whatever form the trainer keeps them."""

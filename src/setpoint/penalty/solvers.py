@@ -1,4 +1,4 @@
-"""Algorithm 3.1 as printed: model and lifted decisions s descend together."""
+"""Solvers by stages: what each is, and Algorithm 3.1 as printed."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from setpoint.penalty.losses import (
 )
 from setpoint.penalty.problem import Tradeoff
 from setpoint.solvers import Portfolio, Solver
+
+# --- Algorithm 3.1 as printed: model and lifted decisions s descend together ----------------------
+
 
 _GROWTH = 1.3
 """rho: what penalty and regularisation grow by in each of K rounds."""

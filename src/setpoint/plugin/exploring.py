@@ -1,4 +1,4 @@
-"""The best objective as one bound moves, for a fitted classifier or for evidence."""
+"""``frontier`` and ``explore`` for scores and for fitted classifiers."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ from setpoint.search import (
     trace_frontier,
     vary_of,
 )
+
+# --- The best objective as one bound moves --------------------------------------------------------
+
 
 _POINTS = 20
 

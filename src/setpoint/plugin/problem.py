@@ -1,4 +1,4 @@
-"""Atoms: whole deterministic rules over posteriors, and what each does to the features."""
+"""The rules over posteriors that a search may mix, and what each does to the rates."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from setpoint.search import (
 
 if TYPE_CHECKING:
     from setpoint.plugin.fit.learner_oracle import Retraining
+
+
+# --- Atoms: whole deterministic rules over posteriors ---------------------------------------------
 
 
 class Atom(Protocol):

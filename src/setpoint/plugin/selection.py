@@ -1,4 +1,4 @@
-"""Searches tried out: quick ones on most of some rows, judged by the rows that are left out."""
+"""Which evidence and which columns: searches tried out on rows left out."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ from setpoint.search import (
     worked_with,
 )
 from setpoint.solvers import Confidence
+
+# --- Searches tried out: quick ones on most of some rows ------------------------------------------
+
 
 FAILURES = (GoalError, InfeasibleError, RuntimeError, ArithmeticError)
 """What a search on some of the rows may end with, though one on all would not."""

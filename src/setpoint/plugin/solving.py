@@ -1,4 +1,4 @@
-"""From scores and labels to a rule: the solver without an estimator around it."""
+"""``solve``, and the rule of a classifier moved to another goal."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
 from setpoint.search import Randomized, TracePoint
 from setpoint.solvers import Confidence, SearchLimits, Solver
+
+# --- From scores and labels to a rule -------------------------------------------------------------
 
 
 @dataclass(frozen=True)

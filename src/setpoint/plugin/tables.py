@@ -1,4 +1,4 @@
-"""Passes over tables elsewhere: the first, those that look again, and one that counts rules."""
+"""``solve`` on tables out of core: passes, checkpoints, certificates from counts."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ from setpoint.report import GoalReport, Search, TextSection, report_on_outcome, 
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.search import Outcome, now
 from setpoint.solvers import Confidence
+
+# --- Passes over tables elsewhere: the first, those that look again -------------------------------
+
 
 _BINS, _LEAST_BINS, _SAMPLE = 2**16, 256, 100_000
 """Bins of a segment and class where there are few, and where there are many; rows of a sample."""

@@ -1,9 +1,4 @@
-"""Arithmetic of bound expressions that keeps the simplest atom: affine, then fractional.
-
-Affine functions are closed under + - and numbers; fractional ones ``c + A/B`` under
-numbers and under sums over the same B; A/B over C/B is A/C, and a constant over A/B is
-fractional where A >= 0.
-"""
+"""Linked goals folded for some rows: the simplest function that each operation allows."""
 
 from __future__ import annotations
 
@@ -17,6 +12,9 @@ from setpoint.evidence import Codebook, Marginals
 from setpoint.goals import Metric, Population
 from setpoint.program import functions as fn
 from setpoint.program.rates import Rate, RateTable
+
+# --- Arithmetic of bound expressions that keeps the simplest atom: affine -------------------------
+
 
 _TINY = 1e-9
 

@@ -1,8 +1,4 @@
-"""Ends of intervals: numbers, or arrays of them, by one set of formulas.
-
-A range of a function is two numbers; over many boxes of counts at once it is two arrays. Plain
-numbers stay plain: most programs are small, and NumPy takes its time with one number.
-"""
+"""Functions of rates: value, gradient, shape and range of each."""
 
 from __future__ import annotations
 
@@ -18,6 +14,9 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.program.backends import Array, backend
+
+# --- Ends of intervals: numbers, or arrays of them, by one set of formulas ------------------------
+
 
 End: TypeAlias = Any
 """A number, or an array of them."""

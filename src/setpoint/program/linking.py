@@ -1,4 +1,4 @@
-"""Values of rows: what each pair of true and decided class is worth, by columns of the row."""
+"""Linking: every name of a goal looked up in a codebook, and the result described."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from setpoint.evidence import Codebook, Marginals, Measure, Stratum
 from setpoint.program.algebra import Clipped, Leaf, Missing, NumberLeaf, Operation, Term
 from setpoint.program.program import LinkedConstraint, LinkedGoal
 from setpoint.program.rates import Rate
+
+# --- Values of rows: what each pair of true and decided class is worth ----------------------------
+
 
 Entries: TypeAlias = dict[tuple[int, int], goals.LinearForm]
 """Code of the true class and of the decided one, and what such a row is worth."""

@@ -1,10 +1,4 @@
-"""Constraints and objectives as linear rows ``<a, v> + b.t <= c`` with free auxiliaries t.
-
-A row is an :class:`Affine` function that must not exceed 0; auxiliaries are negative
-feature numbers. ``difference <= k`` takes one auxiliary and 2m rows, ``ratio >= k``
-likewise, a fractional bound one row and, where the rule that makes the denominator 0
-would violate it, a floor on the denominator.
-"""
+"""Programs: objective and constraints over rates, their rows, and what is accepted."""
 
 from __future__ import annotations
 
@@ -28,6 +22,9 @@ from setpoint.program import functions as fn
 from setpoint.program.algebra import Folder, Term
 from setpoint.program.backends import Array, backend
 from setpoint.program.rates import AcceptedRates, Kind, Rate, RateTable, fraction_of
+
+# --- Constraints and objectives as linear rows ``<a -----------------------------------------------
+
 
 _TINY = 1e-12
 _NEVER = fn.Affine({}, 1.0)

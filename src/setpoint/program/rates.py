@@ -1,4 +1,4 @@
-"""Rates: the few linear functions of the counts that a goal depends on."""
+"""Rates as linear functions of the counts, of accepted weights, and in diagonal form."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from setpoint.program import functions as fn
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+
+# --- Rates: the few linear functions of the counts that a goal depends on -------------------------
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,4 @@
-"""The ramp and its smoothing, one pass over the rows.
-
-The ramp is ``clip(1/2 + z, 0, 1)``, the probability with which a randomised classifier of
-score z predicts the positive class (Goh, Cotter, Gupta and Friedlander, "Satisfying
-real-world goals with dataset constraints", equation 2). Its smoothing of width t is
-``t (softplus((z + 1/2) / t) - softplus((z - 1/2) / t))``.
-"""
+"""The ramp problem: objective and bounds over the rates of a linear model."""
 
 from __future__ import annotations
 
@@ -29,6 +23,9 @@ from setpoint.program import (
     Ratio,
     without_auxiliaries,
 )
+
+# --- The ramp and its smoothing, one pass over the rows -------------------------------------------
+
 
 _FAR = 36.0
 """Beyond so many widths a kink leaves no trace in double precision."""

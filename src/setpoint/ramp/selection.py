@@ -1,4 +1,4 @@
-"""From a trained model to the rule: decisions are counted, not estimated."""
+"""From trained models to the rule; the rows of all data sets as one matrix."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ from setpoint.ramp.problem import Problem, feasible_cutoffs
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
 from setpoint.search import ConstantGoalWarning, InfeasibleError, Outcome, not_found
+
+# --- From a trained model to the rule: decisions are counted, not estimated -----------------------
+
 
 _AT_THE_CAP = 0.999
 _ERRORS = 2.0

@@ -1,4 +1,4 @@
-"""One line of a report: the objective, a constraint, or a metric in one group."""
+"""Entries: the objective, a constraint, or a group, with limits and counts."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from setpoint.goals import (
 from setpoint.inference import OPEN, SHOWN, CountedRates, Interval, Verdict, interval_of, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import Folder, LinkedConstraint, LinkedGoal, Linker, RateFunction, Term
+
+# --- One line of a report: the objective, a constraint --------------------------------------------
 
 
 @dataclass(frozen=True)

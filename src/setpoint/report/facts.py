@@ -1,4 +1,4 @@
-"""A picture of a report: what draws it, and the words that belong to it."""
+"""The facts of a report, its sections, and the deployed model beside it."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ from setpoint.report.numbers import (
     shown,
     unit_of,
 )
+
+# --- A picture of a report: what draws it, and the words that belong to it ------------------------
+
 
 SIZE = (4.8, 3.4)
 """Inches, without the legend: at this width the letters are readable on a telephone."""

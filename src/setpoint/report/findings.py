@@ -1,4 +1,4 @@
-"""What rules reach, by the cut-offs that a report knows: no bound is advised beyond."""
+"""What a report finds, in sentences that every face shows."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from setpoint.report.entry import LEVEL, Entry, smallest_group
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import Unit, asked, count, named, percent, plural, shown, unit_of
 from setpoint.report.promised import certified_in_words, statement
+
+# --- What rules reach, by the cut-offs that a report knows ----------------------------------------
+
 
 _FEW = 10.0
 """Fewer rows accepted are a handful."""

@@ -1,4 +1,4 @@
-"""Goals near one that no rule meets: each can be met, and is there to be copied."""
+"""What is promised, goals to copy, and the table of groups."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ from setpoint.report.numbers import (
     shown_bound,
     unit_of,
 )
+
+# --- Goals near one that no rule meets: each can be met -------------------------------------------
 
 
 def goals_to_copy(goal: Goal, reachable: Mapping[str, float]) -> list[Goal]:

@@ -1,4 +1,4 @@
-"""GoalReport: the facts of what was reached, and its faces: text, notebook, page, table."""
+"""GoalReport, and how it is counted."""
 
 from __future__ import annotations
 
@@ -71,6 +71,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.report.page.parts import Header
+
+
+# --- GoalReport: the facts of what was reached, and its faces: text, notebook ---------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)

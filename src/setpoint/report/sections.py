@@ -1,4 +1,4 @@
-"""How many of those decided are wrong, were more or fewer rows decided."""
+"""Sections that a search adds: frontiers, operating points, prices, traces, deferral."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from setpoint.goals import Goal
     from setpoint.report.displays import OperatingPointDisplay
     from setpoint.report.facts import Facts
+
+
+# --- How many of those decided are wrong, were more or fewer rows decided -------------------------
 
 
 _WIDE = (4.8, 2.9)

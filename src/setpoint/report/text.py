@@ -1,4 +1,4 @@
-"""A report as text that the person who set the goal can read."""
+"""A report as text, in a notebook and as a card, and what it advises."""
 
 from __future__ import annotations
 

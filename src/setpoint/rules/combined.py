@@ -1,4 +1,4 @@
-"""One rule for each segment, or for each class on top."""
+"""Rules made of rules: one for each segment, and mixtures."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from setpoint.rules.codec import (
 )
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.thresholds import Threshold
+
+# --- One rule for each segment, or for each class on top ------------------------------------------
 
 
 @dataclass(frozen=True, init=False)

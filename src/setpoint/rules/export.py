@@ -1,4 +1,4 @@
-"""A rule as the source of a Python function that imports nothing."""
+"""Rules as Python functions and as expressions of frames."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import narwhals as nw
 from setpoint.errors import InputError
 from setpoint.goals import Label
 from setpoint.rules import questions as q
+
+# --- A rule as the source of a Python function that imports nothing -------------------------------
 
 
 def source(questions: q.Questions, name: str, classes: Sequence[Label] | None) -> str:

@@ -1,4 +1,4 @@
-"""How databases write names, text and numbers."""
+"""Rules as SQL, and how databases write it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from setpoint.errors import InputError
 from setpoint.goals import Label
 from setpoint.rules import questions as q
+
+# --- How databases write names, text and numbers --------------------------------------------------
+
 
 _MOST = 62
 """The largest power of 2 that every database reads as a whole number."""

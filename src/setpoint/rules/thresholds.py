@@ -1,4 +1,4 @@
-"""A decision threshold: positive from a cut-off on."""
+"""One cut-off on a score, and two."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from setpoint.errors import InputError
 from setpoint.rules import questions as q
 from setpoint.rules.base import Ints, Rule, plain_number
 from setpoint.rules.codec import LONGEST, ClassNames, cut_off_of, number_of, written_cut_off
+
+# --- A decision threshold: positive from a cut-off on ---------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Columns and their features, stored once: sets add them, and masters name them by number."""
+"""Achievable sets, their columns, and what a search over one returns."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from setpoint.parameters import SATISFIED, tied
 from setpoint.program import Program, RateTable
 from setpoint.rules import Rule
 from setpoint.search.limits import Limits, TracePoint
+
+# --- Columns and their features, stored once: sets add them ---------------------------------------
+
 
 _FIRST = 256
 

@@ -1,4 +1,4 @@
-"""Goals that cannot be met: what is reachable, and which constraints are to blame."""
+"""Goals that cannot be met: who is to blame, and the nearest rule."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from setpoint.search.achievable import (
 from setpoint.search.limits import StoppedError, StoppedWarning
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Region, worked_with
+
+# --- Goals that cannot be met: what is reachable --------------------------------------------------
+
 
 S = TypeVar("S", bound=AchievableSet)
 _MOST_CALLS = 1000

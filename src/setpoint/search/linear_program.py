@@ -1,4 +1,4 @@
-"""A linear program that grows: columns and rows join it and the last basis is kept."""
+"""Linear programs that grow, with rows for curved functions."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ from setpoint.program import (
 )
 from setpoint.search.achievable import AchievableSet, MixtureWeights
 from setpoint.search.limits import Limits
+
+# --- A linear program that grows ------------------------------------------------------------------
+
 
 TOLERANCE = 1e-10
 _LARGE = 5000

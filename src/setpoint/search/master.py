@@ -1,9 +1,4 @@
-"""One block and one row: the best mixture draws between two columns at most.
-
-Found without a linear program: between a column that meets the row and one that does not,
-the column that is furthest out in the direction normal to both takes the place of one of
-them, until there is none (Newton's method for the row's multiplier).
-"""
+"""The master: the best mixture of the columns so far, under the rows."""
 
 from __future__ import annotations
 
@@ -37,6 +32,9 @@ from setpoint.search.linear_program import (
     pieces_of_level,
     split_terms,
 )
+
+# --- One block and one row ------------------------------------------------------------------------
+
 
 _ROUNDS = 100
 _OUT = 1e-14

@@ -1,9 +1,4 @@
-"""Column generation: solve over the columns so far, ask for better ones, until there are none.
-
-A search keeps its tangents and multipliers from one step to the next; between two steps
-the space is asked once for columns. Asking at a point between the best multipliers so far
-and the present ones takes fewer calls (Wentges 1997).
-"""
+"""Methods by shape: column generation, cutting planes, Dinkelbach, conditional gradients."""
 
 from __future__ import annotations
 
@@ -28,6 +23,9 @@ from setpoint.program import (
 from setpoint.search.achievable import MixtureWeights, Optimum, mixed_of
 from setpoint.search.linear_program import TOLERANCE, MasterResult, sum_of
 from setpoint.search.master import InfeasibleMasterError, Pricing, Region
+
+# --- Column generation: solve over the columns so far, ask for better ones ------------------------
+
 
 INF = float("inf")
 _COARSEST, _FINEST = 1e-2, 1e-10

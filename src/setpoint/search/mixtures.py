@@ -1,4 +1,4 @@
-"""The smallest of several ratios over mixtures: Dinkelbach's method for several at once."""
+"""The best mixture of any goal: which method takes it."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ from setpoint.search.methods import (
     generate,
     least_denominator,
 )
+
+# --- The smallest of several ratios over mixtures -------------------------------------------------
+
 
 INF = float("inf")
 _TINY = 1e-12

@@ -1,4 +1,4 @@
-"""Solvers that train a model for goals over the rows as a whole."""
+"""The solvers as values, with their own settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 from setpoint.errors import InputError
 from setpoint.parameters import Allowed, Number
 from setpoint.solvers.settings import Solver
+
+# --- Solvers that train a model for goals over the rows as a whole --------------------------------
+
 
 _WHOLE = (
     "goals over the rows as a whole that only gain by accepting a positive and by refusing a "

@@ -1,4 +1,4 @@
-"""The two samples: surrogates on training rows, the metric on rows that were held out."""
+"""The rows of the search: features, and the two samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the constructor may be given."""
+"""What is kept: the plan of a search, its fit, and gains beyond their noise."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ from setpoint.surrogates.solvers import (
     WeightSearch,
     fitted,
 )
+
+# --- What the constructor may be given ------------------------------------------------------------
+
 
 STARTS = ("post-shift", "logistic", "zero")
 

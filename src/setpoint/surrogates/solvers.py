@@ -1,4 +1,4 @@
-"""What both searches find: the moves that they made, and the best models."""
+"""The searches: along the metric's gradient, and over the surrogates' weights."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, BudgetSpentError
 from setpoint.surrogates.losses import Pointwise
 from setpoint.surrogates.problem import Sample
+
+# --- What both searches find: the moves that they made, and the best models -----------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a report adds of an adaptive search: its baseline, its gain, and the way it went."""
+"""What a report adds of an adaptive search, and its picture."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ from setpoint.report import SIZE, Facts, Picture, cleaned, number, plain, read, 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+
+# --- What a report adds of an adaptive search: its baseline, its gain -----------------------------
 
 
 _MOST_WEIGHTS = 5

@@ -1,4 +1,4 @@
-"""Read a table: CSV, plain or gzipped, Parquet or a workbook, from a file or from stdin."""
+"""Tables read and written: CSV, Parquet, workbooks, JSON lines."""
 
 from __future__ import annotations
 

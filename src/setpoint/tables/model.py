@@ -1,4 +1,4 @@
-"""A classifier of tables: what a model file of the shell holds."""
+"""A classifier of tables: columns to features, and what a model file holds."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from setpoint.report import GoalReport
+
+
+# --- A classifier of tables: what a model file of the shell holds ---------------------------------
 
 
 Array = NDArray[Any]

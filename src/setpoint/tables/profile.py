@@ -1,4 +1,4 @@
-"""What the columns of a table held where a model was fitted, and what of other rows is odd."""
+"""Columns looked at: odd rows, and those that are too good to be true."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import pandas as pd
 
 if TYPE_CHECKING:
     from setpoint.tables.table import TableColumn
+
+
+# --- What the columns of a table held where a model was fitted ------------------------------------
 
 
 _MOST_VALUES = 200

@@ -1,4 +1,4 @@
-"""A table from outside: a frame, how it was read, and what stood in the file."""
+"""A table from outside: its frame, schema, labels and sheets."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ from setpoint.tables.kinds import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# --- A table from outside: a frame, how it was read -----------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

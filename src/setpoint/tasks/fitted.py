@@ -1,4 +1,4 @@
-"""What a fit on a table gives: the classifier, how it was judged, and what there is to say."""
+"""What a fit on a table gives, what there is to say of it, and its pages."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tables import Table, TableModel
     from setpoint.tasks.roles import TableRows
+
+
+# --- What a fit on a table gives: the classifier, how it was judged -------------------------------
 
 
 @dataclass(frozen=True)

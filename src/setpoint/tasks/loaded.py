@@ -1,4 +1,4 @@
-"""A stored model and a table to judge it by: what tasks on stored models share."""
+"""Stored models: loaded, shown, explained."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from setpoint.guarantees import Guarantee
     from setpoint.report import GoalReport
     from setpoint.tables import Table, TableModel
+
+
+# --- A stored model and a table to judge it by ----------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The rule of a stored model, moved to another bound or another place; the model stays."""
+"""The rule of a stored model, moved or explored."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from setpoint.rules import Rule
     from setpoint.search import Frontier
     from setpoint.tables import TableModel
+
+
+# --- The rule of a stored model, moved to another bound or another place --------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Decisions for the rows of a table, by a stored model."""
+"""What a stored model decides, and how it is judged and compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit on a table is asked for beside its goal, as one value."""
+"""What a fit on a table is asked for: solver, promise, settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to numbers, text and missing values before a model takes them."""
+"""``estimator="auto"``: the models that take part, their folds, and the race."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ from setpoint.search import StoppedWarning, now
 
 if TYPE_CHECKING:
     from setpoint.report import Facts
+
+
+# --- What is done to numbers ----------------------------------------------------------------------
 
 
 MOST_VALUES = 50

@@ -1,8 +1,4 @@
-"""How much of a difference between candidates is the luck of which rules were found.
-
-Rules are found at a bound: where it counts too well by chance, they lie further along the curve,
-and the objective gains what the bound lost. The pairs of rows do not show that.
-"""
+"""The judge of candidates: differences on the same rows, and what chance adds."""
 
 from __future__ import annotations
 
@@ -43,6 +39,8 @@ from setpoint.report import (
     report_on,
     with_deployed,
 )
+
+# --- How much of a difference between candidates is the luck of which rules -----------------------
 
 
 @dataclass(frozen=True)

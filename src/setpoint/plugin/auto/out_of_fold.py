@@ -1,4 +1,4 @@
-"""The rows that judge, and the fold of each: no row judges a rule that it chose."""
+"""Decisions out of fold: rows that judge, pairs of candidates, and their ranking."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from setpoint.rules import Rule
 
 if TYPE_CHECKING:
     from setpoint.plugin.auto.judge import Judge, Judged
+
+
+# --- The rows that judge, and the fold of each ----------------------------------------------------
 
 
 _PARTS = 5

@@ -1,4 +1,4 @@
-"""Scores for the rows of X that no model saw in training, and the model for new rows."""
+"""Scores out of fold: inner models, and posteriors of group and class."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ from setpoint.inputs import ClassOrder, one_score, posteriors
 from setpoint.plugin.parameters import NoScoresError
 from setpoint.program import waits_for_class
 from setpoint.solvers import HoldOut, PostShift
+
+# --- Scores for the rows of X that no model saw in training ---------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Ways from a model and rows to a rule: posteriors, joint posteriors, a retrained learner."""
+"""From a model and rows to a rule, and a rule found anew for unlabelled rows."""
 
 from __future__ import annotations
 
@@ -54,6 +54,9 @@ from setpoint.search import InfeasibleError
 
 if TYPE_CHECKING:
     from setpoint.plugin.classifier import PlugInClassifier
+
+
+# --- Ways from a model and rows to a rule: posteriors, joint posteriors ---------------------------
 
 
 @dataclass(frozen=True, eq=False)

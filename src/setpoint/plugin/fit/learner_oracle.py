@@ -1,9 +1,4 @@
-"""What a learner that is trained anew for each objective can do to the features.
-
-The second oracle of the paper (CMA, section 8.7): a linear objective over the features is a
-cost-sensitive problem, and a learner that takes weights solves it as well as it can. It may
-find what no rule over one model's posteriors can, at the price of a fit for each call.
-"""
+"""A learner as oracle: trained anew for each question of the search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frank-Wolfe (CMA, Algorithm 1) with exact line search, and split Frank-Wolfe (Algorithm 5)."""
+"""The paper's algorithms by name: Frank-Wolfe, ellipsoid, GDA, bisection; post-shift."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from setpoint.program import Affine, Program, RateFunction, Ratio, algebra, link
 from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search import ConstantGoalWarning, InfeasibleMasterError, Limits, Optimum, Outcome
 from setpoint.solvers import takes
+
+# --- Frank-Wolfe (CMA, Algorithm 1) with exact line search ----------------------------------------
+
 
 FRANK_WOLFE_CALLS, SPLIT_CALLS = 5000, 10_000
 _ZETA, _STEPS = 10.0, (0.5, 0.1, 0.001)

@@ -1,9 +1,4 @@
-"""Rules near the ones that an oracle found: a search over weights and offsets, class by class.
-
-By labels, or without draws, the answer of an oracle is not an optimum. A pattern search over a
-factor and an offset for each class, in each segment, finds better rules; and where a goal
-asks much, feasible ones.
-"""
+"""The search over posteriors: columns from an oracle, then rules near the best ones."""
 
 from __future__ import annotations
 
@@ -47,6 +42,9 @@ from setpoint.plugin.problem import (
 )
 from setpoint.plugin.solvers import ALGORITHMS
 from setpoint.program import Program, link
+
+# --- Rules near the ones that an oracle found -----------------------------------------------------
+
 
 Worth: TypeAlias = tuple[float, float]
 """Violation and loss: less is better."""

@@ -1,8 +1,4 @@
-"""A goal as the confusion-matrix paper writes it: a convex loss psi under convex phi <= 0.
-
-Losses are scores turned down. Everything is a function of the d features v, which take the
-place of the paper's confusion matrices: psi and phi depend on those through v alone.
-"""
+"""What the named algorithms share: losses, slack, inner problems, recombination."""
 
 from __future__ import annotations
 
@@ -40,6 +36,8 @@ from setpoint.search import (
     tangent,
 )
 from setpoint.solvers import takes
+
+# --- A goal as the confusion-matrix paper writes it -----------------------------------------------
 
 
 class GoalLosses:

@@ -1,4 +1,4 @@
-"""What both solvers of the ramp problem share: its iterates, the best of them, and the end."""
+"""The augmented Lagrangian, and what both solvers share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from scipy.optimize import minimize
 from setpoint.array_types import Floats
 from setpoint.ramp.problem import Problem
 from setpoint.search import Limits, StoppedError, solve_and_recount
+
+# --- What both solvers of the ramp problem share: its iterates ------------------------------------
+
 
 LARGEST_MULTIPLIER = 300.0
 _MOVES, _MOVABLE = 5, 0.25

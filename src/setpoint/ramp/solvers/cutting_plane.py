@@ -1,4 +1,4 @@
-"""The upper model of a concave dual: cuts, their maximiser and the centre of what they leave."""
+"""The paper's Algorithms 1 and 2: majorised ramps, and cutting planes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solve
 from setpoint.ramp.solvers.svm import SVM
 from setpoint.search import IncrementalLP, Limits
 from setpoint.solvers import takes
+
+# --- The upper model of a concave dual: cuts ------------------------------------------------------
+
 
 INF = float("inf")
 _STEPS = 300

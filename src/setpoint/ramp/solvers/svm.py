@@ -1,10 +1,4 @@
-"""Dual coordinate steps on an SVM whose rows pay on both sides, one pass over the rows.
-
-A row of score z pays ``a (1/2 + z)_+ + c (1/2 - z)_+``; its one dual variable xi lies in
-[-c, a] and the weights are ``-(1 / lam) sum_r xi_r x_r`` (Goh, Cotter, Gupta and Friedlander,
-"Satisfying real-world goals with dataset constraints", appendix F). One variable a row, not
-one a hinge: where both hinges pay, a single step settles both.
-"""
+"""The SVM inside the cutting planes."""
 
 from __future__ import annotations
 
@@ -23,6 +17,8 @@ from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError, nearest
 from setpoint.estimators import linear_scores
+
+# --- Dual coordinate steps on an SVM whose rows pay on both sides ---------------------------------
 
 
 @kernel()

@@ -1,4 +1,4 @@
-"""The plane of operating points: where a goal is met, and what mixtures reach."""
+"""Curves of operating points in a plane."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from setpoint.search import Frontier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# --- The plane of operating points: where a goal is met -------------------------------------------
 
 
 _PIECES = 80

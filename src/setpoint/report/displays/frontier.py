@@ -1,4 +1,4 @@
-"""FrontierDisplay: the best objective as one bound moves."""
+"""Pictures of frontiers and of deferral."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ from setpoint.search import Frontier, Randomized, Vary, vary_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+
+# --- FrontierDisplay: the best objective as one bound moves ---------------------------------------
 
 
 _LINE = 0.01

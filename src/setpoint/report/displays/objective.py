@@ -1,4 +1,4 @@
-"""ObjectiveCurveDisplay: the goal's own objective at every cut-off."""
+"""Pictures of the objective at every cut-off, and of a search's progress."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from setpoint.report.operating import OperatingCurve, OperatingPoints
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+
+# --- ObjectiveCurveDisplay: the goal's own objective at every cut-off -----------------------------
 
 
 _TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

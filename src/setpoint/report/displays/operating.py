@@ -1,4 +1,4 @@
-"""OperatingPointDisplay: the rule among all thresholds, and where the goal is met."""
+"""Pictures of the rule among all thresholds, and of groups."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ from setpoint.search import Randomized
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
+
+
+# --- OperatingPointDisplay: the rule among all thresholds -----------------------------------------
 
 
 Kind: TypeAlias = Literal["precision-recall", "roc"]

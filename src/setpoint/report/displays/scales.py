@@ -1,4 +1,4 @@
-"""How the values of an expression are said in a picture: in words, shares in per cent."""
+"""Scales, extents and paths that several pictures share."""
 
 from __future__ import annotations
 
@@ -31,6 +31,9 @@ from setpoint.search import Frontier
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+
+
+# --- How the values of an expression are said in a picture: in words ------------------------------
 
 
 _PER = 10_000

@@ -1,4 +1,4 @@
-"""The pictures of a page: what sections draw, and the groups, as SVG."""
+"""The page of a report, also of a goal that no rule meets."""
 
 from __future__ import annotations
 
@@ -65,6 +65,9 @@ from setpoint.report.promised import STATES, assurances, explained, promising
 from setpoint.report.sections import pictures_of, pictures_of_refused
 from setpoint.report.text import Advice, advice_of, report_text, stricter_goal
 from setpoint.search import Frontier
+
+# --- The pictures of a page: what sections draw, and the groups, as SVG ---------------------------
+
 
 _FRAME, _ROW = 0.9, 0.22
 """Inches: a picture of groups without its rows, and one row of it."""

@@ -1,4 +1,4 @@
-"""What stands above a report that its rows do not know: files, a command, cautions."""
+"""Parts of a page: header, axes, rows and groups."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from setpoint.report.facts import Facts
 from setpoint.report.findings import Line, lines_of, sentence
 from setpoint.report.numbers import Counts, Unit, asked, parts_of, shortened, shown, unit_of
 from setpoint.report.promised import GroupTable
+
+# --- What stands above a report that its rows do not know: files, a command -----------------------
 
 
 @dataclass(frozen=True)

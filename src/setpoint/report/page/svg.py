@@ -1,4 +1,4 @@
-"""Paths of pictures with fewer letters, as they look the same."""
+"""Pictures as SVG without a network."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from setpoint.report.numbers import cleaned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+# --- Paths of pictures with fewer letters, as they look the same ----------------------------------
 
 
 _DECIMALS = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
