@@ -19,12 +19,12 @@ from setpoint.exact.deterministic import best_combination, least_of_all, nearest
 from setpoint.exact.pairs import (
     CutoffPairs,
     PairSegment,
-    concluded,
+    better_of,
+    conclude,
     drawn,
     fixed_rule,
     in_deficit,
     mixture_exists,
-    no_worse,
     settled,
 )
 from setpoint.parameters import SATISFIED
@@ -402,7 +402,7 @@ def solve_deferring(
 ) -> search.Outcome:
     """The rule with two cut-offs a segment that reaches a binary goal on these rows."""
     pairs = CutoffPairs(program.table, evidence)
-    return concluded(
+    return conclude(
         pairs,
         program,
         lambda: find_bands(pairs, program, randomized, tol, limits),
@@ -447,7 +447,7 @@ def find_bands(
     if randomized is True:
         if mixed.status == "stationary":
             fixed = every_band(pairs, program, MOST_PAIRS) or bands_near(pairs, program, mixed)
-            mixed = no_worse(mixed, fixed)
+            mixed = better_of(mixed, fixed)
         return drawn(mixed, _RIVALS)
     if every is not None:
         fixed = every

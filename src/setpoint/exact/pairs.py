@@ -400,7 +400,7 @@ _FEW_CALLS = 50
 """Spent on what draws would gain."""
 
 
-def concluded(
+def conclude(
     space: S,
     program: Program,
     find: Callable[[], search.Optimum],
@@ -463,7 +463,7 @@ def drawn(mixed: search.Optimum, rivals: str) -> search.Optimum:
     return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
-def no_worse(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
+def better_of(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
     """A mixture that may not be the best one, or a rule without draws where it is better."""
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed

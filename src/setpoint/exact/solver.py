@@ -37,11 +37,11 @@ from setpoint.exact.deterministic import (
 )
 from setpoint.exact.pairs import (
     CutoffPairs,
-    concluded,
+    better_of,
+    conclude,
     drawn,
     fixed_rule,
     mixture_exists,
-    no_worse,
     settled,
 )
 from setpoint.goals import Goal
@@ -317,7 +317,7 @@ def concluded_by_cutoffs(
     tol: float = 0.0,
 ) -> Outcome:
     """What a search over cut-offs leads to: a rule with its certificate, or what is nearest."""
-    return concluded(
+    return conclude(
         cuts,
         program,
         find,
@@ -368,7 +368,7 @@ def find_rule(
     if randomized is True:
         if mixed.status == "stationary":
             apart = solve_separable(cuts, program)
-            mixed = no_worse(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
+            mixed = better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
         return drawn(mixed, _RIVALS)
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"

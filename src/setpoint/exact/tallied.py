@@ -41,7 +41,7 @@ COLLECTED = 2_000_000
 """Up to so many rows are counted again by the score itself."""
 
 
-def asked_again(
+def bins_to_count(
     tally: Tally, kept: list[NDArray[np.int64]], most: int, finer: bool
 ) -> tuple[Ranges, bool]:
     """What to count again, and whether by the score itself."""
@@ -154,7 +154,7 @@ def _over_bins(segment: Segment, slopes: Floats) -> Floats:
     return np.where(_is_open(segment), most + segment.base @ slopes, -INF)
 
 
-def worth_a_look(
+def bins_to_refine(
     cuts: TalliedSet,
     program: Program,
     found: search.Optimum | search.NoRuleError,
@@ -305,7 +305,7 @@ def solve_tallied(
             found = find_rule(cuts, program, randomized, tol, limits)
         except search.NoRuleError as error:
             found = error
-        kept, gap = worth_a_look(cuts, program, found, randomized)
+        kept, gap = bins_to_refine(cuts, program, found, randomized)
         n_bins = sum(map(len, kept))
         proved = randomized is False and not n_bins and is_priced(program)
         step = CountPass(tally, _certified(found, gap, proved), n_bins, rows_in(tally, kept))
@@ -319,7 +319,7 @@ def solve_tallied(
                 found = find_rule(known, program, randomized, tol, limits and limits.rest())
                 step = step._replace(gap=_certified(found, gap, proved))
             break
-        ranges, by_score = asked_again(tally, kept, collected, finer)
+        ranges, by_score = bins_to_count(tally, kept, collected, finer)
         finer = False
         try:
             tally = tally.refined(ranges, again(tally, ranges, by_score))
