@@ -337,7 +337,7 @@ def test_ctrl_c_while_certifying(shell, folder, tmp_path):
     code = (
         "import logging, os, signal, sys\n"
         "from setpoint.cli import main\n"
-        "import setpoint.deciding\n"
+        "import setpoint.deciding.opening\n"
         "logging.getLogger('setpoint.compiled').disabled = True\n"  # that it compiles, if it does
         "def stopped(*args, **kwargs):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"

@@ -11,7 +11,7 @@ import pytest
 
 from setpoint import AdaptiveSurrogateClassifier, PlugInClassifier, load_model
 from setpoint.solvers import SOLVERS, solvers_of
-from setpoint.surrogates import classifier as module
+from setpoint.surrogates import selection as module
 from setpoint.tasks import SURROGATES
 
 SHOP = """
@@ -458,7 +458,7 @@ def test_other_commands_know_of_it(run):
 
 # ---------------------------------------------------------------------- stopped before the end
 def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
-    real = module.Search._searched
+    real = module.SampleSearch._searched
 
     def interrupted(self, *args):
         found = real(self, *args)
@@ -467,7 +467,7 @@ def test_ctrl_c_keeps_the_best_so_far(fit, at, monkeypatch):
         self.metered.limits.stop(KeyboardInterrupt())  # as the search does where that ends it
         return found
 
-    monkeypatch.setattr(module.Search, "_searched", interrupted)
+    monkeypatch.setattr(module.SampleSearch, "_searched", interrupted)
     done = fit(*REVENUE, "--report", "r.html")
     assert done.exit_code == 130, done.stderr
     assert "evaluations of the metric: the best found so far is kept" in done.stderr
@@ -482,7 +482,7 @@ def test_ctrl_c_before_there_is_anything(fit, at, monkeypatch):
     def interrupted(self):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(module.Search, "_probe", interrupted)
+    monkeypatch.setattr(module.SampleSearch, "_probe", interrupted)
     done = fit(*REVENUE)
     assert (done.exit_code, done.stdout) == (130, "")
     assert done.stderr.splitlines()[-1] == "stopped; nothing was written"

@@ -20,10 +20,10 @@ from setpoint.penalty import GoalLoss  # noqa: E402
 FPOR = "maximize recall subject to precision >= 0.8"
 SOLVERS = {
     "profiled": losses.ProfiledLoss,
-    "lagrangian": losses.Lagrangian,
-    "sigmoid": losses.Sigmoid,
+    "lagrangian": losses.LagrangianLoss,
+    "sigmoid": losses.SigmoidLoss,
     "ero": losses.ExactPenalty,
-    "cross-entropy": losses.CrossEntropy,
+    "cross-entropy": losses.CrossEntropyLoss,
 }
 solvers = pytest.mark.parametrize("solver", SOLVERS)
 
