@@ -71,6 +71,7 @@ def test_what_a_door_shows_is_there(room):
             assert getattr(made, name) is not None
     # A module would take the name's place.
     assert not set(shown) & {p.stem for p in door.parent.iterdir()}
+    assert set(shown) <= {*dir(made), *vars(made)}
     with pytest.raises(AttributeError, match="has no attribute 'not_there'"):
         _ = made.not_there
 

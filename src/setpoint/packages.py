@@ -35,10 +35,16 @@ def lazily(room: str) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        try:
+            value = getattr(import_module(homes[name]), name)
+        except AttributeError as error:  # Python would say that there is no such name
+            raise ImportError(f"{homes[name]} could not be imported: {error}") from error
         setattr(sys.modules[room], name, value)  # found once, plain afterwards
         return value
 
+    made = vars(sys.modules[room])
+    made.setdefault("__all__", sorted(homes))
+    made.setdefault("__dir__", lambda: sorted({*made, *homes}))
     return find
 
 

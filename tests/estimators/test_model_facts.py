@@ -43,7 +43,7 @@ def with_facts(model, path, change):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "3"}, {"format": None}, {"format": True}, {"format": 3.0},
+        {"format": "4"}, {"format": None}, {"format": True}, {"format": 4.0},
         b"", b"[]", b"{}", b"7", b"null", b"[" * 100_000, b"\xff",
     ],
     ids=lambda change: str(change)[:30],

@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from setpoint import FewRowsWarning, Goal, GoalError, PlugInClassifier, solve
+from setpoint import FewRowsWarning, Goal, GoalError, InputTypeError, PlugInClassifier, solve
 from setpoint.search import IncrementalLP, UnfinishedError
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -19,6 +19,25 @@ R = np.random.default_rng(0)
 SEX = np.repeat(["f", "m"], 150)  # in the order of a file that is sorted by group
 X = pd.DataFrame(R.normal(size=(300, 2)) + (SEX == "m")[:, None], columns=["a", "b"])
 Y = (R.random(300) < 1 / (1 + np.exp(1.5 - X["a"]))).astype(int)
+
+
+@pytest.mark.parametrize("kind", ["path", "polars", "dask", "duckdb"])
+def test_tables_out_of_core_are_refused_by_fit_and_predict(kind):
+    """A fit counted the characters of the name of the column of labels."""
+    clf = PlugInClassifier(LogisticRegression(), "maximize f1").fit(X, Y)
+    frame = X.assign(y=Y)
+    if kind == "polars":
+        table = pytest.importorskip("polars").from_pandas(frame).lazy()
+    elif kind == "dask":
+        table = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    elif kind == "duckdb":
+        table = pytest.importorskip("duckdb").from_df(frame)
+    else:
+        table = "rows.parquet"
+    with pytest.raises(InputTypeError, match=r"`X` is rows in memory, found .*take scores where"):
+        PlugInClassifier(LogisticRegression(), "maximize f1").fit(table, "y")
+    with pytest.raises(InputTypeError, match="`X` is rows in memory"):
+        clf.predict(table)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from setpoint.inputs import (
     column_names,
     digests_of,
     one_column,
+    require_memory,
     taken,
 )
 from setpoint.program import LinkedGoal, link
@@ -193,6 +194,7 @@ def open_fit(
 ) -> FitData:
     """Check everything that ``fit`` was given, before any work."""
     started = now()
+    require_memory(X)
     metric, goal = blackbox_of(classifier.goal), as_goal(classifier.goal)
     solver, limits = classifier._chosen()
     classifier._check_fit(goal, X, solver)

@@ -16,6 +16,7 @@ from setpoint.explorer import (
     Explorer,
 )
 from setpoint.goals import Expression, Goal
+from setpoint.inputs import require_memory
 from setpoint.report import percent
 from setpoint.rules import segment_in_words
 
@@ -169,6 +170,7 @@ class DecidesByRule(DecidesBatches, ExplainsDecisions, ClassifierMixin, ShowsRep
             ``unknown_group="raise"``, see :class:`setpoint.solvers.ModelResponse`.
         """
         check_is_fitted(self)
+        require_memory(X)
         return self._decided(X, self._scores(X), sensitive_features)
 
     def _decided(

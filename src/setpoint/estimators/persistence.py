@@ -235,7 +235,7 @@ def _check_array(head: bytes, n_bytes: int, path: str) -> None:
 # --- What a model file says of itself: its format, the versions that wrote it ---------------------
 
 
-FORMAT = 3
+FORMAT = 4
 """Version of model files; a reader refuses any other."""
 
 _LONGEST = 1 << 20

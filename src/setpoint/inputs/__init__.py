@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         columns_of,
         frame_rows_of,
         require_formula,
+        require_memory,
     )
     from setpoint.inputs.counted_rows import CountedRows
     from setpoint.inputs.deployed import Deployed, aligned, finite_scores, index_of, taken

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from setpoint.counting import Key, Source, source_of
+from setpoint.counting import Key, Source, is_lazy, source_of
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
 from setpoint.evidence import Column
 from setpoint.goals import Goal
@@ -434,6 +435,15 @@ def frame_rows_of(
             these = [c for c in named if c in known]
         out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
     return out
+
+
+def require_memory(X: Any) -> None:
+    """Refuse tables that lie elsewhere, where a model takes the rows themselves."""
+    if isinstance(X, (str, PathLike)) or is_lazy(X):
+        raise InputTypeError(
+            f"`X` is rows in memory, found {type(X).__name__}: take a sample, or let the engine "
+            "train and score; `solve` and `evaluate` take scores where the rows are"
+        )
 
 
 def require_formula(goal: Goal) -> None:

@@ -24,8 +24,6 @@ from setpoint.solvers import (
 
 EvidenceKind: TypeAlias = Literal["auto", "label", "soft"]
 
-NAMED = ("frank-wolfe", "gda", "ellipsoid", "bisection")
-"""The algorithms of the confusion-matrix paper."""
 BASELINES = ("argmax", "balanced")
 """Rules that do not look at the goal."""
 SOLVERS = solvers_of("plugin")
