@@ -357,9 +357,10 @@ class FrameRows:
         for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
             given: object = name
             if not isinstance(given, str):
+                why = "; rules for two classes are found there" if role == "scores" else ""
                 raise InputTypeError(
                     f"{self.where}`{role}` is the name of a column of the table, found "
-                    f"{type(name).__name__}"
+                    f"{type(name).__name__}{why}"
                 )
             if name not in known:
                 raise InputError(

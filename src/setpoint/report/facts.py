@@ -388,7 +388,29 @@ STATUSES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Search:
-    """Who found the rule, and how."""
+    """Who found the rule, and how.
+
+    Parameters
+    ----------
+    family, solver, why : str
+        Who found the rule, and why this way.
+    evidence : {"label", "soft"}
+        What the rule was found on: true classes, or posteriors. Entries are counted against
+        true classes either way.
+    folds : int or None
+        Cross-validation folds behind the scores; 1: the scores are of rows held out.
+    calls : int or None
+        Passes over the data.
+    blame : dict of str to float
+        Constraints that cannot hold together, with their shares.
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> report = solve("maximize f1", [0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1]).report
+    >>> report.search.solver, report.search.why
+    ('exact', 'sweep over every cut-off; no draws needed')
+    """
 
     family: str = ""
     solver: str = ""
@@ -440,7 +462,26 @@ class Certificate:
 
 @dataclass(frozen=True)
 class RuleFacts:
-    """The rule in words, and what it looks at."""
+    """The rule in words, and what it looks at.
+
+    Parameters
+    ----------
+    text : str
+    decides_on : tuple of str
+        Columns that the rule looks at beside the score.
+    drawn : float
+        Share of rows whose decision depends on a draw.
+    cutoffs : tuple of (columns, cut-off)
+        Where it has one threshold for each segment, a tuple of (column, value), or one for all
+        rows: then that tuple is empty.
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> report = solve("maximize f1", [0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1]).report
+    >>> report.rule.cutoffs
+    (((), 0.5),)
+    """
 
     text: str = ""
     decides_on: tuple[str, ...] = ()
@@ -453,7 +494,29 @@ class RuleFacts:
 
 @dataclass(frozen=True)
 class Run:
-    """What differs between two runs of the same thing, and does not count when comparing."""
+    """What differs between two runs of the same thing, and does not count when comparing.
+
+    Parameters
+    ----------
+    when : str
+        The time in UTC.
+    seconds : float or None
+        The search took.
+    versions : dict of str to str
+        Of the packages that the numbers may hang on, those of the models inside too.
+    digests : dict of str to str
+        Of each part of the rows, by the name of its argument, such as "X", "y" and
+        "sample_weight"; of the "goal" as text; of the "rule" as JSON; and of the "model", what it
+        has learnt. Each begins with the name of the hash. Rows in another order have another
+        digest; whether an array or a frame held them makes no difference.
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> report = solve("maximize f1", [0.2, 0.4, 0.6, 0.8], [0, 0, 1, 1]).report
+    >>> sorted(report.run.versions)[:2]
+    ['highspy', 'numba']
+    """
 
     when: str = ""
     seconds: float | None = None

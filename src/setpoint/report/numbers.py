@@ -195,6 +195,28 @@ _MOST_MISTAKES = 100
 class Counts:
     """The rows that were counted, by true and decided class.
 
+    Parameters
+    ----------
+    n_rows : int
+        Rows of all data sets.
+    classes : tuple of labels
+        With two classes, (negative, positive).
+    confusion : tuple of n + 1 tuples of n floats
+        Weight of the rows of X by true class (the last: unlabelled) and decided class. A rule
+        that draws is counted in expectation. Empty for more than 50 classes.
+    cells : tuple of (true class, decided class, weight)
+        For more than 50 classes the diagonal and the 100 most frequent mistakes, by class
+        codes.
+    labelled : float
+        Weight of the rows of X that have a label.
+    sizes : tuple of n floats
+        For more than 50 classes the weight of the rows of X of each true class.
+    deferred : tuple of n + 1 floats
+        Weight of the rows of X that are not decided, by true class (the last: unlabelled); empty
+        where the rule decides every row. The confusion holds those that are decided.
+    seen : float
+        The share of the rows of X that are rows of the fit too, by their hashes.
+
     Examples
     --------
     >>> Counts(1000, ("no", "yes"), ((880.0, 20.0), (30.0, 70.0), (0.0, 0.0))).positive
