@@ -1,0 +1,1 @@
+"""From a model and rows to a rule: the fit of PlugInClassifier."""
