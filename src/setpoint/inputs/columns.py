@@ -440,10 +440,10 @@ def frame_rows_of(
 
 def require_memory(X: Any) -> None:
     """Refuse tables that lie elsewhere, where a model takes the rows themselves."""
-    if isinstance(X, (str, PathLike)) or is_lazy(X):
+    if isinstance(X, (str, PathLike)) or (not hasattr(X, "to_numpy") and is_lazy(X)):
         raise InputTypeError(
             f"`X` is rows in memory, found {type(X).__name__}: take a sample, or let the engine "
-            "train and score; `solve` and `evaluate` take scores where the rows are"
+            "train and score; solve and evaluate take scores where the rows are"
         )
 
 
