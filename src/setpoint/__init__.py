@@ -138,7 +138,9 @@ if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
-            return import_module("importlib.metadata").version("setpoint")
+            value: object = import_module("importlib.metadata").version("setpoint")
+            globals()[name] = value  # found once, plain afterwards
+            return value
         return import_module("setpoint.packages").lazily(__name__)(name)
 
 

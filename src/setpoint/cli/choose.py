@@ -232,7 +232,7 @@ def _display(found: Frontier) -> Any:
     return FrontierDisplay(found.thinned(_POINTS))
 
 
-# --- ``setpoint explore``: a page on which the bounds of a goal are moved by ----------------------
+# --- ``setpoint explore``: a page on which bounds are moved by hand -------------------------------
 
 
 _NEW = "new.skops"

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.errors import InputTypeError
-from setpoint.explorer import (
-    Explorer,
-)
+from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal
 from setpoint.inputs import require_memory
 from setpoint.report import percent

@@ -305,7 +305,7 @@ def _positions(index: Any, n_rows: int) -> NDArray[np.int64]:
     return at
 
 
-# --- What binary classifiers share that train a model and accept by a -----------------------------
+# --- What binary classifiers share that train a model and accept by a score -----------------------
 
 
 _MOST_MODELS = 20

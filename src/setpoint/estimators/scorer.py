@@ -44,7 +44,7 @@ from setpoint.report import (
     with_deployed,
 )
 
-# --- Evaluating decisions that are columns of a table elsewhere: one count ------------------------
+# --- Evaluating decisions that are columns of a table out of core ---------------------------------
 
 
 def evaluate_lazy(

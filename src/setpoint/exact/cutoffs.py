@@ -326,7 +326,7 @@ def least_violation(
     return index, float(worst[index])
 
 
-# --- Ladders over cut-offs: each rung the best thresholds with a margin ---------------------------
+# --- Paths over cut-offs: the best thresholds with each margin ------------------------------------
 
 
 MOST_SEGMENTS = 2

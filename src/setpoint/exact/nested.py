@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import (
-    Counted,
-)
+from setpoint.evidence import Counted
 from setpoint.exact.cutoffs import CutoffSet
 from setpoint.guarantees import AllHold, Part, Requirement, RuleTests
 from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of

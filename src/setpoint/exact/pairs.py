@@ -298,7 +298,7 @@ def _pairs_of(
     return high, low, np.array(list(part.values()))
 
 
-# --- Ladders over pairs of cut-offs: each rung the best band with a margin ------------------------
+# --- Paths over pairs of cut-offs: the best band with each margin ---------------------------------
 
 
 _MOST = 250

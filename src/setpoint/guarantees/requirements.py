@@ -416,7 +416,7 @@ def _of(parts: Sequence[Part], *, every: bool) -> Part:
     return parts[0] if len(parts) == 1 else (AllHold if every else Some)(tuple(parts))
 
 
-# --- Ladders: rules from safe to bold, to be tested one after the other ---------------------------
+# --- Paths: rules from safe to bold, to be tested one after the other -----------------------------
 
 
 MARGINS: Floats = np.concatenate(

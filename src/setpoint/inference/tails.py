@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import numbers
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.inference.profiles import CountedRates, value_at
+from setpoint.parameters import is_number
 from setpoint.program import RateFunction
 
 # --- Limits of one proportion ---------------------------------------------------------------------
@@ -308,7 +308,7 @@ def fresh_labels(
     316
     """
     for name, share in (("wins", wins), ("losses", losses), ("changed", changed)):
-        if not (_is_number(share) or (name == "changed" and share is None)):
+        if not (is_number(share) or (name == "changed" and share is None)):
             raise InputTypeError(
                 f"{quoted(name)} is a share of the rows, from 0 to 1, got {share!r}"
             )
@@ -320,7 +320,7 @@ def fresh_labels(
     if decisive > changed + 1e-9:
         raise InputError(f"wins and losses, {decisive}, exceed the share of changes, {changed}")
     for name, chance in (("confidence", confidence), ("power", power)):
-        if not _is_number(chance):
+        if not is_number(chance):
             raise InputTypeError(f"{quoted(name)} lies between 0 and 1, got {chance!r}")
         if not 0.0 < chance < 1.0:
             raise InputError(f"{quoted(name)} lies between 0 and 1, got {chance}")
@@ -366,10 +366,6 @@ def _power(m: NDArray[np.int64], p: float, alpha: float, randomized: bool = Fals
 def _by_normal(p: float, alpha: float, power: float) -> float:
     spread = math.sqrt(p * (1.0 - p))
     return ((quantile(alpha) / 2.0 + quantile(1.0 - power) * spread) / (p - 0.5)) ** 2
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool)
 
 
 def _up(x: float) -> int:

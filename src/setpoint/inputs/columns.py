@@ -327,7 +327,7 @@ def _shape(value: Any) -> str:
     return type(value).__name__
 
 
-# --- Rows that lie elsewhere, and which of their columns are what ---------------------------------
+# --- Rows out of core, and which of their columns are what ----------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.search import Outcome, now
 from setpoint.solvers import Confidence
 
-# --- Passes over tables elsewhere: the first, those that look again -------------------------------
+# --- Passes over tables out of core: the first, those that look again -----------------------------
 
 
 _BINS, _LEAST_BINS, _SAMPLE = 2**16, 256, 100_000
@@ -317,7 +317,7 @@ class CountsCheckpoint:
         return out
 
 
-# --- From a table elsewhere to a rule: two classes, one score, by counts --------------------------
+# --- From a table out of core to a rule: two classes, one score, by counts ------------------------
 
 
 def solve_counted(
@@ -474,7 +474,7 @@ def _how(
     return TextSection("How the rows were counted", lines)
 
 
-# --- A goal on a table: columns by their names, rows in memory or elsewhere -----------------------
+# --- A goal on a table: columns by their names, in memory or out of core --------------------------
 
 
 _TOL = 1e-4

@@ -191,7 +191,7 @@ def reduced(
     return extremes[kind](xs)
 
 
-# --- Terms, and folding: a linked term and the marginals of some rows give a ----------------------
+# --- Terms, and how they are folded for the marginals of some rows --------------------------------
 
 
 _NEGATIVE = -1e-9

@@ -303,7 +303,7 @@ def meets_floors(floors: Sequence[Row], counts: Floats) -> NDArray[np.bool_]:
     return out
 
 
-# --- RampClassifier: a linear model whose rates are bounded on any number of ----------------------
+# --- RampClassifier: a linear model with bounds on any number of data sets ------------------------
 
 
 _FEW_ROWS = 300

@@ -14,21 +14,13 @@ from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
 from setpoint.deciding import Found
-from setpoint.errors import (
-    InputError,
-    InputTypeError,
-    SetpointError,
-    nearest,
-    warn_caller,
-)
+from setpoint.errors import InputError, InputTypeError, SetpointError, nearest, warn_caller
 from setpoint.estimators import linear_scores
 from setpoint.evidence import Codebook, Evidence, Rows
 from setpoint.exact import solve_exact
 from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
-from setpoint.program import (
-    Program,
-)
+from setpoint.program import Program
 from setpoint.ramp.problem import Problem, feasible_cutoffs
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold

@@ -299,7 +299,7 @@ class Counts:
         return self.classes[1] if len(self.classes) == 2 else None
 
 
-# --- The counts of a report in people: how many of 10,000 are accepted ----------------------------
+# --- How many of 10,000 rows are accepted, rightly and wrongly ------------------------------------
 
 
 PER = 10_000

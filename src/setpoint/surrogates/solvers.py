@@ -47,7 +47,7 @@ class BestCandidates:
         self.found = sorted([*self.found, candidate], key=lambda c: -c.gain)[: self.most]
 
 
-# --- Estimates of how a metric changes with the surrogates (Algorithms 2 and ----------------------
+# --- How a metric changes with the surrogates (Algorithms 2 and 3) --------------------------------
 
 
 _ENOUGH = 0.9

@@ -40,7 +40,7 @@ from setpoint.report import (
     with_deployed,
 )
 
-# --- How much of a difference between candidates is the luck of which rules -----------------------
+# --- How much of a difference is the chance of which rules were found -----------------------------
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,7 @@ from setpoint.plugin.fit.crossfit import (
     splits_of,
 )
 from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, weight_parameter
-from setpoint.plugin.parameters import (
-    BASELINES,
-    Options,
-)
+from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
 from setpoint.program import link
@@ -442,7 +439,7 @@ def adapted(
     return Adapted(decision, evidence, False)
 
 
-# --- Rules over the posteriors of two classes as thresholds on that of the ------------------------
+# --- Rules over the posteriors of two classes as thresholds on one of them ------------------------
 
 
 INF = float("inf")

@@ -93,7 +93,7 @@ def answers(learner: Any, known: NDArray[np.int64], X: Any) -> NDArray[np.int64]
     return np.asarray(known[answer])
 
 
-# --- What a learner that is trained anew for each objective can do to the -------------------------
+# --- What a learner that is trained anew for each objective can reach -----------------------------
 
 
 _NOTHING = 1e-12
