@@ -59,7 +59,7 @@ def test_between_places_limits_are_off_by_a_small_part_of_their_width(monkeypatc
 def test_limits_for_all_places_are_wider_the_surer_one_is():
     scores, y, _, _ = made(500)
     known, bins = bound("maximize recall subject to precision >= 0.5 and fp <= 0.2", scores, y)
-    at = np.unique(sure_places(scores, np.ones(500)))
+    at = np.unique(sure_places(scores))
     found = sure_limits(known, bins, at)
     assert found["levels"] == list(LEVELS)
     alone = limits_at(known, bins, at)["constraints"]
@@ -128,7 +128,7 @@ def test_whoever_picks_what_looks_best_is_wrong_no_more_often_than_said(level, m
         scores = rng.beta(1.0, 3.0, n)
         y = (rng.random(n) < scores).astype(int)
         known, bins = bound(goal, scores, y)
-        accepted = sure_places(scores, np.ones(n))
+        accepted = sure_places(scores)
         found = [unpacked(x) for x in sure_limits(known, bins, accepted)["limits"][0]]
         lowest = bins.thresholds[accepted]
         at = np.clip(np.searchsorted(-whole, -lowest, side="right") - 1, 0, len(whole) - 1)

@@ -161,7 +161,7 @@ class ModelComparisonDisplay:
         some = next(iter(lines.values()), None)
         self._named(some)
         style.legend(ax_, mode, columns=2)
-        style.caption(ax_, mode, self._caption(some, lines))
+        style.caption(ax_, mode, self._caption(some))
         return self
 
     def _line(self, f: Frontier, low: float, high: float, ink: str, place: int, name: str) -> None:
@@ -211,7 +211,7 @@ class ModelComparisonDisplay:
         below.apply(ax_.xaxis)
         left.apply(ax_.yaxis)
 
-    def _caption(self, some: Frontier | None, lines: Mapping[str, Frontier]) -> str:
+    def _caption(self, some: Frontier | None) -> str:
         text = f"Dots: the models as they decide; hollow: {shortened(self.comparison.names[0])}."
         if some is None:
             return text

@@ -508,12 +508,12 @@ def places_of(bins: ShownBins, rows: ScoredRows, always: int) -> Codes:
     return np.unique(np.clip(every, 0, bins.m))
 
 
-def sure_places(scores: Floats, weight: Floats) -> Codes:
+def sure_places(scores: Floats) -> Codes:
     """How many of the highest scores each place accepts, from the scores alone.
 
     Examples
     --------
-    >>> sure_places(np.linspace(0.0, 1.0, 200), np.ones(200))[:4].tolist()
+    >>> sure_places(np.linspace(0.0, 1.0, 200))[:4].tolist()
     [20, 22, 23, 25]
     """
     n = len(scores)

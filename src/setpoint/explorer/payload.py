@@ -258,7 +258,7 @@ def payload_of(
     evidence, curve = rows.evidence, rows.curve
     classes = evidence.classes
     bound = [BoundGoal(goal, rows) for goal in goals]
-    accepted = sure_places(evidence.scores, rows.weight)
+    accepted = sure_places(evidence.scores)
     sure_at = _cuts_accepting(rows, accepted)
     own = {g.start for g in bound} | {m for m in map(_cut_of(curve), markers) if m is not None}
     room = MOST_CHARACTERS if check is None else MOST_CHARACTERS * _OF_TWO

@@ -76,7 +76,7 @@ class CountedRows:
             "a table that is counted elsewhere comes back as numbers of rows, without their "
             "values; read its rows into memory for such a goal",
         )
-        columns = _decided_on(goal, decide_on)
+        columns = _decided_on(decide_on)
         by, counts = {}, {}
         for name, own in rows.items():
             if name is not None and name not in goal.needs.datasets:
@@ -240,7 +240,7 @@ class CountedRows:
         return Confusion(book.classes, book.strata, counts, squares, numbers, smallest)
 
 
-def _decided_on(goal: Goal, decide_on: DecideOn) -> tuple[str, ...]:
+def _decided_on(decide_on: DecideOn) -> tuple[str, ...]:
     """The columns that a rule may look at, as far as names tell; CheckedData settles them."""
     if decide_on == "auto":
         return ()

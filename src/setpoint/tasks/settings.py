@@ -168,9 +168,7 @@ def choose_solver(
             "`evaluations`: a goal with a formula is counted at every cut-off in one pass, so "
             "there is nothing to save; leave it out"
         )
-    return SolverChoice(
-        solver, None if choice.trains else choice.estimator, _parameters(given, choice)
-    )
+    return SolverChoice(solver, None if choice.trains else choice.estimator, _parameters(given))
 
 
 def check_goal(goal: Goal, choice: SolverChoice) -> None:
@@ -212,7 +210,7 @@ def _check_taken(name: str, choice: SolverChoice) -> None:
     )
 
 
-def _parameters(given: dict[str, Any], choice: SolverChoice) -> dict[str, Any]:
+def _parameters(given: dict[str, Any]) -> dict[str, Any]:
     """What the classifier of the family takes of the settings."""
     from setpoint.solvers import ModelResponse, SearchLimits
 
