@@ -50,8 +50,6 @@ from setpoint.goals.table import (
     MetricFunction,
     Requirements,
     at_most,
-    in_shares,
-    range_of,
     require_plain,
     require_rows_alone,
     requirements_of,

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError
 from setpoint.evidence import BestCutoff, Codebook, Marginals, Ratios, best_of, zeros_of
-from setpoint.goals import Const, Constraint, Expression, Goal, in_shares, range_of
+from setpoint.goals import Const, Constraint, Expression, Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import algebra
 from setpoint.program import functions as fn
-from setpoint.program.algebra import Folder, Term
 from setpoint.program.backends import Array, backend
+from setpoint.program.linking import Linker, in_shares, range_of
 from setpoint.program.rates import AcceptedRates, Kind, Rate, RateTable, fraction_of
 
 # --- Constraints and objectives as linear rows ``<a -----------------------------------------------
@@ -181,24 +181,32 @@ _NEARLY_NONE = 1e-12
 """Of a class, where a range is to hold whatever the classes' shares are."""
 
 
-@dataclass(frozen=True)
-class LinkedConstraint:
-    """A constraint whose sides are linked; `difference` is left minus right, if that may vary."""
+def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
+    """The goal over the counts of a codebook's strata; refuses names that the codebook lacks.
 
-    written: Constraint
-    left: Term
-    right: Term
-    difference: Term | None
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Goal
+    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
+    >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
+    >>> program = linked.at(Marginals.of_counts(counts))
+    >>> round(float(program.value(program.rates_of(counts))), 4)
+    0.7273
+    """
+    names = Linker(codebook)
+    for side in goal.sides:
+        names.function(side)
+    return LinkedGoal(goal, codebook)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedGoal:
-    """A goal with its names looked up in a codebook, see :func:`setpoint.program.linking.link`."""
+    """A goal with its names looked up in a codebook, see :func:`link`."""
 
     goal: Goal
     codebook: Codebook
-    objective: Term
-    constraints: tuple[LinkedConstraint, ...]
 
     def at(self, marginals: Marginals) -> Program:
         """The program for rows with these marginals: what no decision changes becomes a number."""
@@ -217,7 +225,7 @@ class LinkedGoal:
             weights[list(alone)] = 1.0
             smallest = np.where(weights > 0, 1.0, fn.INF)
             corners.append(Marginals(weights[None], smallest[None]))
-        return Program(self, corners[0], Folder(self.codebook, corners[0], False, corners[1:]))
+        return Program(self, corners[0], Linker(self.codebook, corners[0], False, corners[1:]))
 
 
 @dataclass(frozen=True)
@@ -261,18 +269,20 @@ class Program:
     """A goal over rates of some rows: objective and constraints, with shapes and ranges."""
 
     def __init__(
-        self, linked: LinkedGoal, marginals: Marginals, folder: Folder | None = None
+        self, linked: LinkedGoal, marginals: Marginals, linker: Linker | None = None
     ) -> None:
         self.linked = linked
         self.goal = linked.goal
         self.codebook = linked.codebook
         self.marginals = marginals
-        folder = folder or Folder(linked.codebook, marginals)
-        self.fixed = folder.fixed
-        self.objective = folder.exact_range(folder.function(linked.objective))
-        self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
+        linker = linker or Linker(linked.codebook, marginals)
+        self.fixed = linker.fixed
+        self.objective = linker.exact_range(linker.function(linked.goal.objective))
+        self.constraints = tuple(
+            _reachable(bound_of(linker, c), linker) for c in self.goal.constraints
+        )
         self.sense = 1.0 if linked.goal.sense == "maximize" else -1.0
-        self.table = folder.table
+        self.table = linker.table
 
     def changed(
         self,
@@ -351,19 +361,19 @@ class Program:
         return RowBuilder(self.table, least)
 
 
-def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
-    """A constraint on some rows."""
-    written = linked.written
-    left, right = folder.function(linked.left), folder.function(linked.right)
-    if linked.difference is None or right.is_constant:
-        level = float(right.value(np.zeros(0)))
-        bound = ProgramConstraint(written, written.lhs, left, level)
-        what = str(written.lhs)
-    else:
-        difference = folder.function(linked.difference)
-        bound = ProgramConstraint(written, written.lhs - written.rhs, difference, 0.0)
-        what = "the left side minus the right one"
-    function = folder.exact_range(bound.function)
+def bound_of(linker: Linker, written: Constraint) -> ProgramConstraint:
+    """A constraint on some rows, whether or not its bound is in the range there."""
+    left, right = linker.function(written.lhs), linker.function(written.rhs)
+    if right.is_constant:
+        return ProgramConstraint(written, written.lhs, left, float(right.value(np.zeros(0))))
+    both = written.lhs - written.rhs
+    return ProgramConstraint(written, both, linker.function(both), 0.0)
+
+
+def _reachable(bound: ProgramConstraint, linker: Linker) -> ProgramConstraint:
+    """The constraint with its exact range; refuses a bound that is outside."""
+    written = bound.written
+    function = linker.exact_range(bound.function)
     low, high = function.low, function.high
     met = high >= bound.level - SATISFIED if bound.sign > 0 else low <= bound.level + SATISFIED
     where = " on these data"
@@ -373,6 +383,9 @@ def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
         if not least - SATISFIED <= bound.level <= most + SATISFIED:
             low, high, met, where = least, most, False, ""
     if not met:
+        what = (
+            str(written.lhs) if bound.side is written.lhs else "the left side minus the right one"
+        )
         raise GoalError(
             f"{written}: the bound {bound.level:.6g} is outside the range of {what}, "
             f"which is [{low:.6g}, {high:.6g}]{where}{in_shares(bound.side, bound.level)}"
@@ -399,7 +412,7 @@ class Accepted(AcceptedRates):
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.75")
     >>> marginals = Marginals(np.array([[90.0, 10.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
     >>> program = link(goal, Codebook.of(("no", "yes"))).at(marginals)

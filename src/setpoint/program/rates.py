@@ -419,7 +419,7 @@ def range_over_boxes(
     --------
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> counts = Marginals(np.array([[6.0, 4.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
     >>> for metric in ("recall", "precision"):
     ...     program = link(Goal.parse(f"maximize {metric}"), Codebook.of((0, 1))).at(counts)
@@ -521,7 +521,7 @@ class DiagonalForm:
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
     >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
     >>> program = linked.at(Marginals.of_counts(counts))
@@ -560,7 +560,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> codebook, marginals = Codebook.of(("a", "b", "c")), Marginals.of_counts(np.eye(4, 3)[None])
     >>> accuracy = link(Goal.parse("maximize accuracy"), codebook).at(marginals)
     >>> diagonal_form(accuracy.table).diagonal.toarray()
