@@ -1,6 +1,6 @@
 """The language of goals: metrics, expressions and goals, without data."""
 
-from setpoint.goals.entries import TABLE, Diagonal, Event, LinearForm, MetricEntry
+from setpoint.goals.entries import TABLE, Event, LinearForm, MetricEntry
 from setpoint.goals.expressions import (
     Apply,
     Baseline,

@@ -199,8 +199,9 @@ class _Names:
     def __init__(self, bound: ProgramConstraint, linker: Linker, counted: CountedRates) -> None:
         self.classes, self.features = counted.confusion.classes, counted.features
         sides = [linker.function(side) for side in (bound.written.lhs, bound.written.rhs)]
-        rates = [self.features[j] for side in sides for j in sorted(side.features)]
-        self.populations = {rate: linker.populations[rate] for rate in rates}
+        index = [j for side in sides for j in sorted(side.features)]
+        rates = [self.features[j] for j in index]
+        self.populations = {self.features[j]: linker.populations[j] for j in index}
         self.by_class = len({rate.label for rate in rates} - {None}) > 1
         self.several = len({self._of(rate) for rate in rates}) > 1
 

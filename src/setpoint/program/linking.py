@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -116,10 +117,11 @@ class Linker:
         self.marginals = marginals
         self.fixed = fixed
         self.corners = tuple(corners)
-        self.rates: dict[Rate, int] = {}
+        self.rates: list[Rate] = []
         self.norms: list[float] = []
-        self.populations: dict[Rate, goals.Population] = {}
+        self.populations: list[goals.Population] = []
         self._known: dict[Rate, fn.Affine] = {}
+        self._strata: dict[tuple[str, ...], dict[tuple[object, ...], list[int]]] = {}
 
     @property
     def table(self) -> RateTable:
@@ -189,7 +191,7 @@ class Linker:
             population = at.population.within(e.population)
         except GoalError as error:
             raise GoalError(f"{e}: {error}") from None
-        if population.dataset is not None or population.where:
+        if e.population.dataset is not None or e.population.where:
             missing = self._check(population, e)
             if missing is not None:
                 return self._unknown(missing)
@@ -244,7 +246,7 @@ class Linker:
     ) -> fn.Affine:
         """A share of the rows, or with `by` a sum of that measure over the number of rows."""
         book = self.codebook
-        strata = rows = tuple(i for i, c in enumerate(book.strata) if c.is_in(at.population))
+        strata = rows = self._rows(at.population)
         if by is not None:
             strata = tuple(i + book.place_of(by) for i in rows)
         if at.deployed or event.needs_baseline:
@@ -256,9 +258,25 @@ class Linker:
         rate = Rate(event, given, own, at.deployed, strata, of, book.defers)
         if self.marginals is None:
             return _UNKNOWN
-        if rate not in self._known:
-            self._known[rate] = self._bound(rate, e, at.population, self.marginals)
-        return self._known[rate]
+        found = self._known.get(rate)
+        if found is None:
+            found = self._known[rate] = self._bound(rate, e, at.population, self.marginals)
+        return found
+
+    def _rows(self, population: goals.Population) -> tuple[int, ...]:
+        """The strata of a population, in order."""
+        columns = tuple(c for c, _ in population.where)
+        index = self._strata.get(columns)
+        if index is None:
+            index = self._strata[columns] = {}
+            for i, stratum in enumerate(self.codebook.strata):
+                key = dict(stratum.key)
+                if key.keys() >= set(columns):
+                    values = tuple(key[c] for c in columns)
+                    index.setdefault((stratum.dataset, stratum.measure, values), []).append(i)
+        measure = None if population.measure is None else Measure(population.measure)
+        values = tuple(v for _, v in population.where)
+        return tuple(index.get((population.dataset, measure, values), ()))
 
     def _bound(
         self, rate: Rate, e: goals.Metric, population: goals.Population, marginals: Marginals
@@ -284,9 +302,10 @@ class Linker:
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         if rate.is_fixed and self.fixed:
             return algebra.constant(low)
-        j = self.rates[rate] = len(self.rates)
+        j = len(self.rates)
+        self.rates.append(rate)
         self.norms.append(norm)
-        self.populations[rate] = population
+        self.populations.append(population)
         return fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
 
     def _value(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
@@ -468,6 +487,7 @@ class _AnyRows(Linker):
         return super()._reduced(e, xs, pooled)
 
 
+@lru_cache(maxsize=256)
 def range_of(e: goals.Expression) -> tuple[float, float]:
     """The smallest and largest value that an expression can have, whatever the data.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.evidence import Codebook, Marginals
-from setpoint.goals import Diagonal, Event
+from setpoint.goals import Event
 from setpoint.program import functions as fn
 
 if TYPE_CHECKING:
@@ -20,6 +20,63 @@ if TYPE_CHECKING:
 
 
 # --- Rates: the few linear functions of the counts that a goal depends on -------------------------
+
+
+Diagonal: TypeAlias = Literal["any", "on", "off"]
+
+_SMALL_MASKS = 64
+"""Masks of so many classes are small, and asked for again and again."""
+
+
+def _masks(
+    words: str,
+    needs_truth: bool,
+    sees_prediction: bool,
+    n: int,
+    label: int | None,
+    baseline: int | None,
+    deployed: bool,
+    defers: bool,
+) -> tuple[Floats, Floats, Diagonal]:
+    """The masks of an event over true (n + 1,) and predicted (n,) classes, and its diagonal."""
+    true, pred = np.ones(n + 1), np.ones(n)
+    diagonal: Diagonal = "any"
+    index_t, index_p = np.arange(n + 1), np.arange(n)
+    if (
+        defers
+        and not deployed
+        and sees_prediction
+        and not {"deferred", "found"} & set(words.replace("!", "").split())
+    ):
+        pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
+    for spelled in words.split():
+        word, wanted = spelled.lstrip("!"), not spelled.startswith("!")
+        if word == "actual":
+            true *= (index_t == label) == wanted
+        elif word == "labelled":
+            continue  # as of every event that needs the truth
+        elif word == "deferred":
+            # The deployed model decides every row.
+            pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
+        elif word in ("predicted", "found") and deployed:
+            pred *= float((baseline == label) == wanted)
+        elif word in ("predicted", "found"):
+            pred *= (index_p == label) == wanted
+        elif word == "was_correct" or (word == "correct" and deployed):
+            true *= (index_t == baseline) == wanted
+        elif word == "changed" and deployed:
+            pred *= float(not wanted)
+        elif word == "changed":
+            pred *= (index_p != baseline) == wanted
+        else:
+            diagonal = "on" if wanted else "off"
+    if needs_truth:
+        true[n] = 0.0
+    true.flags.writeable = pred.flags.writeable = False
+    return true, pred, diagonal
+
+
+_kept_masks = lru_cache(maxsize=4096)(_masks)
 
 
 @dataclass(frozen=True)
@@ -46,11 +103,9 @@ class Rate:
 
     def given_rows(self, n: int) -> Floats:
         """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
-        rows = self.given.factors(n, self.label, None, False)[0]
-        if self.event.needs_truth and rows[n]:
-            rows = rows.copy()
-            rows[n] = 0.0
-        return rows
+        needs_truth = self.given.needs_truth or self.event.needs_truth
+        found = _kept_masks if n <= _SMALL_MASKS else _masks
+        return found(self.given.words, needs_truth, False, n, self.label, None, False, False)[0]
 
     def norm(self, marginals: Marginals) -> float:
         """The weight of its rows."""
@@ -60,13 +115,34 @@ class Rate:
         return float(held @ self.given_rows(weights.shape[1] - 1))
 
     def factors(self, n: int, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
-        """The event's masks on a stratum with this deployed class, see :meth:`Event.factors`."""
-        return self.event.factors(n, self.label, baseline, self.deployed, self.defers)
+        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
+
+        So on a stratum with this deployed class its rows are an outer product, kept or cleared on
+        the diagonal.
+        """
+        event, found = self.event, _kept_masks if n <= _SMALL_MASKS else _masks
+        true, predicted, diagonal = found(
+            event.words, event.needs_truth, not event.ignores_prediction, n, self.label, baseline,
+            self.deployed, self.defers,
+        )  # fmt: skip
+        return true * self.given_rows(n), predicted, diagonal
 
     def matrix(self, baseline: int | None, n: int) -> Floats:
         """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
-        out = self.event.matrix(n, self.label, baseline, self.deployed, self.defers)
-        return np.asarray(out * self.given_rows(n)[:, None])
+        if self.event.costs is not None:
+            out = np.zeros((n + 1, n))
+            for t, p, c in self.event.costs:
+                if not self.deployed:
+                    out[t, p] = c
+                elif p == baseline:
+                    out[t, :] = c
+            return np.asarray(out * self.given_rows(n)[:, None])
+        true, predicted, diagonal = self.factors(n, baseline)
+        out = np.outer(true, predicted)
+        if diagonal != "any":
+            eye = np.eye(n + 1, n)
+            out *= eye if diagonal == "on" else 1.0 - eye
+        return out
 
     def bounds(self, codebook: Codebook, marginals: Marginals, norm: float) -> tuple[float, float]:
         """The smallest and largest value over all decisions."""
@@ -88,7 +164,6 @@ class Rate:
             weights = self.matrix(baseline, n)
             return weights.min(axis=1), weights.max(axis=1)
         true, predicted, diagonal = self.factors(n, baseline)
-        true = true * self.given_rows(n)
         if diagonal == "any":
             return true * predicted.min(), true * predicted.max()
         if diagonal == "on":
@@ -123,7 +198,7 @@ class StratumForms:
                 self.dense.append((i, f.matrix(baseline, n)))
                 continue
             true, predicted, kept = f.factors(n, baseline)
-            self.true[i] = true * f.given_rows(n)
+            self.true[i] = true
             self.predicted[i] = predicted
             self.outer[i] = kept != "on"
             self.diagonal[i] = {"any": 0.0, "on": 1.0, "off": -1.0}[kept]
@@ -634,7 +709,6 @@ def _parts(
     if feature.event.costs is not None:
         return None
     true, predicted, kept = feature.factors(n, baseline)
-    true = true * feature.given_rows(n)
     on = true[:n] * predicted
     if kept == "on":
         return _Parts(on, np.zeros(n), 0.0)
