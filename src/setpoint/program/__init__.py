@@ -1,5 +1,13 @@
 """Programs: a goal over the rates of some data, which every solver starts from."""
 
+from setpoint.program.accepted import (
+    Accepted,
+    AcceptedRates,
+    Kind,
+    fraction_of,
+    most_in_parts,
+    range_over_boxes,
+)
 from setpoint.program.backends import backend
 from setpoint.program.functions import (
     INF,
@@ -21,7 +29,6 @@ from setpoint.program.functions import (
 )
 from setpoint.program.linking import Linker, in_shares, range_of, waits_for_class
 from setpoint.program.program import (
-    Accepted,
     LinkedGoal,
     NotLinearError,
     Program,
@@ -32,12 +39,8 @@ from setpoint.program.program import (
     without_auxiliaries,
 )
 from setpoint.program.rates import (
-    AcceptedRates,
     DiagonalForm,
-    Kind,
     Rate,
     RateTable,
     diagonal_form,
-    most_in_parts,
-    range_over_boxes,
 )

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property, reduce
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -497,42 +497,40 @@ class Sqrt(_Rising):
 # --- One number from several functions: the largest, the smallest, their gaps ---------------------
 
 
-class Max(Node):
-    """The largest of several."""
+class _Extreme(Node):
+    """The largest of several, or the smallest."""
 
     is_kinked = True
+    which: ClassVar[Literal["largest", "smallest"]]
 
     def forward(self, xp: Any, xs: list[Array]) -> Array:
-        return xp.largest(xp.stack(xs))
+        return getattr(xp, self.which)(xp.stack(xs))
 
     def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
         stacked = xp.stack(xs)
-        return list(xp.first(stacked, xp.largest(stacked)))
+        return list(xp.first(stacked, getattr(xp, self.which)(stacked)))
+
+    def interval(self, *ranges: Range) -> Range:
+        choose = largest if self.which == "largest" else smallest
+        return choose(r[0] for r in ranges), choose(r[1] for r in ranges)
+
+
+class Max(_Extreme):
+    """The largest of several."""
+
+    which = "largest"
 
     def derive(self) -> Shape:
         return Shape(convex=self.each("convex"), quasiconvex=self.each("quasiconvex"))
 
-    def interval(self, *ranges: Range) -> Range:
-        return largest(r[0] for r in ranges), largest(r[1] for r in ranges)
 
-
-class Min(Node):
+class Min(_Extreme):
     """The smallest of several."""
 
-    is_kinked = True
-
-    def forward(self, xp: Any, xs: list[Array]) -> Array:
-        return xp.smallest(xp.stack(xs))
-
-    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
-        stacked = xp.stack(xs)
-        return list(xp.first(stacked, xp.smallest(stacked)))
+    which = "smallest"
 
     def derive(self) -> Shape:
         return Shape(concave=self.each("concave"), quasiconcave=self.each("quasiconcave"))
-
-    def interval(self, *ranges: Range) -> Range:
-        return smallest(r[0] for r in ranges), smallest(r[1] for r in ranges)
 
 
 class MaxMinusMin(Node):

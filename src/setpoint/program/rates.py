@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,11 +115,7 @@ class Rate:
         return float(held @ self.given_rows(weights.shape[1] - 1))
 
     def factors(self, n: int, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
-        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does.
-
-        So on a stratum with this deployed class its rows are an outer product, kept or cleared on
-        the diagonal.
-        """
+        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
         event, found = self.event, _kept_masks if n <= _SMALL_MASKS else _masks
         true, predicted, diagonal = found(
             event.words, event.needs_truth, not event.ignores_prediction, n, self.label, baseline,
@@ -144,14 +140,18 @@ class Rate:
             out *= eye if diagonal == "on" else 1.0 - eye
         return out
 
+    def strata_by_baseline(self, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
+        """Its strata by deployed class, as far as it looks at that."""
+        out: dict[int | None, list[int]] = {}
+        for c in self.strata:
+            known = codebook.strata[c].baseline if self.sees_baseline else None
+            out.setdefault(known, []).append(c)
+        return list(out.items())
+
     def bounds(self, codebook: Codebook, marginals: Marginals, norm: float) -> tuple[float, float]:
         """The smallest and largest value over all decisions."""
         low = high = 0.0
-        by_baseline: dict[int | None, list[int]] = {}
-        for c in self.strata:
-            known = codebook.strata[c].baseline if self.sees_baseline else None
-            by_baseline.setdefault(known, []).append(c)
-        for baseline, strata in by_baseline.items():
+        for baseline, strata in self.strata_by_baseline(codebook):
             rows = marginals.weights[strata].sum(axis=0)
             least, most = self._extremes(codebook.n_classes, baseline)
             low += float(least @ rows)
@@ -390,197 +390,6 @@ def _size(x: Floats) -> float:
     return float(np.abs(x).max(initial=0.0))
 
 
-# --- Rates of two classes as functions of the accepted weight of each kind ------------------------
-
-
-Kind: TypeAlias = tuple[int, int]
-"""Stratum and true class; true class 2 holds rows without labels."""
-
-_ONE = fn.Affine({}, 1.0)
-
-
-class AcceptedFraction(NamedTuple):
-    """A function of accepted weights as ``offset + (above @ (S, 1)) / (below @ (S, 1))``."""
-
-    forms: Floats
-    offset: float
-
-
-class AcceptedRates:
-    """Rates over the accepted weights S of some kinds of rows, all others held fixed."""
-
-    def __init__(
-        self,
-        table: RateTable,
-        kinds: Sequence[Kind] | None = None,
-        totals: Floats | None = None,
-        rest: Floats | None = None,
-        between: tuple[int, int] = (0, 1),
-    ) -> None:
-        weights = table.marginals.weights
-        if kinds is None:
-            kinds = [(c, t) for c in range(len(weights)) for t in range(weights.shape[1])]
-        self.kinds = tuple(kinds)
-        strata, trues = [c for c, _ in kinds], [t for _, t in kinds]
-        self.totals: Floats = weights[strata, trues] if totals is None else totals
-        # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected: Floats = table.tensors[:, strata, trues, between[0]]
-        self.accepted: Floats = table.tensors[:, strata, trues, between[1]]
-        self.rest: Floats = np.zeros(len(self.rejected)) if rest is None else rest
-
-    @cached_property
-    def base(self) -> Floats:
-        """The rates (d,) when nobody is accepted."""
-        return np.asarray(self.rejected @ self.totals + self.rest)
-
-    @cached_property
-    def gains(self) -> Floats:
-        """What one unit of accepted weight of each kind adds (kinds, d)."""
-        return np.ascontiguousarray((self.accepted - self.rejected).T)
-
-    def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds)."""
-        return np.asarray(self.base + S @ self.gains)
-
-    def form(self, x: fn.Affine, rest: Floats | None = None) -> Floats:
-        """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
-        const = a @ self.base + x.const
-        if rest is not None:
-            const = const + float(sum(coef * rest[j] for j, coef in x.terms.items()))
-        return np.append(self.gains @ a, const)
-
-    def fraction(self, x: fn.RateFunction, rest: Floats | None = None) -> AcceptedFraction | None:
-        """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
-        parts = fraction_of(x)
-        if parts is None:
-            return None
-        above, below, offset = parts
-        return AcceptedFraction(np.stack([self.form(above, rest), self.form(below, rest)]), offset)
-
-
-def fraction_of(x: fn.RateFunction) -> tuple[fn.Affine, fn.Affine, float] | None:
-    """Numerator, denominator and what is added, of a ratio with 0/0 = 0; None for the rest."""
-    if isinstance(x, fn.Affine):
-        return x, _ONE, 0.0
-    if isinstance(x, fn.Ratio) and x.at_zero == x.offset:
-        return x.above, x.below, x.offset
-    return None
-
-
-# --- Ranges of functions of the rates over many boxes of accepted counts at -----------------------
-
-
-_STEPS = 6
-"""Dinkelbach's method ends in so few over small boxes; it may stop anywhere."""
-_MOST_PARTS, _MOST_CUTS = 2**18, 32
-"""Parts of all boxes together, and cuts of one side."""
-_ROUNDING = 1e-12
-"""Of what the terms of a form reach: a bound is not missed by a last bit."""
-
-
-def range_over_boxes(
-    rows: AcceptedRates,
-    x: fn.RateFunction,
-    low: Floats,
-    high: Floats,
-    rest: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """Bounds (m,) on a function of the rates over boxes of accepted weights.
-
-    Examples
-    --------
-    >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program import link
-    >>> counts = Marginals(np.array([[6.0, 4.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
-    >>> for metric in ("recall", "precision"):
-    ...     program = link(Goal.parse(f"maximize {metric}"), Codebook.of((0, 1))).at(counts)
-    ...     rows = AcceptedRates(program.table, [(0, 0), (0, 1)])
-    ...     low, high = np.array([[1.0], [3.0]]), np.array([[2.0], [4.0]])
-    ...     print(np.round(range_over_boxes(rows, program.objective, low, high), 3).tolist())
-    [[0.75], [1.0]]
-    [[0.6], [0.8]]
-    """
-    if isinstance(x, fn.Affine):
-        least, most = _of_form(rows.form(x, rest), low, high)
-    elif isinstance(x, fn.Ratio):
-        above, below = rows.form(x.above, rest), rows.form(x.below, rest)
-        top = _most_of_ratio(above, below, low, high) + x.offset
-        bottom = x.offset - _most_of_ratio(-above, below, low, high)
-        if x.at_zero != x.offset:
-            reaches = _of_form(below, low, high)[0] <= 0.0
-            top = np.where(reaches, np.maximum(top, x.at_zero), top)
-            bottom = np.where(reaches, np.minimum(bottom, x.at_zero), bottom)
-        least, most = bottom, top
-    else:
-        assert isinstance(x, fn.Node)
-        parts = [range_over_boxes(rows, c, low, high, rest) for c in x.children]
-        with np.errstate(all="ignore"):
-            least, most = x.interval(*parts)
-    least = np.where(np.isnan(least), -fn.INF, least)
-    most = np.where(np.isnan(most), fn.INF, most)
-    return np.maximum(least, x.low), np.minimum(most, x.high)
-
-
-def most_in_parts(
-    rows: AcceptedRates,
-    x: fn.RateFunction,
-    low: Floats,
-    high: Floats,
-    rest: Floats | None = None,
-) -> Floats:
-    """An upper bound (m,) on a function over boxes, each cut into parts."""
-    kinds, m = low.shape
-    cuts = int((_MOST_PARTS / max(m, 1)) ** (1.0 / max(kinds, 1)))
-    if isinstance(x, (fn.Affine, fn.Ratio)) or cuts < 2 or not m:
-        return range_over_boxes(rows, x, low, high, rest)[1]
-    cuts = min(cuts, _MOST_CUTS)
-    steps = np.stack(np.meshgrid(*[np.arange(cuts)] * kinds, indexing="ij")).reshape(kinds, 1, -1)
-    width = ((high - low) / cuts)[:, :, None]
-    first = low[:, :, None] + width * steps
-    last = np.where(steps == cuts - 1, high[:, :, None], low[:, :, None] + width * (steps + 1))
-    most = range_over_boxes(rows, x, first.reshape(kinds, -1), last.reshape(kinds, -1), rest)[1]
-    return np.asarray(most.reshape(m, -1).max(axis=1))
-
-
-def _of_form(form: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The range of an affine form over each box: at one corner for each end."""
-    slopes = form[:-1, None]
-    a, b = slopes * low, slopes * high
-    room = _ROUNDING * (np.abs(b).sum(axis=0) + abs(form[-1]))
-    least = np.minimum(a, b).sum(axis=0) + form[-1] - room
-    return least, np.maximum(a, b).sum(axis=0) + form[-1] + room
-
-
-def _most_of_ratio(above: Floats, below: Floats, low: Floats, high: Floats) -> Floats:
-    """A bound on the largest ``A/B`` over each box, for B at least 0; 0/0 is 0."""
-    a, b = above[:-1, None], below[:-1, None]
-    smallest = _of_form(below, low, high)[0]
-    with np.errstate(all="ignore"):
-        g = np.zeros(low.shape[1])
-        for _ in range(_STEPS):
-            corner = np.where(a - g * b > 0.0, high, low)
-            top, bottom = (a * corner).sum(axis=0), (b * corner).sum(axis=0)
-            new = (top + above[-1]) / (bottom + below[-1])
-            g = np.where(np.isfinite(new), new, g)
-        left = _most_of(a - g * b, above[-1] - g * below[-1], low, high)
-        bound = g + np.maximum(left, 0.0) / smallest
-        # Without a smallest B, the sign of A is all that is known.
-        positive = _most_of(a, above[-1], low, high) > 0.0
-        unknown = np.where(positive, fn.INF, 0.0)
-    return np.where((smallest > 0.0) & np.isfinite(bound), bound, unknown)
-
-
-def _most_of(slopes: Floats, const: Floats | float, low: Floats, high: Floats) -> Floats:
-    """The largest ``slopes @ S + const`` over each box, with room for rounding."""
-    a, b = slopes * low, slopes * high
-    room = _ROUNDING * (np.abs(b).sum(axis=0) + np.abs(const))
-    return np.asarray(np.maximum(a, b).sum(axis=0) + const + room)
-
-
 # --- Features as sums over the diagonals and columns of the counts --------------------------------
 
 
@@ -644,30 +453,33 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> diagonal_form(mistakes.table) is None
     True
     """
-    codebook, norms = table.codebook, table.norms
-    n, n_strata = codebook.n_classes, len(codebook.strata)
-    d = len(table)
-    const = np.zeros(d)
-    rows: tuple[_SparseRows, _SparseRows] = _SparseRows(n), _SparseRows(n)
-    for f, feature in enumerate(table.rates):
-        for baseline, strata in _are_same(feature, codebook):
-            parts = _parts(feature, n, table.marginals, baseline, strata)
-            if parts is None:
-                return None
-            rows[0].add(f, strata, parts.diagonal / norms[f])
-            rows[1].add(f, strata, parts.columns / norms[f])
-            const[f] += parts.const / norms[f]
-    shape = (d, n_strata * n)
-    return DiagonalForm(rows[0].csr(shape), rows[1].csr(shape), const, n_strata, n)
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """One feature on strata that it treats alike, before division by its norm."""
-
-    diagonal: Floats
-    columns: Floats
-    const: float
+    codebook, n = table.codebook, table.codebook.n_classes
+    shape = len(table), len(codebook.strata) * n
+    const = np.zeros(len(table))
+    diagonals, by_column = _SparseRows(n), _SparseRows(n)
+    for f, (rate, norm) in enumerate(zip(table.rates, table.norms, strict=True)):
+        if rate.event.costs is not None:
+            return None
+        for baseline, strata in rate.strata_by_baseline(codebook):
+            true, predicted, kept = rate.factors(n, baseline)
+            on, columns = true[:n] * predicted, np.zeros(n)
+            diagonal = on
+            if kept != "on":
+                # The outer product, with true = u + b e_k and predicted = p + q e_k.
+                k = _odd_one_out(true[:n], predicted)
+                if k is None:
+                    return None
+                u, p = (mask[1 if k == 0 else 0] for mask in (true, predicted))
+                diagonal = np.zeros(n)
+                diagonal[k] = (true[k] - u) * (predicted[k] - p)
+                columns[k] = u * (predicted[k] - p)
+                held = table.marginals.weights[strata].sum(axis=0)
+                const[f] += float(p * (true @ held)) / norm
+                if kept == "off":
+                    diagonal = diagonal - on
+            diagonals.add(f, strata, diagonal / norm)
+            by_column.add(f, strata, columns / norm)
+    return DiagonalForm(diagonals.csr(shape), by_column.csr(shape), const, len(codebook.strata), n)
 
 
 class _SparseRows:
@@ -691,46 +503,6 @@ class _SparseRows:
             return sparse.csr_array(shape)
         values, rows, at = (np.concatenate(x) for x in zip(*self.entries, strict=True))
         return sparse.csr_array((values, (rows, at)), shape=shape)
-
-
-def _are_same(feature: Rate, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
-    """The feature's strata by deployed class, as far as it looks at that."""
-    groups: dict[int | None, list[int]] = {}
-    for c in feature.strata:
-        groups.setdefault(
-            codebook.strata[c].baseline if feature.sees_baseline else None, []
-        ).append(c)
-    return list(groups.items())
-
-
-def _parts(
-    feature: Rate, n: int, marginals: Marginals, baseline: int | None, strata: list[int]
-) -> _Parts | None:
-    if feature.event.costs is not None:
-        return None
-    true, predicted, kept = feature.factors(n, baseline)
-    on = true[:n] * predicted
-    if kept == "on":
-        return _Parts(on, np.zeros(n), 0.0)
-    held = marginals.weights[strata].sum(axis=0)
-    everything = _outer(true, predicted, held)
-    if everything is None or kept == "any":
-        return everything
-    return _Parts(everything.diagonal - on, everything.columns, everything.const)
-
-
-def _outer(true: Floats, predicted: Floats, marginals: Floats) -> _Parts | None:
-    """The whole outer product, with ``true = u + b e_k`` and ``predicted = p + q e_k``."""
-    n = len(predicted)
-    k = _odd_one_out(true[:n], predicted)
-    if k is None:
-        return None
-    other = 1 if k == 0 else 0
-    u, p = true[other], predicted[other]
-    b, q = true[k] - u, predicted[k] - p
-    diagonal, columns = np.zeros(n), np.zeros(n)
-    diagonal[k], columns[k] = b * q, u * q
-    return _Parts(diagonal, columns, float(p * (true @ marginals)))
 
 
 def _odd_one_out(true: Floats, predicted: Floats) -> int | None:
