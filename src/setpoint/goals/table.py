@@ -60,16 +60,18 @@ class MetricFunction:
         return metric if label is None else metric(label=label)
 
 
-def _add(entry: MetricEntry) -> None:
+def _add(entry: MetricEntry) -> Metric:
     TABLE[entry.name] = entry
+    metric = Metric(entry.name)
     plain = not entry.params or entry.optional
-    VOCABULARY[entry.name] = Metric(entry.name) if plain else MetricFunction(entry.name)
+    VOCABULARY[entry.name] = metric if plain else MetricFunction(entry.name)
+    return metric
 
 
 def _rate(name: str, event: str, given: str, better: Better, words: str) -> Metric:
-    of_class = bool({"actual", "predicted"} & set(f"{event} {given}".replace("!", "").split()))
-    _add(MetricEntry(name, words, of_class, better, event=Event(event), given=Event(given)))
-    return Metric(name)
+    of_class = Event(event).names_class or Event(given).names_class
+    entry = MetricEntry(name, words, of_class, better, event=Event(event), given=Event(given))
+    return _add(entry)
 
 
 def _formula(
@@ -77,32 +79,19 @@ def _formula(
     formula: Expression | Callable[..., Expression],
     better: Better,
     words: str,
-    *,
     of_class: bool = False,
-    low: float = 0.0,
-    high: float = 1.0,
-    params: tuple[str, ...] = (),
-    optional: bool = False,
-    misses_deferred: bool = False,
+    **given: Any,
 ) -> Metric:
     def build(**named: Any) -> Expression:
         return formula if isinstance(formula, Expression) else formula(**named)
 
-    entry = MetricEntry(
-        name, words, of_class, better, low, high, None, None, build, params, optional,
-        misses_deferred=misses_deferred,
-    )  # fmt: skip
-    _add(entry)
-    return Metric(name)
+    return _add(MetricEntry(name, words, of_class, better, formula=build, **given))
 
 
-def _costs_of_pairs(name: str, better: Better, words: str, param: str = "costs") -> None:
-    _add(MetricEntry(name, words, False, better, -INF, INF, params=(param,)))
-
-
-def _worth_of_decisions(name: str, better: Better, words: str) -> None:
-    params = ("tp", "fp", "fn", "tn", "defer")
-    _add(MetricEntry(name, words, True, better, -INF, INF, params=params, any_of=True))
+def _worth(name: str, better: Better, words: str, *params: str) -> Metric:
+    of_class = len(params) > 1
+    entry = MetricEntry(name, words, of_class, better, -INF, INF, params=params, any_of=of_class)
+    return _add(entry)
 
 
 def _fbeta(beta: float) -> Expression:
@@ -172,9 +161,9 @@ _formula("mcc", _mcc, "higher", "Matthews correlation coefficient", low=-1.0)
 _formula("win_loss_ratio", wins / losses, "higher", "wins over losses against the deployed model", high=INF)
 _formula("win_change_ratio", wins / churn, "higher", "share of changed predictions that are wins")
 _formula("prior_divergence", _prior_divergence, "lower", "KL divergence from the predicted rates to the priors (their own, or given ones)", high=INF, params=("priors",), optional=True)
-_costs_of_pairs("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0")
-_costs_of_pairs("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
-_worth_of_decisions("profit", "higher", "mean value of a row; decisions that are not named are worth 0")
+_worth("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0", "costs")
+_worth("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
+_worth("profit", "higher", "mean value of a row; decisions that are not named are worth 0", "tp", "fp", "fn", "tn", "defer")
 _formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))
 
 

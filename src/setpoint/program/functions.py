@@ -90,6 +90,9 @@ class RateFunction(ABC):
     shape: Shape
     low: float
     high: float
+    features: frozenset[int]
+    """Which features it depends on."""
+
     is_kinked = False
     """Whether its own gradient jumps."""
 
@@ -107,11 +110,6 @@ class RateFunction(ABC):
     @abstractmethod
     def smallest_floored_argument(self, v: Floats) -> float:
         """The smallest argument with a floor; a tangent is exact from 1e-9 up."""
-
-    @property
-    @abstractmethod
-    def features(self) -> frozenset[int]:
-        """Which features it depends on."""
 
     def clip_range(self, low: float, high: float) -> Self:
         """The same function, its range narrowed by what is known otherwise."""
@@ -213,6 +211,7 @@ class Affine(RateFunction):
         boxes: dict[int, tuple[float, float]] | None = None,
     ) -> None:
         self.terms = {j: a for j, a in terms.items() if a != 0.0}
+        self.features = frozenset(self.terms)
         self.const = float(const)
         self.boxes = boxes or {}
         low = high = 0.0
@@ -221,10 +220,6 @@ class Affine(RateFunction):
             low += a * (first if a > 0.0 else last)
             high += a * (last if a > 0.0 else first)
         self.low, self.high = self.const + low, self.const + high
-
-    @cached_property
-    def _index(self) -> list[int]:
-        return list(self.terms)
 
     def value(self, v: Array) -> Array:
         xp = backend(v)
@@ -235,15 +230,11 @@ class Affine(RateFunction):
 
     def gradient(self, v: Floats) -> Floats:
         out = np.zeros(len(v))
-        out[self._index] = list(self.terms.values())
+        out[list(self.terms)] = list(self.terms.values())
         return out
 
     def smallest_floored_argument(self, v: Floats) -> float:
         return INF
-
-    @property
-    def features(self) -> frozenset[int]:
-        return frozenset(self.terms)
 
     @property
     def shape_name(self) -> str:

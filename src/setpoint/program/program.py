@@ -106,7 +106,7 @@ class RowBuilder:
         if self._weights.range(x.below)[0] > _TINY:
             return []
         above, below = x.above.scaled(sign), x.below
-        low, high = self._weights.range_at_least(above, below)
+        low, high = self._weights.range(above, below)
         if low > _TINY or high < -_TINY:
             return []  # where B is 0, A is not
         if high > _TINY:

@@ -177,6 +177,7 @@ class Rate:
 
 
 _TINY = 1e-12
+_NOTHING = fn.Affine({}, 0.0)
 _SMALL = 1_000_000
 """Up to so many weights, rates are one product with a dense matrix."""
 _FEW = 16
@@ -202,12 +203,12 @@ class StratumForms:
             self.predicted[i] = predicted
             self.outer[i] = kept != "on"
             self.diagonal[i] = {"any": 0.0, "on": 1.0, "off": -1.0}[kept]
+        self.both = self.true[:, :n] * self.predicted
 
     def sums(self, counts: Floats) -> Floats:
         """Each feature's sum over the counts (n + 1, n) of the stratum."""
-        n = self.n
         out = self.outer * ((self.true @ counts) * self.predicted).sum(axis=1)
-        out += self.diagonal * ((self.true[:, :n] * self.predicted) @ np.diagonal(counts))
+        out += self.diagonal * (self.both @ np.diagonal(counts))
         for i, weights in self.dense:
             out[i] = (weights * counts).sum()
         return np.asarray(out)
@@ -216,13 +217,10 @@ class StratumForms:
         """The weighted sum of the features, as weights (n + 1, n) of the counts."""
         out = (self.true * (coefs * self.outer)[:, None]).T @ self.predicted
         i = np.arange(self.n)
-        out[i, i] += self._on_diagonal(coefs * self.diagonal)
+        out[i, i] += (coefs * self.diagonal) @ self.both
         for f, weights in self.dense:
             out += coefs[f] * weights
         return np.asarray(out)
-
-    def _on_diagonal(self, coefs: Floats) -> Floats:
-        return coefs @ (self.true[:, : self.n] * self.predicted)
 
     def entries(self, coefs: Floats) -> Floats:
         """Of several sums (k, features), all values (k, n + 1, m) a true class can meet."""
@@ -234,9 +232,9 @@ class StratumForms:
         for k, c in enumerate(coefs):
             weighted = (self.true * (c * self.outer)[:, None]).T
             out[k, :, :-1] = weighted @ self.predicted[:, columns]
-            extra = self._on_diagonal(c * self.diagonal)
+            extra = (c * self.diagonal) @ self.both
             out[k, columns, np.arange(len(columns))] += extra[columns]
-            out[k, i, -1] = self._on_diagonal(c * (self.outer + self.diagonal))
+            out[k, i, -1] = (c * (self.outer + self.diagonal)) @ self.both
             out[k, self.n, -1] = out[k, self.n, 0]
         return out
 
@@ -319,32 +317,34 @@ class RateTable:
                 out[c] = StratumForms(features, n, stratum.baseline).matrix(scaled)
         return out
 
-    def range(self, x: fn.Affine) -> tuple[float, float]:
-        """The smallest and largest value of x over all decisions."""
-        return self.range_at_least(x, fn.Affine({}, 0.0))
-
-    def range_at_least(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
-        """The range of x over the decisions at which y is as small as it gets."""
+    def range(self, x: fn.Affine, y: fn.Affine = _NOTHING) -> tuple[float, float]:
+        """The range of x over the decisions at which y is as small as it gets: by default, all."""
         key = (frozenset(x.terms.items()), frozenset(y.terms.items()))
         if key not in self._known:
-            self._known[key] = self._range(x, y)
+            low = high = 0.0
+            for strata, (xs, ys) in self._are_same(x, y):
+                rows = self.marginals.weights[strata].sum(axis=0)
+                size = float(np.abs(ys).max(initial=0.0))
+                least = ys <= ys.min(axis=1, keepdims=True) + _TINY * size
+                low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
+                high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
+            self._known[key] = low, high
         low, high = self._known[key]
         return x.const + low, x.const + high
-
-    def _range(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
-        low = high = 0.0
-        for strata, (xs, ys) in self._are_same(x, y):
-            rows = self.marginals.weights[strata].sum(axis=0)
-            least = ys <= ys.min(axis=1, keepdims=True) + _TINY * _size(ys)
-            low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
-            high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
-        return low, high
 
     def step(self, x: fn.Affine, least: float = 0.0) -> float | None:
         """The least that one row can lift x above its minimum; None if no row can."""
         key = frozenset(x.terms.items())
         if key not in self._steps:
-            self._steps[key] = self._step(x)
+            steps: list[float] = []
+            for strata, (entries,) in self._are_same(x):
+                smallest = self.marginals.smallest[strata].min(axis=0)
+                gains = entries - entries.min(axis=1, keepdims=True)
+                size = float(np.abs(entries).max(initial=0.0))
+                real = (gains > _TINY * size) & np.isfinite(smallest)[:, None]
+                weights = np.where(np.isfinite(smallest), smallest, 0.0)
+                steps += (gains * weights[:, None])[real].tolist()
+            self._steps[key] = min(steps, default=None)
         one = self._steps[key]
         if one is None or not least:
             return one
@@ -356,16 +356,6 @@ class RateTable:
         gains = [e - e.min(axis=1, keepdims=True) for _, (e,) in self._are_same(x)]
         sizes = np.concatenate([np.ravel(g) for g in gains])
         return float(sizes[sizes > _TINY * sizes.max()].min())
-
-    def _step(self, x: fn.Affine) -> float | None:
-        steps: list[float] = []
-        for strata, (entries,) in self._are_same(x):
-            smallest = self.marginals.smallest[strata].min(axis=0)
-            gains = entries - entries.min(axis=1, keepdims=True)
-            real = (gains > _TINY * _size(entries)) & np.isfinite(smallest)[:, None]
-            weights = np.where(np.isfinite(smallest), smallest, 0.0)
-            steps += (gains * weights[:, None])[real].tolist()
-        return min(steps, default=None)
 
     def _are_same(self, *xs: fn.Affine) -> Iterator[tuple[list[int], Floats]]:
         """Strata that the functions treat alike, and the entries (k, n + 1, m) on them."""
@@ -384,10 +374,6 @@ class RateTable:
             baseline = self.codebook.strata[strata[0]].baseline
             masks = StratumForms([features[i] for i in here], self.codebook.n_classes, baseline)
             yield strata, masks.entries(coefs[:, here])
-
-
-def _size(x: Floats) -> float:
-    return float(np.abs(x).max(initial=0.0))
 
 
 # --- Features as sums over the diagonals and columns of the counts --------------------------------

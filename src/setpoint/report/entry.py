@@ -482,11 +482,11 @@ def check_reachable(
     if counter.counted.is_large:
         return
     what, level = str(written.lhs), counter.counted.value(right.bound)
-    hint = in_shares(written.lhs, level)
     if both is not left:
-        what, level, hint = "the left side minus the right one", 0.0, ""
+        what, level = "the left side minus the right one", 0.0
     low, high = counter.counted.range(both.bound)
     if not low - SATISFIED <= level <= high + SATISFIED:
+        hint = in_shares(written.lhs, level) if both is left else ""
         raise GoalError(
             f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
             f"[{low:.6g}, {high:.6g}]{hint}"
