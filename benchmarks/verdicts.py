@@ -21,7 +21,7 @@ from setpoint import Goal
 from setpoint.errors import EmptyPopulationError
 from setpoint.evidence import Confusion, Stratum
 from setpoint.inference import CountedRates, interval_of, verdict_of
-from setpoint.program import Folder, Linker
+from setpoint.program import Linker
 
 LEVEL = 0.90
 """Both ends are then one-sided limits at 95 %."""
@@ -146,25 +146,25 @@ class Measured:
         shares = np.rint(1e6 * p.shares)
         codebook = of_table(p, shares, shares, shares).codebook
         self.codebook = codebook
-        self.term = Linker(codebook).link(Goal.parse(f"maximize {text}").objective)
+        self.side = Goal.parse(f"maximize {text}").objective
 
     def __call__(self, where: Confusion) -> tuple[float, float, float]:
         """Value and limits; nothing is known of a population without rows."""
-        folder = Folder(self.codebook, where.marginals, fixed=False)
+        linker = Linker(self.codebook, where.marginals, fixed=False)
         try:
-            x = folder.function(self.term)
+            x = linker.function(self.side)
         except EmptyPopulationError:
             return math.nan, -math.inf, math.inf
-        counted = CountedRates(folder.table, where)
+        counted = CountedRates(linker.table, where)
         low, high, _ = interval_of(x, counted, LEVEL)
         return counted.value(x), low, high
 
     def truth(self, p: Population, shares: np.ndarray) -> float:
         counts = 1e9 * shares
         where = of_table(p, counts, counts, counts)
-        folder = Folder(self.codebook, where.marginals, fixed=False)
-        x = folder.function(self.term)
-        return CountedRates(folder.table, where).value(x)
+        linker = Linker(self.codebook, where.marginals, fixed=False)
+        x = linker.function(self.side)
+        return CountedRates(linker.table, where).value(x)
 
 
 class Figures(NamedTuple):

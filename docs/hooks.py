@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import setpoint
-from setpoint.goals import table as table_of_metrics
-from setpoint.goals.entries import TABLE, Event, MetricEntry
-from setpoint.program.linking import (
+from setpoint.cli.begin import (
     event_in_words,
     example_of,
-    expression_of,
+    inside_of,
     kind_of,
     range_in_words,
     shape_of,
 )
+from setpoint.goals import table as table_of_metrics
+from setpoint.goals.entries import TABLE, Event, MetricEntry
 from setpoint.solvers.catalogue import FAMILIES, SOLVERS
 
 __all__ = [
@@ -147,7 +147,7 @@ def _formula(entry: MetricEntry) -> str:
     if entry.event is not None:
         given = event_in_words(entry.given or Event())
         return event_in_words(entry.event) + (f" *given* {given}" if given else "")
-    metric, inside = example_of(entry), expression_of(entry)
+    metric, inside = example_of(entry), inside_of(entry)
     if inside is None:
         return f"`{metric}`"
     # Values of parameters stand beside the formula that they give.

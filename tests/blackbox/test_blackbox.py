@@ -15,9 +15,9 @@ from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
 from setpoint import BlackBox, Goal, GoalError, GoalSyntaxError, MetricError, maximize
 from setpoint.errors import NoFormulaError
 from setpoint.evidence import Confusion
-from setpoint.goals import BlackBoxMetric, as_goal, range_of
+from setpoint.goals import BlackBoxMetric, as_goal
 from setpoint.metrics import recall
-from setpoint.program import link
+from setpoint.program import link, range_of
 from thinning import over
 
 

@@ -9,7 +9,7 @@ from setpoint.evidence import Codebook, Marginals, Stratum
 from setpoint.goals import TABLE, VOCABULARY, Constraint, Goal, LinearForm, Other
 from setpoint.goals.expressions import apply
 from setpoint.goals.populations import REDUCERS
-from setpoint.program import Affine, Folder, Linker, NotLinearError, link
+from setpoint.program import Affine, Linker, NotLinearError, link
 
 BINARY = ("no", "yes")
 FIVE = ("a", "b", "c", "d", "e")
@@ -37,9 +37,9 @@ def program_of(goal, schema):
 
 def influence(expression, schema, counts):
     """Value at counts, and its derivative by each count, marginals moving."""
-    folder = Folder(schema.codebook, schema.weights, fixed=False)
-    f = folder.function(Linker(schema.codebook).link(expression))
-    table, v = folder.table, folder.table.sums(counts)
+    linker = Linker(schema.codebook, schema.weights, fixed=False)
+    f = linker.function(expression)
+    table, v = linker.table, linker.table.sums(counts)
     slope = f.gradient(v) if len(v) else np.zeros(0)
     rows = np.zeros_like(schema.marginals)  # the population's weight moves too
     for rate, norm, value, s in zip(table.rates, table.norms, v, slope, strict=True):

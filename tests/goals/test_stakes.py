@@ -12,7 +12,6 @@ from setpoint.goals import (
     constraint_in_words,
     goal_in_words,
     in_words,
-    range_of,
     why_unknown,
 )
 from setpoint.metrics import (
@@ -26,6 +25,7 @@ from setpoint.metrics import (
     recall,
     value,
 )
+from setpoint.program import range_of
 from thinning import over
 
 

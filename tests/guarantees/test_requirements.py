@@ -10,7 +10,7 @@ from setpoint.evidence import Confusion, Stratum
 from setpoint.guarantees import AllHold, Requirement, Some, requirements_of
 from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import leaves, needs_one_of_several
-from setpoint.program import Folder, Program, link
+from setpoint.program import Linker, Program, link
 
 CLASSES = ("a", "b", "c")
 GROUPS = tuple(Stratum(None, (("sex", s),)) for s in ("f", "m", "x"))
@@ -50,8 +50,8 @@ def program_of(constraint, counts):
         np.where(counts.sum(axis=2) > 0, 1.0, np.inf),
     )  # fmt: skip
     linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
-    folder = Folder(found.codebook, found.marginals, fixed=False)
-    program = Program(linked, found.marginals, folder)
+    linker = Linker(found.codebook, found.marginals, fixed=False)
+    program = Program(linked, found.marginals, linker)
     return program, program.table.of(counts)
 
 

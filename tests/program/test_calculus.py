@@ -16,8 +16,8 @@ from goals.samples import (
     tensor_of,
 )
 from setpoint import Goal, maximize
-from setpoint.goals import TABLE, VOCABULARY, range_of
-from setpoint.program import Affine
+from setpoint.goals import TABLE, VOCABULARY
+from setpoint.program import Affine, range_of
 from thinning import over
 
 PARAMETERS = {

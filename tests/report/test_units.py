@@ -5,7 +5,8 @@ import math
 import pytest
 
 from setpoint import Goal
-from setpoint.goals import expression_of, range_of
+from setpoint.goals import expression_of
+from setpoint.program import range_of
 from setpoint.report import percent, shown, unit_of
 from setpoint.report.numbers import asked
 

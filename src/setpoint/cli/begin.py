@@ -14,17 +14,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from setpoint.cli import session as shell
 from setpoint.cli.fit import fit
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
-from setpoint.goals import DEFER, Goal, Label, Metric, walk
+from setpoint.evidence import Codebook, Marginals, Stratum
+from setpoint.goals import (
+    DEFER,
+    VOCABULARY,
+    Event,
+    Expression,
+    Goal,
+    Label,
+    Metric,
+    MetricEntry,
+    maximize,
+    walk,
+)
 from setpoint.inputs import whole_file
 from setpoint.program import link
 
 if TYPE_CHECKING:
     from setpoint.evidence import Evidence
-    from setpoint.goals import MetricEntry
     from setpoint.program import Program
     from setpoint.search import Found
 
@@ -152,8 +164,6 @@ def _labels(goal: Goal) -> list[Label]:
 
 def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
     """Rows of every group, class and deployed class, with scores that tell something."""
-    import numpy as np
-
     from setpoint.evidence import DEFERRED, Evidence
 
     made = (f"class {i}" for i in range(1, n_classes + 1))
@@ -196,7 +206,85 @@ def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
     return Evidence.concat(parts)
 
 
-# --- The vocabulary of goals, for ``setpoint goal`` -----------------------------------------------
+# --- The vocabulary in words: what a metric counts, its formula, an example -----------------------
+
+
+# What the words of an event mean, with and without "!".
+_WORDS = {
+    "actual": ("true = k", "true ≠ k"),
+    "predicted": ("predicted = k", "predicted ≠ k"),
+    "correct": ("predicted = true", "predicted ≠ true"),
+    "changed": ("predicted ≠ deployed", "predicted = deployed"),
+    "deferred": ("not decided", "decided"),
+    "was_correct": ("deployed = true", "deployed ≠ true"),
+}
+
+# Values for the metrics that have parameters: a formula is shown for these.
+_EXAMPLES: dict[str, Any] = {
+    "beta": 2,
+    "default": "none",
+    "true": "no",
+    "predicted": "yes",
+    "costs": {("no", "yes"): 1, ("yes", "no"): 5},
+    "values": {("yes", "yes"): 95, ("no", "yes"): -5},
+    "priors": {"no": 0.8, "yes": 0.2},
+    "tp": 95,
+    "fp": -5,
+}
+
+
+def kind_of(entry: MetricEntry) -> str:
+    """Whether a metric is a rate, a formula over rates, or has parameters."""
+    if entry.params:
+        return "with parameters"
+    return "formula" if entry.event is None else "rate"
+
+
+def event_in_words(event: Event) -> str:
+    """An event as equations between true, predicted and deployed class."""
+    return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in event.words.split())
+
+
+def example_of(entry: MetricEntry) -> Expression:
+    """The metric as an expression, with example values for its parameters."""
+    metric = VOCABULARY[entry.name]
+    if isinstance(metric, Metric):
+        return metric
+    return metric(**{name: _EXAMPLES[name] for name in entry.params if name in _EXAMPLES})
+
+
+def inside_of(entry: MetricEntry) -> Expression | None:
+    """What a formula stands for, with example values; None for what is not a formula."""
+    if entry.formula is None:
+        return None
+    params: dict[str, Any] = dict(getattr(example_of(entry), "params", ()))
+    return entry.formula(**params)
+
+
+def formula_of(entry: MetricEntry) -> str:
+    """What a metric counts, on one line of plain text."""
+    if entry.event is not None:
+        given = event_in_words(entry.given or Event())
+        return event_in_words(entry.event) + (f" given {given}" if given else "")
+    inside = inside_of(entry)
+    if inside is None:
+        return str(example_of(entry))
+    return f"{example_of(entry)} is {inside}" if "(" in str(example_of(entry)) else str(inside)
+
+
+def range_in_words(entry: MetricEntry) -> str:
+    """The range of a metric."""
+    return f"from {entry.low:g} to {entry.high:g}".replace("inf", "infinity")
+
+
+def shape_of(entry: MetricEntry) -> str:
+    """The shape of a metric over two classes with a deployed model, as the program finds it."""
+    strata = tuple(Stratum(baseline=b) for b in (0, 1))
+    counts = np.zeros((2, 3, 2))
+    counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
+    classes = ("none", "yes") if "default" in entry.params else ("no", "yes")
+    linked = link(maximize(example_of(entry)), Codebook.of(classes, strata))
+    return linked.at(Marginals.of_counts(counts)).objective.shape_name
 
 
 _TITLES = {
@@ -208,8 +296,6 @@ _TITLES = {
 
 def as_dict(entry: MetricEntry) -> dict[str, Any]:
     """A metric for JSON."""
-    from setpoint.program import example_of, formula_of, kind_of, shape_of
-
     return {
         "kind": kind_of(entry),
         "words": entry.words,
@@ -226,8 +312,6 @@ def as_dict(entry: MetricEntry) -> dict[str, Any]:
 
 def one_in_words(entry: MetricEntry) -> str:
     """What a metric is."""
-    from setpoint.program import formula_of, range_in_words, shape_of
-
     lines = [
         f"{click.style(entry.name, bold=True)}: {entry.words}",
         f"  formula  {formula_of(entry)}",
@@ -245,7 +329,6 @@ def one_in_words(entry: MetricEntry) -> str:
 def all_in_words() -> str:
     """The list of metrics."""
     from setpoint.goals import TABLE
-    from setpoint.program import formula_of, kind_of, range_in_words
 
     out = []
     wide = max(map(len, TABLE))

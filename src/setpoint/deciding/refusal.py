@@ -11,10 +11,10 @@ import numpy as np
 
 from setpoint.errors import GoalError, warn_caller
 from setpoint.evidence import Confusion, Counted, Rows
-from setpoint.goals import Const, Constraint, Goal, in_words, range_of
+from setpoint.goals import Const, Constraint, Goal, in_words
 from setpoint.guarantees import Fewest, Guarantee, Promise, RuleTests, Shown, fewest_rows_of
 from setpoint.inference import interval_of
-from setpoint.program import link
+from setpoint.program import link, range_of
 from setpoint.report import more_rows, sentence, shown, sure, unit_of
 from setpoint.rules import Rule, Threshold
 from setpoint.search import InfeasibleError

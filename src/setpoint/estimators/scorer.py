@@ -31,7 +31,7 @@ from setpoint.inputs import (
     one_column,
     require_formula,
 )
-from setpoint.program import Folder, LinkedGoal, link
+from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report import (
     LEVEL,
     Entry,
@@ -298,7 +298,7 @@ def shortfall_of(entry: Entry) -> float:
 
 def range_of_objective(linked: LinkedGoal, confusion: Confusion) -> float | None:
     """The largest value of the objective on some rows minus the smallest; None if not finite."""
-    function = Folder(linked.codebook, confusion.marginals).function(linked.objective)
+    function = Linker(linked.codebook, confusion.marginals).function(linked.goal.objective)
     found = function.high - function.low
     return float(found) if math.isfinite(found) else None
 

@@ -119,7 +119,7 @@ def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[fn.RateFun
         for s in where:
             own[s].append((coef, child))
     if isinstance(score, fn.Min):
-        return [algebra.reduced("min", [x for _, x in o], None, "") if o else _NOTHING for o in own]
+        return [algebra.reduced("min", [x for _, x in o]) if o else _NOTHING for o in own]
     return [algebra.add(o) if o else _NOTHING for o in own]
 
 

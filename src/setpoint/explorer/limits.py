@@ -26,11 +26,10 @@ from setpoint.goals import (
     goal_in_words,
     in_words,
     literal,
-    range_of,
     value_in_words,
 )
 from setpoint.inference import CountedRates, interval_of
-from setpoint.program import Accepted, Folder, Kind, ProgramConstraint, link
+from setpoint.program import Accepted, Kind, Linker, ProgramConstraint, link, range_of
 from setpoint.program import functions as fn
 from setpoint.report import unit_of
 
@@ -555,17 +554,16 @@ class _Counted:
 
     def __init__(self, bound: BoundGoal, confusion: Confusion) -> None:
         self.bound = bound
-        folder = Folder(confusion.codebook, confusion.marginals, fixed=False)
-        linked = bound.linked
-        terms = [linked.objective]
-        terms += [c.left if c.difference is None else c.difference for c in linked.constraints]
+        linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
+        goal = bound.linked.goal
+        sides = [c.lhs if isinstance(c.rhs, Const) else c.lhs - c.rhs for c in goal.constraints]
         self.sides: list[fn.RateFunction | None] = []
-        for term in terms:
+        for side in (goal.objective, *sides):
             try:
-                self.sides.append(folder.function(term))
+                self.sides.append(linker.function(side))
             except GoalError:
                 self.sides.append(None)
-        self.counted = CountedRates(folder.table, confusion)
+        self.counted = CountedRates(linker.table, confusion)
 
     def ends(self, i: int, tail: float) -> tuple[float, float]:
         """Both limits of a side, each wrong with a probability of at most `tail`."""
@@ -575,7 +573,7 @@ class _Counted:
         found = interval_of(x, self.counted, 1.0 - 2.0 * tail)
         # Where the right side is a number on these rows, the page shows the left one.
         shift = 0.0
-        if i > 0 and self.bound.linked.constraints[i - 1].difference is not None:
+        if i > 0 and not isinstance(self.bound.linked.goal.constraints[i - 1].rhs, Const):
             shift = self.bound.program.constraints[i - 1].level
         return found.low + shift, found.high + shift
 

@@ -1,6 +1,6 @@
 """The language of goals: metrics, expressions and goals, without data."""
 
-from setpoint.goals.entries import TABLE, Diagonal, Event, LinearForm, MetricEntry
+from setpoint.goals.entries import TABLE, Event, LinearForm, MetricEntry
 from setpoint.goals.expressions import (
     Apply,
     Baseline,
@@ -50,8 +50,6 @@ from setpoint.goals.table import (
     MetricFunction,
     Requirements,
     at_most,
-    in_shares,
-    range_of,
     require_plain,
     require_rows_alone,
     requirements_of,

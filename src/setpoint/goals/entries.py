@@ -2,9 +2,7 @@
 
 A rate is the mean, over a population chosen without looking at the prediction, of an
 event ``L[baseline class, true class, predicted class]``. The words below are the
-vocabulary of events; ``!`` negates a word. For a stratum with known baseline class an
-event is an outer product of a mask over true and one over predicted classes, kept or
-cleared on the diagonal; so counting it never needs the n x n x n tensor.
+vocabulary of events; ``!`` negates a word.
 """
 
 from __future__ import annotations
@@ -15,12 +13,11 @@ import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError, InputTypeError
 from setpoint.goals.populations import DEFER, Label, is_name, literal, plain_label
 
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
 
 Costs: TypeAlias = tuple[tuple[int, int, float], ...]
 """Entries (true class, predicted class, cost)."""
-
-Diagonal: TypeAlias = Literal["any", "on", "off"]
 
 _WORDS = (
     "actual",
@@ -46,8 +41,6 @@ _WORDS = (
 _NEEDS_TRUTH = {"actual", "correct", "was_correct", "labelled"}
 _NEEDS_BASELINE = {"changed", "was_correct"}
 _OF_PREDICTION = {"predicted", "found", "correct", "changed", "deferred"}
-_OF_DEFERRED = ("deferred", "found")
-"""Words that say what a row is that is not decided."""
 
 
 @cache
@@ -60,67 +53,9 @@ def _parts(words: str) -> tuple[tuple[str, bool], ...]:
     return parts
 
 
-def _factors(
-    words: str,
-    needs_truth: bool,
-    n: int,
-    label: int | None,
-    baseline: int | None,
-    deployed: bool,
-    defers: bool,
-) -> tuple[Floats, Floats, Diagonal]:
-    true, pred = np.ones(n + 1), np.ones(n)
-    diagonal: Diagonal = "any"
-    index_t, index_p = np.arange(n + 1), np.arange(n)
-    own = any(word in words for word in _OF_DEFERRED)
-    if defers and not deployed and not own and _sees_prediction(words):
-        pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
-    for word, wanted in _parts(words):
-        if word == "actual":
-            true *= (index_t == label) == wanted
-        elif word == "labelled":
-            continue  # as of every event that needs the truth
-        elif word == "deferred":
-            # The deployed model decides every row.
-            pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
-        elif word in ("predicted", "found") and deployed:
-            pred *= float((baseline == label) == wanted)
-        elif word in ("predicted", "found"):
-            pred *= (index_p == label) == wanted
-        elif word == "was_correct" or (word == "correct" and deployed):
-            true *= (index_t == baseline) == wanted
-        elif word == "changed" and deployed:
-            pred *= float(not wanted)
-        elif word == "changed":
-            pred *= (index_p != baseline) == wanted
-        else:
-            diagonal = "on" if wanted else "off"
-    if needs_truth:
-        true[n] = 0.0
-    true.flags.writeable = pred.flags.writeable = False
-    return true, pred, diagonal
-
-
-def _sees_prediction(words: str) -> bool:
-    return any(w in _OF_PREDICTION for w, _ in _parts(words))
-
-
-_FEW = 64
-"""Masks of so many classes are small, and asked for again and again."""
-_kept_factors = lru_cache(maxsize=4096)(_factors)
-
-
 @dataclass(frozen=True)
 class Event:
-    """A conjunction of words about (true, predicted, baseline) class.
-
-    Examples
-    --------
-    >>> Event("actual predicted").matrix(n=2, label=1, baseline=None, deployed=False)
-    array([[0., 0.],
-           [0., 1.],
-           [0., 0.]])
-    """
+    """A conjunction of words about (true, predicted, baseline) class, or numbers for pairs."""
 
     words: str = ""
     costs: Costs | None = None
@@ -143,43 +78,8 @@ class Event:
     @cached_property
     def ignores_prediction(self) -> bool:
         """Whether every decision gives the same count."""
-        return self.costs is None and not _sees_prediction(self.words)
-
-    def factors(
-        self,
-        n: int,
-        label: int | None,
-        baseline: int | None,
-        deployed: bool,
-        defers: bool = False,
-    ) -> tuple[Floats, Floats, Diagonal]:
-        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
-        found = _kept_factors if n <= _FEW else _factors
-        return found(self.words, self.needs_truth, n, label, baseline, deployed, defers)
-
-    def matrix(
-        self,
-        n: int,
-        label: int | None,
-        baseline: int | None,
-        deployed: bool,
-        defers: bool = False,
-    ) -> Floats:
-        """The event as weights (n + 1, n) over true and predicted class."""
-        if self.costs is not None:
-            out = np.zeros((n + 1, n))
-            for t, p, c in self.costs:
-                if not deployed:
-                    out[t, p] = c
-                elif p == baseline:
-                    out[t, :] = c
-            return out
-        true, pred, diagonal = self.factors(n, label, baseline, deployed, defers)
-        out = np.outer(true, pred)
-        if diagonal != "any":
-            eye = np.eye(n + 1, n)
-            out *= eye if diagonal == "on" else 1.0 - eye
-        return out
+        seen = any(w in _OF_PREDICTION for w, _ in _parts(self.words))
+        return self.costs is None and not seen
 
 
 # --- Linear forms in columns of numbers: what one row is worth ------------------------------------
@@ -253,9 +153,68 @@ class LinearForm:
 def read_form(node: ast.expr, refuse: Refuse) -> LinearForm:
     """The form that Python's tree of an expression stands for; `refuse` raises."""
     try:
-        return _read(node, refuse)
+        terms = _read(node, refuse)
+        return LinearForm.build(terms, terms.pop(None, 0.0))
     except OverflowError:
         refuse(node, "a number here is too large")
+
+
+def _read(node: ast.expr, refuse: Refuse) -> dict[Any, float]:
+    """The factor of each column, and the number that stands alone under None."""
+    out: dict[Any, float] = {}
+    # A sum of a thousand terms is a thousand levels deep on its left: walk it.
+    while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        _add(out, _part(node.right, refuse), 1.0 if isinstance(node.op, ast.Add) else -1.0)
+        node = node.left
+    _add(out, _part(node, refuse), 1.0)
+    return out
+
+
+def _add(out: dict[Any, float], terms: dict[Any, float], factor: float) -> None:
+    for column, x in terms.items():
+        total = out.pop(column, 0.0) + factor * x
+        if not math.isfinite(total):
+            raise OverflowError
+        if total or column is None:
+            out[column] = total
+
+
+def _part(node: ast.expr, refuse: Refuse) -> dict[Any, float]:
+    if isinstance(node, ast.Name):
+        return {node.id: 1.0}
+    if isinstance(node, ast.Constant):
+        value: Any = node.value
+        if value == "":
+            refuse(node, "the name of a column cannot be empty")
+        if isinstance(value, str):
+            return {value: 1.0}
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return {None: float(value)}
+        refuse(node, f"{value!r} has no meaning here: {_ALLOWED}")
+    out: dict[Any, float] = {}
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+        _add(out, _read(node.operand, refuse), -1.0 if isinstance(node.op, ast.USub) else 1.0)
+        return out
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        return _read(node, refuse)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _part(node.left, refuse), _part(node.right, refuse)
+        if left.keys() - {None} and right.keys() - {None}:
+            refuse(node, f"a product of columns is not linear: {_OWN}")
+        form, number = (left, right) if left.keys() - {None} else (right, left)
+        _add(out, form, number.get(None, 0.0))
+        return out
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        left, right = _part(node.left, refuse), _part(node.right, refuse)
+        if right.keys() - {None}:
+            refuse(node, f"a number over a column is not linear: {_OWN}")
+        if not right.get(None):
+            refuse(node, "division by the number 0")
+        _add(out, {c: x / right[None] for c, x in left.items()}, 1.0)
+        return out
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        refuse(node, f"a power is not linear: {_OWN}")
+    return refuse(node, f"this ({type(node).__name__.lower()}) has no meaning here: {_ALLOWED}")
 
 
 def _from_text(text: str, what: str) -> LinearForm:
@@ -277,80 +236,6 @@ def _from_text(text: str, what: str) -> LinearForm:
             f"{what} {shown!r} cannot be read: a column whose name is not a word stands in "
             "quotes, as in '1 * \"credit line\" - 5'"
         ) from None
-
-
-def _read(node: ast.expr, refuse: Refuse) -> LinearForm:
-    terms: dict[str, float] = {}
-    constant = 0.0
-    # A sum of a thousand terms is a thousand levels deep on its left: walk it.
-    while True:
-        last, sign = node, 1.0
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-            last, sign = node.right, 1.0 if isinstance(node.op, ast.Add) else -1.0
-        part = _part(last, refuse)
-        for column, x in part.terms:
-            terms[column] = terms.get(column, 0.0) + sign * x
-        constant += sign * part.constant
-        if last is node:
-            break
-        assert isinstance(node, ast.BinOp)
-        node = node.left
-    return _scaled(LinearForm(tuple(terms.items()), constant), 1.0, node, refuse)
-
-
-def _part(node: ast.expr, refuse: Refuse) -> LinearForm:
-    if isinstance(node, ast.Constant):
-        return _constant(node, refuse)
-    if isinstance(node, ast.Name):
-        return LinearForm(((node.id, 1.0),))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        inner = _read(node.operand, refuse)
-        return _scaled(inner, -1.0 if isinstance(node.op, ast.USub) else 1.0, node, refuse)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        return _read(node, refuse)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
-        left, right = _part(node.left, refuse), _part(node.right, refuse)
-        if isinstance(node.op, ast.Mult):
-            if left.terms and right.terms:
-                refuse(node, f"a product of columns is not linear: {_OWN}")
-            form, factor = (left, right.constant) if left.terms else (right, left.constant)
-            return _scaled(form, factor, node, refuse)
-        if right.terms:
-            refuse(node, f"a number over a column is not linear: {_OWN}")
-        if right.constant == 0:
-            refuse(node, "division by the number 0")
-        return _divided(left, right.constant, node, refuse)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        refuse(node, f"a power is not linear: {_OWN}")
-    return refuse(node, f"this ({type(node).__name__.lower()}) has no meaning here: {_ALLOWED}")
-
-
-def _constant(node: ast.Constant, refuse: Refuse) -> LinearForm:
-    value: Any = node.value
-    if isinstance(value, str):
-        if not value:
-            refuse(node, "the name of a column cannot be empty")
-        return LinearForm(((value, 1.0),))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _scaled(LinearForm((), float(value)), 1.0, node, refuse)
-    return refuse(node, f"{value!r} has no meaning here: {_ALLOWED}")
-
-
-def _scaled(form: LinearForm, factor: float, node: ast.expr, refuse: Refuse) -> LinearForm:
-    return _mapped(form, lambda x: x * factor, node, refuse)
-
-
-def _divided(form: LinearForm, by: float, node: ast.expr, refuse: Refuse) -> LinearForm:
-    return _mapped(form, lambda x: x / by, node, refuse)
-
-
-def _mapped(
-    form: LinearForm, change: Callable[[float], float], node: ast.expr, refuse: Refuse
-) -> LinearForm:
-    try:
-        return LinearForm.build({c: change(x) for c, x in form.terms}, change(form.constant))
-    except GoalError:
-        return refuse(node, "a number here is too large")
 
 
 def _finite(value: Any, what: str) -> float:
@@ -464,49 +349,40 @@ def _label(value: object) -> Param:
     return plain_label(value, "a class label")
 
 
-def _numbers(value: object, what: str, low: float) -> tuple[tuple[Any, float], ...]:
-    if not isinstance(value, Mapping) or not value:
-        raise GoalError(f"{what}, got {value!r}")
-    out = []
-    for key, number in value.items():
-        plain = plain_label(number, f"the number for {key!r}")
-        if isinstance(plain, (bool, str)) or not plain >= low:
-            raise GoalError(f"{what}: the number for {key!r} is {number!r}")
-        out.append((key, float(plain)))
-    return tuple(out)
-
-
-def _costs(value: object) -> Param:
-    return _pairs(value, "costs")
-
-
-def _values(value: object) -> Param:
-    return _pairs(value, "values")
-
-
-def _pairs(value: object, name: str) -> Param:
+def _pairs(name: str) -> Callable[[object], Param]:
     what = f"{name} is a dict {{('true', 'predicted'): number or linear expression in columns}}"
-    if not isinstance(value, Mapping) or not value:
-        raise GoalError(f"{what}, got {value!r}")
-    out: list[tuple[tuple[Param, Param], float | LinearForm]] = []
-    for key, worth in value.items():
-        if not isinstance(key, tuple) or len(key) != 2:
-            raise GoalError(f"{what}, got the key {key!r}")
-        true, predicted = _label(key[0]), _label(key[1])
-        if true == DEFER:
-            raise GoalError(
-                f"{what}, got the key {key!r}: {DEFER!r} is an answer and never a true class, so "
-                f"it stands second, as in ('yes', {DEFER!r})"
-            )
-        form = LinearForm.of(worth, f"the entry of {name} for {key!r}")
-        out.append(((true, predicted), form if form.terms else form.constant))
-    return tuple(sorted(out, key=lambda x: (literal(x[0][0]), literal(x[0][1]))))
+
+    def checked(value: object) -> Param:
+        if not isinstance(value, Mapping) or not value:
+            raise GoalError(f"{what}, got {value!r}")
+        out: list[tuple[tuple[Param, Param], float | LinearForm]] = []
+        for key, worth in value.items():
+            if not isinstance(key, tuple) or len(key) != 2:
+                raise GoalError(f"{what}, got the key {key!r}")
+            true, predicted = _label(key[0]), _label(key[1])
+            if true == DEFER:
+                raise GoalError(
+                    f"{what}, got the key {key!r}: {DEFER!r} is an answer and never a true class, "
+                    f"so it stands second, as in ('yes', {DEFER!r})"
+                )
+            form = LinearForm.of(worth, f"the entry of {name} for {key!r}")
+            out.append(((true, predicted), form if form.terms else form.constant))
+        return tuple(sorted(out, key=lambda x: (literal(x[0][0]), literal(x[0][1]))))
+
+    return checked
 
 
 def _priors(value: object) -> Param:
     what = "priors is a dict {label: share} with shares above 0 that sum to 1"
-    pairs = [(_label(k), p) for k, p in _numbers(value, what, 0.0)]
-    out = tuple(sorted(pairs, key=lambda x: literal(x[0])))
+    if not isinstance(value, Mapping) or not value:
+        raise GoalError(f"{what}, got {value!r}")
+    pairs = []
+    for key, number in value.items():
+        plain = plain_label(number, f"the number for {key!r}")
+        if isinstance(plain, (bool, str)) or not plain >= 0.0:
+            raise GoalError(f"{what}: the number for {key!r} is {number!r}")
+        pairs.append((key, float(plain)))
+    out = tuple(sorted(((_label(k), p) for k, p in pairs), key=lambda x: literal(x[0])))
     if min(p for _, p in out) <= 0 or abs(sum(p for _, p in out) - 1) > 1e-6:
         raise GoalError(f"{what}, got {dict(out)!r}")
     return out
@@ -517,7 +393,7 @@ _PARAMETERS: dict[str, Callable[[object], Param]] = {
     "default": _label,
     "true": _label,
     "predicted": _label,
-    "costs": _costs,
-    "values": _values,
+    "costs": _pairs("costs"),
+    "values": _pairs("values"),
     "priors": _priors,
 }

@@ -252,7 +252,9 @@ class Metric(_Node):
     @property
     def value_columns(self) -> tuple[str, ...]:
         """The columns of numbers that say what a row is worth, sorted."""
-        return tuple(sorted({c for form in self._worths for c in form.columns}))
+        given = [v for _, v in self.params]
+        given += [x for v in given if isinstance(v, tuple) for _, x in v]
+        return tuple(sorted({c for v in given if isinstance(v, LinearForm) for c in v.columns}))
 
     @property
     def defers(self) -> bool:
@@ -267,12 +269,6 @@ class Metric(_Node):
         answers = [p for (_, p), _ in pairs] if isinstance(pairs, tuple) else []
         answers.append(given.get("predicted"))
         return DEFER in answers or "defer" in given
-
-    @property
-    def _worths(self) -> list[LinearForm]:
-        given = [v for _, v in self.params]
-        given += [x for v in given if isinstance(v, tuple) for _, x in v]
-        return [v for v in given if isinstance(v, LinearForm)]
 
     def for_label(self, label: Label) -> Metric:
         """This metric of the class `label`; metrics of all classes stay as they are."""
@@ -367,6 +363,8 @@ class Sum(_Node):
 
 @dataclass(frozen=True, repr=False)
 class _Pair(_Node):
+    sign: ClassVar[str]
+
     left: Expression
     right: Expression
 
@@ -374,24 +372,23 @@ class _Pair(_Node):
     def children(self) -> tuple[Expression, ...]:
         return (self.left, self.right)
 
+    def written(self) -> tuple[str, int]:
+        return f"{self.left.within(_PRODUCT)} {self.sign} {self.right.within(_ATOM)}", _PRODUCT
 
-@dataclass(frozen=True, repr=False)
+
 class Product(_Pair):
     """Left times right."""
 
-    def written(self) -> tuple[str, int]:
-        return f"{self.left.within(_PRODUCT)} * {self.right.within(_ATOM)}", _PRODUCT
+    sign = "*"
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return _product(*children)
 
 
-@dataclass(frozen=True, repr=False)
 class Quotient(_Pair):
     """Left over right; 0/0 is 0."""
 
-    def written(self) -> tuple[str, int]:
-        return f"{self.left.within(_PRODUCT)} / {self.right.within(_ATOM)}", _PRODUCT
+    sign = "/"
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         return _quotient(*children)

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 from setpoint.errors import GoalError, GoalSyntaxError, nearest
+from setpoint.goals.entries import TABLE, LinearForm, read_form
 from setpoint.goals.expressions import (
     FUNCTIONS,
     MAX_CHARACTERS,
@@ -20,14 +21,12 @@ from setpoint.goals.expressions import (
     operand,
     signed_sum,
 )
-from setpoint.goals.populations import REDUCERS, Constraint, Relation
+from setpoint.goals.populations import REDUCERS, Constraint, Relation, plain_label
 from setpoint.goals.table import (
     AT_MOST,
     VOCABULARY,
     MetricFunction,
-    ReadsArguments,
     at_most,
-    kind_of_node,
 )
 
 # --- Words that other libraries, papers and people use: names of metrics here ---------------------
@@ -335,7 +334,7 @@ def _without_sense(text: str, word: str) -> str:
     return f"a goal starts with 'maximize' or 'minimize', got {word or text[:10]!r} ({near})"
 
 
-class _Reader(ReadsArguments):
+class _Reader:
     """One part of the text, from Python's tree to expressions."""
 
     def __init__(self, source: SourceText, index: int) -> None:
@@ -472,7 +471,7 @@ class _Reader(ReadsArguments):
             self.fail(node, "a comparison stands alone, after 'subject to'")
         if isinstance(node, ast.Tuple):
             self.fail(node, f"constraints follow 'subject to'; {_point(self.code)}")
-        return self.fail(node, f"{kind_of_node(node)} has no meaning in a goal")
+        return self.fail(node, f"this ({type(node).__name__.lower()}) has no meaning in a goal")
 
     def sum(self, node: ast.expr) -> Expression:
         # A sum of a thousand terms is a thousand levels deep on its left: walk it.
@@ -553,6 +552,67 @@ class _Reader(ReadsArguments):
             self.fail(node, ".weighted takes the name of one column of numbers")
         bound: Callable[..., Expression] = getattr(target, function.attr)
         return self.build(node, lambda: bound(*values, **named))
+
+    # -- arguments of a metric or a method: labels, columns, tables -----------------
+    def arguments(self, node: ast.Call, of: str = "") -> tuple[list[Any], dict[str, Any]]:
+        """What stands in the parentheses of a call: by position, and by name."""
+        entry = TABLE.get(of)
+        by_name = entry.params if entry is not None and entry.any_of else ()
+        by_pair = entry is not None and bool({"costs", "values"} & set(entry.params))
+        values = [self.argument(a, by_pair) for a in node.args]
+        named: dict[str, Any] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg in named:
+                self.fail(keyword, "an argument is repeated or starred")
+            if keyword.arg in by_name:
+                named[keyword.arg] = self.worth(keyword.value)
+            else:
+                named[keyword.arg] = self.argument(keyword.value, by_pair)
+        return values, named
+
+    def argument(self, node: ast.expr, worths: bool = False) -> Any:
+        """A label, or a dict of labels (or pairs of them) to labels, or to linear forms."""
+        if not isinstance(node, ast.Dict):
+            return self.label(node)
+        out: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.fail(node, "a dict cannot hold **")
+            pair = key.elts if isinstance(key, ast.Tuple) and len(key.elts) == 2 else None
+            name = tuple(map(self.label, pair)) if pair else self.label(key)
+            if name in out:
+                self.fail(key, f"the key {name!r} is repeated")
+            out[name] = self.worth(value) if worths else self.label(value)
+        return out
+
+    def worth(self, node: ast.expr) -> LinearForm:
+        """What a row is worth: linear in columns; a text that stands alone is read again."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+            return self.build(node, lambda: LinearForm.of(text))
+        return read_form(node, self.fail)
+
+    def label(self, node: ast.expr) -> Any:
+        """A label or a number; a bare name stands for its text."""
+        if isinstance(node, ast.Name):
+            return node.id
+        sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+        inner = node.operand if isinstance(node, ast.UnaryOp) and sign else node
+        value = inner.value if isinstance(inner, ast.Constant) else None
+        if isinstance(value, (str, bool)) and not sign:
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
+        if isinstance(inner, ast.Constant) and inner.value is None:
+            self.fail(
+                node,
+                "None marks a missing value: fill such rows in, for example with 'unknown', and "
+                "name that",
+            )
+        return self.fail(
+            node,
+            f"this ({type(node).__name__.lower()}) cannot stand here: a label, a number or a dict of them can",
+        )
 
 
 def _is_at_most(node: ast.expr) -> bool:

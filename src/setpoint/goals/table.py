@@ -7,12 +7,11 @@ multiclass and per-group use, the text form) follows from that line.
 
 from __future__ import annotations
 
-import ast
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import GoalError, InputTypeError
 from setpoint.goals.entries import (
@@ -20,27 +19,19 @@ from setpoint.goals.entries import (
     TABLE,
     Better,
     Event,
-    LinearForm,
     MetricEntry,
     parameters_of,
-    read_form,
 )
 from setpoint.goals.expressions import (
-    Apply,
     Baseline,
-    Const,
     Expression,
     Metric,
-    Product,
-    Quotient,
     Reduce,
-    Sum,
     log,
     signed_sum,
     sqrt,
-    walk,
 )
-from setpoint.goals.populations import Constraint, Label, Other, plain_label
+from setpoint.goals.populations import Constraint, Label, Other
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -69,16 +60,18 @@ class MetricFunction:
         return metric if label is None else metric(label=label)
 
 
-def _add(entry: MetricEntry) -> None:
+def _add(entry: MetricEntry) -> Metric:
     TABLE[entry.name] = entry
+    metric = Metric(entry.name)
     plain = not entry.params or entry.optional
-    VOCABULARY[entry.name] = Metric(entry.name) if plain else MetricFunction(entry.name)
+    VOCABULARY[entry.name] = metric if plain else MetricFunction(entry.name)
+    return metric
 
 
 def _rate(name: str, event: str, given: str, better: Better, words: str) -> Metric:
-    of_class = bool({"actual", "predicted"} & set(f"{event} {given}".replace("!", "").split()))
-    _add(MetricEntry(name, words, of_class, better, event=Event(event), given=Event(given)))
-    return Metric(name)
+    of_class = Event(event).names_class or Event(given).names_class
+    entry = MetricEntry(name, words, of_class, better, event=Event(event), given=Event(given))
+    return _add(entry)
 
 
 def _formula(
@@ -86,32 +79,19 @@ def _formula(
     formula: Expression | Callable[..., Expression],
     better: Better,
     words: str,
-    *,
     of_class: bool = False,
-    low: float = 0.0,
-    high: float = 1.0,
-    params: tuple[str, ...] = (),
-    optional: bool = False,
-    misses_deferred: bool = False,
+    **given: Any,
 ) -> Metric:
     def build(**named: Any) -> Expression:
         return formula if isinstance(formula, Expression) else formula(**named)
 
-    entry = MetricEntry(
-        name, words, of_class, better, low, high, None, None, build, params, optional,
-        misses_deferred=misses_deferred,
-    )  # fmt: skip
-    _add(entry)
-    return Metric(name)
+    return _add(MetricEntry(name, words, of_class, better, formula=build, **given))
 
 
-def _costs_of_pairs(name: str, better: Better, words: str, param: str = "costs") -> None:
-    _add(MetricEntry(name, words, False, better, -INF, INF, params=(param,)))
-
-
-def _worth_of_decisions(name: str, better: Better, words: str) -> None:
-    params = ("tp", "fp", "fn", "tn", "defer")
-    _add(MetricEntry(name, words, True, better, -INF, INF, params=params, any_of=True))
+def _worth(name: str, better: Better, words: str, *params: str) -> Metric:
+    of_class = len(params) > 1
+    entry = MetricEntry(name, words, of_class, better, -INF, INF, params=params, any_of=of_class)
+    return _add(entry)
 
 
 def _fbeta(beta: float) -> Expression:
@@ -181,9 +161,9 @@ _formula("mcc", _mcc, "higher", "Matthews correlation coefficient", low=-1.0)
 _formula("win_loss_ratio", wins / losses, "higher", "wins over losses against the deployed model", high=INF)
 _formula("win_change_ratio", wins / churn, "higher", "share of changed predictions that are wins")
 _formula("prior_divergence", _prior_divergence, "lower", "KL divergence from the predicted rates to the priors (their own, or given ones)", high=INF, params=("priors",), optional=True)
-_costs_of_pairs("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0")
-_costs_of_pairs("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
-_worth_of_decisions("profit", "higher", "mean value of a row; decisions that are not named are worth 0")
+_worth("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0", "costs")
+_worth("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
+_worth("profit", "higher", "mean value of a row; decisions that are not named are worth 0", "tp", "fp", "fn", "tn", "defer")
 _formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))
 
 
@@ -247,197 +227,6 @@ def _count(value: object, name: str) -> float:
     if not 0.0 < number < math.inf:
         raise GoalError(f"`{name}` of at_most must be above 0 and finite, got {value!r:.40}")
     return number
-
-
-# --- Ranges that hold on any data -----------------------------------------------------------------
-
-
-Range = tuple[float, float]
-
-_ANY: Range = (-math.inf, math.inf)
-
-
-def range_of(e: Expression) -> Range:
-    """The smallest and largest value that an expression can have, whatever the data.
-
-    Examples
-    --------
-    >>> from setpoint.metrics import precision, recall
-    >>> range_of(1 - precision), range_of(recall.difference("sex"))
-    ((0.0, 1.0), (0.0, 1.0))
-    """
-    if isinstance(e, Const):
-        return e.value, e.value
-    if isinstance(e, Metric):
-        return _metric(e)
-    if isinstance(e, Baseline):
-        return range_of(e.inner)
-    if isinstance(e, Reduce):
-        return _reduced(e.kind, range_of(e.inner))
-    if isinstance(e, Sum):
-        parts = [(s, range_of(t)) for s, t in e.terms]
-        low = sum(r[0] if s > 0 else -r[1] for s, r in parts)
-        return low, sum(r[1] if s > 0 else -r[0] for s, r in parts)
-    if isinstance(e, Product):
-        return _corners(range_of(e.left), range_of(e.right))
-    if isinstance(e, Quotient):
-        below = range_of(e.right)
-        if below[0] <= 0 <= below[1]:
-            return (0.0, math.inf) if range_of(e.left)[0] >= 0 and below[0] >= 0 else _ANY
-        return _corners(range_of(e.left), (1 / below[1], 1 / below[0]))
-    if isinstance(e, Apply):
-        return _applied(e.function, [range_of(a) for a in e.args])
-    return _ANY
-
-
-def in_shares(e: Expression, bound: float) -> str:
-    """How a bound on shares is written that is given per cent, or as a number of rows.
-
-    Examples
-    --------
-    >>> from setpoint.metrics import fp, precision, tp
-    >>> in_shares(precision, 90.0), in_shares(tp + fp, 200.0)
-    ('; for 90 per cent write 0.9 or 90%', '; for 200 of N rows write 200/N, with a number for N')
-    """
-    metrics = [x for x in walk(e) if isinstance(x, Metric)]
-    low, high = range_of(e)
-    if bound < 2 or low < 0 or not math.isfinite(high) or any(dict(m.params) for m in metrics):
-        return ""
-    ways = []
-    if bound <= 100:
-        ways.append(f"for {bound:.12g} per cent write {bound / 100:.12g} or {bound:.12g}%")
-    given = [TABLE[m.name].given for m in metrics]
-    if bound.is_integer() and all(x is not None and not x.words for x in given):
-        ways.append(f"for {bound:.12g} of N rows write {bound:.12g}/N, with a number for N")
-    return "; " + ", ".join(ways) if ways else ""
-
-
-def _metric(e: Metric) -> Range:
-    entry = TABLE[e.name]
-    given: dict[str, Any] = dict(e.params)
-    pairs = given.get("costs", given.get("values"))
-    worths = [x for _, x in pairs] if isinstance(pairs, tuple) else list(given.values())
-    if e.value_columns or not (pairs or entry.any_of):
-        return entry.low, entry.high
-    values: list[float] = [x.constant if isinstance(x, LinearForm) else x for x in worths]
-    return min(0.0, *values), max(0.0, *values)
-
-
-def _reduced(kind: str, inner: Range) -> Range:
-    low, high = inner
-    if kind in ("difference", "deviation"):
-        return 0.0, high - low
-    if kind == "ratio":
-        return (0.0, 1.0) if low >= 0 else _ANY
-    if kind == "sum":
-        return (0.0, math.inf) if low >= 0 else _ANY
-    if kind == "quadratic_mean":
-        return 0.0, max(abs(low), abs(high))
-    return inner
-
-
-def _corners(x: Range, y: Range) -> Range:
-    ends = [0.0 if a == 0 or b == 0 else a * b for a in x for b in y]
-    return min(ends), max(ends)
-
-
-def _applied(function: str, args: list[Range]) -> Range:
-    low, high = args[0]
-    if function == "abs":
-        ends = (abs(low), abs(high))
-        return (0.0 if low <= 0 <= high else min(ends)), max(ends)
-    if function == "sqrt":
-        return math.sqrt(max(low, 0.0)), math.sqrt(max(high, 0.0))
-    if function == "log":
-        return _log(low), _log(high)
-    choose = max if function == "maximum" else min
-    return choose(a for a, _ in args), choose(b for _, b in args)
-
-
-def _log(x: float) -> float:
-    return math.log(x) if x > 0 else -math.inf
-
-
-# --- Reading the arguments of a metric or a method: labels, columns, tables -----------------------
-
-
-T = TypeVar("T")
-
-
-class ReadsArguments:
-    """The part of a reader that turns the arguments of a call into plain values."""
-
-    def fail(self, node: ast.expr | ast.keyword, message: str) -> NoReturn:
-        """Refuse the text, with the place of a node."""
-        raise NotImplementedError
-
-    def build(self, node: ast.expr, make: Callable[[], T]) -> T:
-        """Run a constructor; its complaint becomes ours, with the place."""
-        raise NotImplementedError
-
-    def arguments(self, node: ast.Call, of: str = "") -> tuple[list[Any], dict[str, Any]]:
-        """What stands in the parentheses of a call: by position, and by name."""
-        entry = TABLE.get(of)
-        by_name = entry.params if entry is not None and entry.any_of else ()
-        by_pair = entry is not None and bool({"costs", "values"} & set(entry.params))
-        values = [self.argument(a, by_pair) for a in node.args]
-        named: dict[str, Any] = {}
-        for keyword in node.keywords:
-            if keyword.arg is None or keyword.arg in named:
-                self.fail(keyword, "an argument is repeated or starred")
-            if keyword.arg in by_name:
-                named[keyword.arg] = self.worth(keyword.value)
-            else:
-                named[keyword.arg] = self.argument(keyword.value, by_pair)
-        return values, named
-
-    def argument(self, node: ast.expr, worths: bool = False) -> Any:
-        """A label, or a dict of labels (or pairs of them) to labels, or to linear forms."""
-        if not isinstance(node, ast.Dict):
-            return self.label(node)
-        out: dict[Any, Any] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                self.fail(node, "a dict cannot hold **")
-            pair = key.elts if isinstance(key, ast.Tuple) and len(key.elts) == 2 else None
-            name = tuple(map(self.label, pair)) if pair else self.label(key)
-            if name in out:
-                self.fail(key, f"the key {name!r} is repeated")
-            out[name] = self.worth(value) if worths else self.label(value)
-        return out
-
-    def worth(self, node: ast.expr) -> LinearForm:
-        """What a row is worth: linear in columns; a text that stands alone is read again."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = node.value
-            return self.build(node, lambda: LinearForm.of(text))
-        return read_form(node, self.fail)
-
-    def label(self, node: ast.expr) -> Any:
-        """A label or a number; a bare name stands for its text."""
-        if isinstance(node, ast.Name):
-            return node.id
-        sign = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-        inner = node.operand if isinstance(node, ast.UnaryOp) and sign else node
-        value = inner.value if isinstance(inner, ast.Constant) else None
-        if isinstance(value, (str, bool)) and not sign:
-            return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return self.build(node, lambda: plain_label(-value if sign else value, "a number"))
-        if isinstance(inner, ast.Constant) and inner.value is None:
-            self.fail(
-                node,
-                "None marks a missing value: fill such rows in, for example with 'unknown', and "
-                "name that",
-            )
-        return self.fail(
-            node, f"{kind_of_node(node)} cannot stand here: a label, a number or a dict of them can"
-        )
-
-
-def kind_of_node(node: ast.expr) -> str:
-    """A node of Python's tree as messages call it."""
-    return f"this ({type(node).__name__.lower()})"
 
 
 # --- What a goal refers to: columns ---------------------------------------------------------------

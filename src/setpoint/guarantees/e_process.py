@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -22,13 +22,11 @@ from setpoint.guarantees.requirements import (
 )
 from setpoint.inference import CountedRates
 from setpoint.program import (
-    Folder,
-    Leaf,
-    LinkedConstraint,
     LinkedGoal,
+    Linker,
     ProgramConstraint,
     Rate,
-    Term,
+    bound_of,
 )
 from setpoint.program import functions as fn
 
@@ -97,7 +95,7 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
     --------
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> book = Confusion.of_counts(("no", "yes"), [[1, 1], [1, 1], [0, 0]])
     >>> goal = Goal.parse("maximize recall s.t. precision >= 0.9")
     >>> [watched] = increments_of(link(goal, book.codebook), book)
@@ -106,41 +104,32 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
            [ 0. ,  0.1],
            [ 0. ,  0. ]])
     """
-    folder = Folder(goal.codebook, confusion.marginals, fixed=False)
-    functions = [_constraint(folder, c) for c in goal.constraints]
-    counted = CountedRates(folder.table, confusion)
+    linker = Linker(goal.codebook, confusion.marginals, fixed=False)
+    functions = [bound_of(linker, c) for c in goal.goal.constraints]
+    counted = CountedRates(linker.table, confusion)
     out: list[Increments] = []
-    for i, (linked, folded) in enumerate(zip(goal.constraints, functions, strict=True)):
-        part = requirements_of(folded)
+    for i, bound in enumerate(functions):
+        part = requirements_of(bound)
         if needs_one_of_several(part):
             raise GoalError(
-                f"{linked.written} holds where one of several statements does, and rows can only "
+                f"{bound} holds where one of several statements does, and rows can only "
                 "be watched for statements that all have to hold: name one of them, for example "
                 "with .on(...) or `label`"
             )
-        names = _Names(linked, counted)
-        found = [_increments(counted, x, i, linked, names) for x in leaves(part)]
+        names = _Names(bound, linker, counted)
+        found = [_increments(counted, x, i, bound, names) for x in leaves(part)]
         out += _distinct(found)
     return tuple(out)
 
 
-def _constraint(folder: Folder, c: LinkedConstraint) -> ProgramConstraint:
-    """As in a program, but for bounds outside the range, which hangs on the rows there are."""
-    if c.difference is None:
-        left, right = folder.function(c.left), folder.function(c.right)
-        return ProgramConstraint(c.written, c.written.lhs, left, float(right.value(np.zeros(0))))
-    side = c.written.lhs - c.written.rhs
-    return ProgramConstraint(c.written, side, folder.function(c.difference), 0.0)
-
-
 def _increments(
-    counted: CountedRates, x: Requirement, i: int, linked: LinkedConstraint, names: _Names
+    counted: CountedRates, x: Requirement, i: int, bound: ProgramConstraint, names: _Names
 ) -> Increments:
     shares: list[Share] = []
     const = _gather(counted, x.function, 1.0, shares)
     if const is None or not _apart(shares):
         raise GoalError(
-            f"{linked.written} cannot be watched row by row: it is neither one fraction of counts "
+            f"{bound} cannot be watched row by row: it is neither one fraction of counts "
             "(recall, precision, F1, predicted rate, churn, costs a row) nor a sum or difference "
             "of rates of different rows (groups, classes); watch bounds on the rates that it is "
             "made of"
@@ -207,13 +196,14 @@ def _apart(shares: list[Share]) -> bool:
 class _Names:
     """What tells the statements of one constraint apart: groups and classes."""
 
-    def __init__(self, linked: LinkedConstraint, counted: CountedRates) -> None:
+    def __init__(self, bound: ProgramConstraint, linker: Linker, counted: CountedRates) -> None:
         self.classes, self.features = counted.confusion.classes, counted.features
-        terms = [linked.left, linked.right]
-        self.leaves: dict[Rate, Leaf] = {x.rate: x for term in terms for x in _leaves(term)}
-        labels = {rate.label for rate in self.leaves if rate.label is not None}
-        self.by_class = len(labels) > 1
-        self.several = len({self._of(rate) for rate in self.leaves}) > 1
+        sides = [linker.function(side) for side in (bound.written.lhs, bound.written.rhs)]
+        index = [j for side in sides for j in sorted(side.features)]
+        rates = [self.features[j] for j in index]
+        self.populations = {self.features[j]: linker.populations[j] for j in index}
+        self.by_class = len({rate.label for rate in rates} - {None}) > 1
+        self.several = len({self._of(rate) for rate in rates}) > 1
 
     def of(self, x: fn.RateFunction) -> str:
         """The groups or classes of a function; of a difference, the first against the second."""
@@ -231,19 +221,11 @@ class _Names:
         return " and ".join(filter(None, dict.fromkeys(self._of(rate) for rate in rates)))
 
     def _of(self, rate: Rate) -> str:
-        where = self.leaves[rate].population.where if rate in self.leaves else ()
+        where = self.populations[rate].where if rate in self.populations else ()
         parts = [f"{column_in_words(c)} = {value_in_words(v)}" for c, v in where]
         if rate.label is not None and self.by_class:
             parts.append(f"class {value_in_words(self.classes[rate.label])}")
         return ", ".join(parts)
-
-
-def _leaves(term: Term) -> Iterator[Leaf]:
-    if isinstance(term, Leaf):
-        yield term
-    for inner in (getattr(term, "term", None), *getattr(term, "terms", ())):
-        if inner is not None:
-            yield from _leaves(inner)
 
 
 def _distinct(found: list[Increments]) -> list[Increments]:

@@ -27,7 +27,7 @@ from setpoint.inference import (
     successes_needed,
     trials_of,
 )
-from setpoint.program import Folder, LinkedGoal, Program, ProgramConstraint, link
+from setpoint.program import LinkedGoal, Linker, Program, ProgramConstraint, link
 
 # --- The chance that rows yet to be drawn show a statement ----------------------------------------
 
@@ -276,8 +276,8 @@ class Pilot:
     def of(cls, goal: Any, confusion: Confusion) -> Pilot:
         """A goal, or one that is linked already, on a confusion."""
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
-        folder = Folder(linked.codebook, confusion.marginals, fixed=False)
-        program = Program(linked, confusion.marginals, folder)
+        linker = Linker(linked.codebook, confusion.marginals, fixed=False)
+        program = Program(linked, confusion.marginals, linker)
         counted = CountedRates(program.table, confusion)
         if counted.is_large:
             raise InputError("there are too many classes and groups to plan rows for")

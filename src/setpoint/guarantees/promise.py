@@ -22,7 +22,7 @@ from setpoint.guarantees.p_values import Ranges, limit_of_constraint, p_value, r
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
 from setpoint.inference import CountedRates, added_by, share_needed
 from setpoint.parameters import SATISFIED
-from setpoint.program import Affine, Folder, LinkedGoal, Node, Program, RateFunction, backend
+from setpoint.program import Affine, LinkedGoal, Linker, Node, Program, RateFunction, backend
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------
 
@@ -409,8 +409,8 @@ class RuleTests:
     def __init__(self, promise: Promise, marginals: Marginals) -> None:
         self.promise = promise
         linked = promise.linked
-        folder = Folder(linked.codebook, marginals, fixed=False)
-        self.program = Program(linked, marginals, folder)
+        linker = Linker(linked.codebook, marginals, fixed=False)
+        self.program = Program(linked, marginals, linker)
         self.parts = tuple(
             None if confidence is None else requirements_of(c)
             for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)

@@ -346,14 +346,12 @@ def requirements_of(constraint: ProgramConstraint) -> Part:
     --------
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
-    >>> from setpoint.program.algebra import Folder
-    >>> from setpoint.program.linking import link
-    >>> from setpoint.program.program import Program
+    >>> from setpoint.program import Linker, Program, link
     >>> found = Confusion.of_counts(("no", "yes"), [[90, 5], [2, 8], [0, 0]])
     >>> linked = link(Goal.parse("maximize accuracy s.t. recall.difference() <= 0.1"),
     ...               found.codebook)
-    >>> folder = Folder(found.codebook, found.marginals, fixed=False)
-    >>> [constraint] = Program(linked, found.marginals, folder).constraints
+    >>> linker = Linker(found.codebook, found.marginals, fixed=False)
+    >>> [constraint] = Program(linked, found.marginals, linker).constraints
     >>> parts = requirements_of(constraint).parts
     >>> [(x.relation, x.level) for x in parts]
     [('<=', 0.1), ('<=', 0.1)]

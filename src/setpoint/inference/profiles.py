@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Bools, Floats
 from setpoint.evidence import Confusion
 from setpoint.goals import Expression
-from setpoint.program import INF, Affine, Folder, Linker, Rate, RateFunction, RateTable, Ratio
+from setpoint.program import INF, Affine, Linker, Rate, RateFunction, RateTable, Ratio
 
 # --- Fractions of counts: what a ratio of linear functions makes of each --------------------------
 
@@ -607,7 +607,6 @@ def bind_counted(
     expressions: Sequence[Expression], confusion: Confusion
 ) -> tuple[list[RateFunction], CountedRates]:
     """Expressions bound to a confusion, and the counts they are measured on."""
-    linker = Linker(confusion.codebook)
-    folder = Folder(linker.codebook, confusion.marginals, fixed=False)
-    bounds = [folder.function(linker.link(e)) for e in expressions]
-    return bounds, CountedRates(folder.table, confusion)
+    linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
+    bounds = [linker.function(e) for e in expressions]
+    return bounds, CountedRates(linker.table, confusion)

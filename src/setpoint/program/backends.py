@@ -16,131 +16,69 @@ Array: TypeAlias = Any
 FLOOR = 1e-12
 
 
-class _Numpy:
-    where = staticmethod(np.where)
-    abs = staticmethod(np.abs)
-    exp = staticmethod(np.exp)
-    like = staticmethod(np.full_like)
-    stack = staticmethod(np.stack)
+class _Arrays:
+    """The operations on the arrays of one library, in its words where these are the same."""
 
-    @staticmethod
+    def __init__(
+        self,
+        library: Any,
+        at_least: Callable[[Array, float], Array],
+        full: Callable[[Array, float], Array],
+        attached: Callable[..., Array] | None = None,
+    ) -> None:
+        self.library, self.at_least, self.full, self.attached = library, at_least, full, attached
+        self.where, self.abs, self.exp = library.where, library.abs, library.exp
+        self.like, self.stack = library.full_like, library.stack
+
     def attach(
-        forward: Callable[..., Array], partials: Callable[..., Any], xs: list[Array]
+        self, forward: Callable[..., Array], partials: Callable[..., Any], xs: list[Array]
     ) -> Array:
+        """The exact value, and the partial derivatives where the library takes gradients."""
+        if self.attached is not None and any(x.requires_grad for x in xs):
+            return self.attached(forward, partials, *xs)
         # Infinite minus infinite is NaN, quietly: whoever compares it says what it means.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return forward(_Numpy, xs)
+            return forward(self, xs)
 
-    @staticmethod
-    def full(v: Array, value: float) -> Array:
-        return np.full(v.shape[:-1], value)
+    def floor(self, x: Array) -> Array:
+        return self.at_least(x, FLOOR)
 
-    @staticmethod
-    def floor(x: Array) -> Array:
-        return np.maximum(x, FLOOR)
+    def finite(self, x: Array) -> Array:
+        return self.library.clip(x, -1.0 / FLOOR, 1.0 / FLOOR)
 
-    @staticmethod
-    def finite(x: Array) -> Array:
-        return np.clip(x, -1.0 / FLOOR, 1.0 / FLOOR)
+    def divide(self, a: Array, b: Array) -> Array:
+        return self.where((self.abs(a) <= FLOOR) & (b == 0), 0.0, a / b)
 
-    @staticmethod
-    def divide(a: Array, b: Array) -> Array:
-        return np.where((np.abs(a) <= FLOOR) & (b == 0), 0.0, np.divide(a, b))
+    def times(self, a: Array, b: Array) -> Array:
+        return self.where((a == 0) | (b == 0), 0.0, a * b)
 
-    @staticmethod
-    def times(a: Array, b: Array) -> Array:
-        return np.where((a == 0) | (b == 0), 0.0, np.multiply(a, b))
+    def minus(self, a: Array, b: Array) -> Array:
+        return self.where(a == b, 0.0, a - b)
 
-    @staticmethod
-    def minus(a: Array, b: Array) -> Array:
-        return np.where(a == b, 0.0, np.subtract(a, b))
+    def log(self, x: Array) -> Array:
+        return self.library.log(self.at_least(x, 0.0))
 
-    @staticmethod
-    def log(x: Array) -> Array:
-        return np.log(np.maximum(x, 0.0))
+    def sqrt(self, x: Array) -> Array:
+        return self.library.sqrt(self.at_least(x, 0.0))
 
-    @staticmethod
-    def sqrt(x: Array) -> Array:
-        return np.sqrt(np.maximum(x, 0.0))
+    def largest(self, x: Array) -> Array:
+        return self.library.amax(x, 0)
 
-    @staticmethod
-    def largest(x: Array) -> Array:
-        return np.max(x, axis=0)
+    def smallest(self, x: Array) -> Array:
+        return self.library.amin(x, 0)
 
-    @staticmethod
-    def smallest(x: Array) -> Array:
-        return np.min(x, axis=0)
-
-    @staticmethod
-    def first(x: Array, wanted: Array) -> Array:
+    def first(self, x: Array, wanted: Array) -> Array:
         """Along the first axis, 1.0 at the first entry of `x` that equals `wanted`."""
         hit = x == wanted
-        return (hit & (np.cumsum(hit, axis=0) == 1)).astype(float)
+        return self.like(x, 1.0) * (hit & (self.library.cumsum(hit, 0) == 1))
+
+
+_NUMPY = _Arrays(np, np.maximum, lambda v, value: np.full(v.shape[:-1], value))
 
 
 @cache
-def _torch_backend() -> Any:
+def _torch() -> _Arrays:
     import torch
-
-    class _Torch:
-        where = staticmethod(torch.where)
-        abs = staticmethod(torch.abs)
-        exp = staticmethod(torch.exp)
-        like = staticmethod(torch.full_like)
-        stack = staticmethod(torch.stack)
-
-        @staticmethod
-        def attach(
-            forward: Callable[..., Array], partials: Callable[..., Any], xs: list[Array]
-        ) -> Array:
-            if not any(x.requires_grad for x in xs):
-                return forward(_Torch, xs)
-            return attached(forward, partials, *xs)
-
-        @staticmethod
-        def full(v: Array, value: float) -> Array:
-            return torch.full(v.shape[:-1], value, dtype=v.dtype, device=v.device)
-
-        @staticmethod
-        def floor(x: Array) -> Array:
-            return x.clamp(min=FLOOR)
-
-        @staticmethod
-        def finite(x: Array) -> Array:
-            return x.clamp(-1.0 / FLOOR, 1.0 / FLOOR)
-
-        @staticmethod
-        def divide(a: Array, b: Array) -> Array:
-            return torch.where((a.abs() <= FLOOR) & (b == 0), torch.zeros_like(a), a / b)
-
-        @staticmethod
-        def times(a: Array, b: Array) -> Array:
-            return torch.where((a == 0) | (b == 0), torch.zeros_like(a), a * b)
-
-        @staticmethod
-        def minus(a: Array, b: Array) -> Array:
-            return torch.where(a == b, torch.zeros_like(a), a - b)
-
-        @staticmethod
-        def log(x: Array) -> Array:
-            return x.clamp(min=0.0).log()
-
-        @staticmethod
-        def sqrt(x: Array) -> Array:
-            return x.clamp(min=0.0).sqrt()
-
-        @staticmethod
-        def largest(x: Array) -> Array:
-            return x.amax(0)
-
-        @staticmethod
-        def smallest(x: Array) -> Array:
-            return x.amin(0)
-
-        @staticmethod
-        def first(x: Array, wanted: Array) -> Array:
-            hit = x == wanted
-            return (hit & (hit.cumsum(0) == 1)).to(x.dtype)
 
     class _Attach(torch.autograd.Function):
         """The exact value forward, the floored partials backward."""
@@ -149,21 +87,23 @@ def _torch_backend() -> Any:
         def forward(
             ctx: Any, forward: Callable[..., Array], partials: Callable[..., Any], *xs: Array
         ) -> Array:
-            ctx.save_for_backward(*partials(_Torch, list(xs)))
-            return forward(_Torch, list(xs))
+            ctx.save_for_backward(*partials(_torch(), list(xs)))
+            return forward(_torch(), list(xs))
 
         @staticmethod
         def backward(ctx: Any, *grads: Array) -> Any:
             return (None, None, *(grads[0] * slope for slope in ctx.saved_tensors))
 
-    attached: Callable[..., Array] = _Attach.apply
-    return _Torch
+    def full(v: Array, value: float) -> Array:
+        return torch.full(v.shape[:-1], value, dtype=v.dtype, device=v.device)
+
+    return _Arrays(torch, lambda x, low: x.clamp(min=low), full, _Attach.apply)
 
 
-def backend(v: Array) -> Any:
+def backend(v: Array) -> _Arrays:
     """The operations for an array, by its kind."""
     if isinstance(v, (np.ndarray, np.generic)):
-        return _Numpy
+        return _NUMPY
     if type(v).__module__.split(".")[0] == "torch":
-        return _torch_backend()
+        return _torch()
     raise InputTypeError(f"`features` are a NumPy array or a torch tensor, got {type(v).__name__}")

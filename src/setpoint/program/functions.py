@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from functools import cached_property, reduce
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -90,6 +90,9 @@ class RateFunction(ABC):
     shape: Shape
     low: float
     high: float
+    features: frozenset[int]
+    """Which features it depends on."""
+
     is_kinked = False
     """Whether its own gradient jumps."""
 
@@ -107,11 +110,6 @@ class RateFunction(ABC):
     @abstractmethod
     def smallest_floored_argument(self, v: Floats) -> float:
         """The smallest argument with a floor; a tangent is exact from 1e-9 up."""
-
-    @property
-    @abstractmethod
-    def features(self) -> frozenset[int]:
-        """Which features it depends on."""
 
     def clip_range(self, low: float, high: float) -> Self:
         """The same function, its range narrowed by what is known otherwise."""
@@ -213,6 +211,7 @@ class Affine(RateFunction):
         boxes: dict[int, tuple[float, float]] | None = None,
     ) -> None:
         self.terms = {j: a for j, a in terms.items() if a != 0.0}
+        self.features = frozenset(self.terms)
         self.const = float(const)
         self.boxes = boxes or {}
         low = high = 0.0
@@ -221,10 +220,6 @@ class Affine(RateFunction):
             low += a * (first if a > 0.0 else last)
             high += a * (last if a > 0.0 else first)
         self.low, self.high = self.const + low, self.const + high
-
-    @cached_property
-    def _index(self) -> list[int]:
-        return list(self.terms)
 
     def value(self, v: Array) -> Array:
         xp = backend(v)
@@ -235,15 +230,11 @@ class Affine(RateFunction):
 
     def gradient(self, v: Floats) -> Floats:
         out = np.zeros(len(v))
-        out[self._index] = list(self.terms.values())
+        out[list(self.terms)] = list(self.terms.values())
         return out
 
     def smallest_floored_argument(self, v: Floats) -> float:
         return INF
-
-    @property
-    def features(self) -> frozenset[int]:
-        return frozenset(self.terms)
 
     @property
     def shape_name(self) -> str:
@@ -497,42 +488,40 @@ class Sqrt(_Rising):
 # --- One number from several functions: the largest, the smallest, their gaps ---------------------
 
 
-class Max(Node):
-    """The largest of several."""
+class _Extreme(Node):
+    """The largest of several, or the smallest."""
 
     is_kinked = True
+    which: ClassVar[Literal["largest", "smallest"]]
 
     def forward(self, xp: Any, xs: list[Array]) -> Array:
-        return xp.largest(xp.stack(xs))
+        return getattr(xp, self.which)(xp.stack(xs))
 
     def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
         stacked = xp.stack(xs)
-        return list(xp.first(stacked, xp.largest(stacked)))
+        return list(xp.first(stacked, getattr(xp, self.which)(stacked)))
+
+    def interval(self, *ranges: Range) -> Range:
+        choose = largest if self.which == "largest" else smallest
+        return choose(r[0] for r in ranges), choose(r[1] for r in ranges)
+
+
+class Max(_Extreme):
+    """The largest of several."""
+
+    which = "largest"
 
     def derive(self) -> Shape:
         return Shape(convex=self.each("convex"), quasiconvex=self.each("quasiconvex"))
 
-    def interval(self, *ranges: Range) -> Range:
-        return largest(r[0] for r in ranges), largest(r[1] for r in ranges)
 
-
-class Min(Node):
+class Min(_Extreme):
     """The smallest of several."""
 
-    is_kinked = True
-
-    def forward(self, xp: Any, xs: list[Array]) -> Array:
-        return xp.smallest(xp.stack(xs))
-
-    def partials(self, xp: Any, xs: list[Array]) -> list[Array]:
-        stacked = xp.stack(xs)
-        return list(xp.first(stacked, xp.smallest(stacked)))
+    which = "smallest"
 
     def derive(self) -> Shape:
         return Shape(concave=self.each("concave"), quasiconcave=self.each("quasiconcave"))
-
-    def interval(self, *ranges: Range) -> Range:
-        return smallest(r[0] for r in ranges), smallest(r[1] for r in ranges)
 
 
 class MaxMinusMin(Node):

@@ -1,19 +1,28 @@
-"""Linking: every name of a goal looked up in a codebook, and the result described."""
+"""Linking: every name of a goal looked up in a codebook, and the goal as functions of rates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from setpoint import goals
-from setpoint.errors import EmptyPopulationError, GoalError, InputTypeError, NoFormulaError, nearest
-from setpoint.evidence import Codebook, Marginals, Measure, Stratum
-from setpoint.program.algebra import Clipped, Leaf, Missing, NumberLeaf, Operation, Term
-from setpoint.program.program import LinkedConstraint, LinkedGoal
-from setpoint.program.rates import Rate
+from setpoint.errors import (
+    EmptyPopulationError,
+    GoalError,
+    InputTypeError,
+    NoFormulaError,
+    UnlabelledError,
+    nearest,
+)
+from setpoint.evidence import Codebook, Marginals, Measure
+from setpoint.program import algebra
+from setpoint.program import functions as fn
+from setpoint.program.rates import Rate, RateTable
 
 # --- Values of rows: what each pair of true and decided class is worth ----------------------------
 
@@ -71,32 +80,7 @@ def part_of(worth: goals.LinearForm, measure: Measure | None) -> float:
     return measure.sign * dict(worth.terms).get(measure.column, 0.0)
 
 
-# --- Linking: every name of a goal is looked up in a codebook, once -------------------------------
-
-
-def link(goal: goals.Goal, codebook: Codebook) -> LinkedGoal:
-    """The goal as functions of the counts of a codebook's strata.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
-    >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
-    >>> program = linked.at(Marginals.of_counts(counts))
-    >>> round(float(program.value(program.rates_of(counts))), 4)
-    0.7273
-    """
-    linker = Linker(codebook)
-    objective = linker.link(goal.objective)
-    constraints = tuple(
-        LinkedConstraint(c, linker.link(c.lhs), linker.link(c.rhs), linker.link(c.lhs - c.rhs))
-        if not isinstance(c.rhs, goals.Const)
-        else LinkedConstraint(c, linker.link(c.lhs), NumberLeaf(c.rhs.value), None)
-        for c in goal.constraints
-    )
-    return LinkedGoal(goal, codebook, objective, constraints)
+# --- Expressions as functions of the rates of some rows -------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -114,49 +98,103 @@ class _Position:
 _ANYWHERE = _Position()
 _MISSED = {"actual !predicted": goals.Event("actual !found")}
 """What is missed where a row of the class that is not decided is missed, too."""
+_UNKNOWN = fn.Affine({0: 1.0}, 0.0, {0: (0.0, 1.0)})
+"""What stands for every rate where only names are looked up."""
+_NEGATIVE = -1e-9
 
 
 class Linker:
-    """Turns expressions into terms over the strata of a codebook."""
+    """Turns expressions into functions of the rates of some rows; without rows, checks names."""
 
-    def __init__(self, codebook: Codebook) -> None:
+    def __init__(
+        self,
+        codebook: Codebook,
+        marginals: Marginals | None = None,
+        fixed: bool = True,
+        corners: Sequence[Marginals] = (),
+    ) -> None:
         self.codebook = codebook
+        self.marginals = marginals
+        self.fixed = fixed
+        self.corners = tuple(corners)
+        self.rates: list[Rate] = []
+        self.norms: list[float] = []
+        self.populations: list[goals.Population] = []
+        self._known: dict[Rate, fn.Affine] = {}
+        self._strata: dict[tuple[str, ...], dict[tuple[object, ...], list[int]]] = {}
 
-    def link(self, e: goals.Expression, at: _Position = _ANYWHERE) -> Term:
-        """The expression as a function of the counts."""
+    @property
+    def table(self) -> RateTable:
+        """The rates so far, as functions of the counts."""
+        assert self.marginals is not None
+        return RateTable(self.codebook, self.marginals, tuple(self.rates), self.norms)
+
+    def function(self, e: goals.Expression, at: _Position = _ANYWHERE) -> fn.RateFunction:
+        """The expression as a function of the rates."""
         if isinstance(e, goals.Const):
-            return NumberLeaf(e.value)
+            return algebra.constant(e.value)
         if isinstance(e, goals.Metric):
             return self._metric(e, at)
-        if isinstance(e, goals.Sum):
-            terms = tuple(self.link(t, at) for _, t in e.terms)
-            return Operation("sum", terms, signs=tuple(s for s, _ in e.terms))
-        if isinstance(e, (goals.Product, goals.Quotient)):
-            kind = "product" if isinstance(e, goals.Product) else "quotient"
-            return Operation(kind, (self.link(e.left, at), self.link(e.right, at)))
-        if isinstance(e, goals.Apply):
-            kind = {"maximum": "max", "minimum": "min"}.get(e.function, e.function)
-            terms = tuple(self.link(a, at) for a in e.args)
-            return Operation(kind, terms, "" if at.formula else str(e))
         if isinstance(e, goals.Reduce):
-            return self._groups(e, at) if e.columns else self._classes(e, at)
+            try:
+                places = self._places(e, at)
+            except EmptyPopulationError as error:
+                return self._unknown(error)
+            xs = [self.function(e.inner, place) for place in places]
+            return self._reduced(
+                e, xs, self.function(e.inner, at) if e.kind == "deviation" else None
+            )
         if isinstance(e, goals.Baseline):
-            return self.link(e.inner, replace(at, deployed=True))
+            return self.function(e.inner, replace(at, deployed=True))
         if isinstance(e, goals.BlackBoxMetric):
-            return Missing(NoFormulaError(f"{e} has no formula"))
-        raise InputTypeError(f"not an expression of the language: {type(e).__name__}")
+            return self._unknown(NoFormulaError(f"{e} has no formula"))
+        xs = [self.function(child, at) for child in e.children]
+        if isinstance(e, goals.Sum):
+            return algebra.add([(float(s), x) for (s, _), x in zip(e.terms, xs, strict=True)])
+        if isinstance(e, goals.Product):
+            return algebra.multiply(*xs)
+        if isinstance(e, goals.Quotient):
+            return algebra.divide(xs[0], self.exact_range(xs[1]))
+        if not isinstance(e, goals.Apply):
+            raise InputTypeError(f"not an expression of the language: {type(e).__name__}")
+        xs = [self.exact_range(x) for x in xs]
+        if e.function == "abs":
+            return algebra.absolute(xs[0])
+        if e.function not in ("log", "sqrt"):
+            return algebra.reduced("max" if e.function == "maximum" else "min", xs)
+        if not at.formula and self.marginals is not None and xs[0].low < _NEGATIVE:
+            raise GoalError(
+                f"{e}: {e.function} needs a value >= 0, this one goes down to {xs[0].low:.4g}"
+            )
+        return algebra.logarithm(xs[0]) if e.function == "log" else algebra.root(xs[0])
+
+    def exact_range(self, x: fn.RateFunction) -> fn.RateFunction:
+        """An affine function with its exact range over all decisions."""
+        if self.marginals is None or not isinstance(x, fn.Affine) or len(x.terms) < 2:
+            return x
+        ranges = [self.table.range(x)]
+        for corner in self.corners:
+            norms = [rate.norm(corner) for rate in self.rates]
+            ranges.append(RateTable(self.codebook, corner, tuple(self.rates), norms).range(x))
+        return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
+
+    def _unknown(self, error: GoalError) -> fn.RateFunction:
+        """What has no value whatever is counted: an error where a value is asked for."""
+        if self.marginals is not None:
+            raise error
+        return _UNKNOWN
 
     # -- metrics --------------------------------------------------------------------
-    def _metric(self, e: goals.Metric, at: _Position) -> Term:
+    def _metric(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
         entry = goals.TABLE[e.name]
         try:
             population = at.population.within(e.population)
         except GoalError as error:
             raise GoalError(f"{e}: {error}") from None
-        if population.dataset is not None or population.where:
+        if e.population.dataset is not None or e.population.where:
             missing = self._check(population, e)
             if missing is not None:
-                return Missing(missing)
+                return self._unknown(missing)
         label = at.label
         if e.label is not None:
             label = self._code(e.label, e)
@@ -164,9 +202,9 @@ class Linker:
             label = self.codebook.positive
             if label is None:
                 raise GoalError(
-                    f"{e} is a metric of one class and there are {self._n_labels}: write "
-                    f"{e.name}(label={self.codebook.classes[0]!r}), or reduce over the classes, "
-                    f"as in {e.name}.mean() or {e.name}.min()"
+                    f"{e} is a metric of one class and there are {len(self.codebook.labels)}: "
+                    f"write {e.name}(label={self.codebook.classes[0]!r}), or reduce over the "
+                    f"classes, as in {e.name}.mean() or {e.name}.min()"
                 )
         decided = at.decided or e.only_decided
         misses = at.misses_deferred or entry.misses_deferred
@@ -177,15 +215,15 @@ class Linker:
             if name in ("default", "true", "predicted"):
                 self._code(value, e)
         # The table knows more than interval arithmetic does.
-        return Clipped(self.link(entry.formula(**dict(e.params)), place), entry.low, entry.high)
+        inner = self.function(entry.formula(**dict(e.params)), place)
+        return inner.clip_range(entry.low, entry.high)
 
-    def _rate(self, e: goals.Metric, entry: goals.MetricEntry, at: _Position) -> Term:
-        given = entry.given or goals.Event()
-        if entry.event is None:
-            value: Term = self._value(e, at)
+    def _rate(self, e: goals.Metric, entry: goals.MetricEntry, at: _Position) -> fn.RateFunction:
+        given, event = entry.given or goals.Event(), entry.event
+        if event is None:
+            value = self._value(e, at)
         else:
-            event = entry.event
-            if at.misses_deferred and self._defers and not at.decided:
+            if at.misses_deferred and self.codebook.defers and not at.decided:
                 event = _MISSED.get(event.words, event)
             if at.decided and event.ignores_prediction:
                 event = goals.Event(f"{event.words} !deferred".strip())
@@ -196,7 +234,7 @@ class Linker:
         needs_truth = entry.event is None or entry.event.needs_truth
         of = given.words or ("labelled" if needs_truth else "")
         decided = self._leaf(e, goals.Event(f"{of} !deferred".strip()), given, at)
-        return Operation("quotient", (value, decided))
+        return algebra.divide(value, self.exact_range(decided))
 
     def _leaf(
         self,
@@ -205,48 +243,86 @@ class Linker:
         given: goals.Event,
         at: _Position,
         by: Measure | None = None,
-    ) -> Leaf:
+    ) -> fn.Affine:
         """A share of the rows, or with `by` a sum of that measure over the number of rows."""
-        known = self.codebook.strata
-        strata = rows = tuple(i for i, c in enumerate(known) if c.is_in(at.population))
+        book = self.codebook
+        strata = rows = self._rows(at.population)
         if by is not None:
-            strata = tuple(i + self.codebook.place_of(by) for i in rows)
+            strata = tuple(i + book.place_of(by) for i in rows)
         if at.deployed or event.needs_baseline:
             for i in strata:
-                if known[i].baseline is None:
+                if book.strata[i].baseline is None:
                     raise GoalError(f"{e} needs the deployed model's predictions: give `baseline`")
         own = at.label if event.names_class or given.names_class else None
-        rate = Rate(
-            event, given, own, at.deployed, strata, None if by is None else rows, self._defers
-        )
-        return Leaf(rate, e, at.population)
+        of = None if by is None else rows
+        rate = Rate(event, given, own, at.deployed, strata, of, book.defers)
+        if self.marginals is None:
+            return _UNKNOWN
+        found = self._known.get(rate)
+        if found is None:
+            found = self._known[rate] = self._bound(rate, e, at.population, self.marginals)
+        return found
 
-    def _value(self, e: goals.Metric, at: _Position) -> Term:
+    def _rows(self, population: goals.Population) -> tuple[int, ...]:
+        """The strata of a population, in order."""
+        columns = tuple(c for c, _ in population.where)
+        index = self._strata.get(columns)
+        if index is None:
+            index = self._strata[columns] = {}
+            for i, stratum in enumerate(self.codebook.strata):
+                key = dict(stratum.key)
+                if key.keys() >= set(columns):
+                    values = tuple(key[c] for c in columns)
+                    index.setdefault((stratum.dataset, stratum.measure, values), []).append(i)
+        measure = None if population.measure is None else Measure(population.measure)
+        values = tuple(v for _, v in population.where)
+        return tuple(index.get((population.dataset, measure, values), ()))
+
+    def _bound(
+        self, rate: Rate, e: goals.Metric, population: goals.Population, marginals: Marginals
+    ) -> fn.Affine:
+        """A rate with its norm and range on these rows."""
+        needs_truth = rate.event.needs_truth or rate.given.needs_truth
+        if needs_truth and marginals.weights[list(rate.strata), -1].sum() > 0:
+            raise UnlabelledError(
+                f"{e} needs labels, and {population.in_words} have none: "
+                "predicted_rate, churn and their groups can be measured there"
+            )
+        norm = rate.norm(marginals)
+        if not norm > 0:
+            rows, of = population.in_words, ""
+            if rate.given.needs_truth and rate.label is not None:
+                of = f" with the true class {self.codebook.classes[rate.label]!r}"
+            if population.measure is not None:
+                counts = f"{e} counts rows by {population.measure!r}"
+                raise EmptyPopulationError(f"{counts}, and that is 0 for all of {rows}{of}")
+            raise EmptyPopulationError(f"{e} has no rows: {rows} hold none{of}")
+        bounds = [rate.bounds(self.codebook, marginals, norm)]
+        bounds += [rate.bounds(self.codebook, c, rate.norm(c)) for c in self.corners]
+        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+        if rate.is_fixed and self.fixed:
+            return algebra.constant(low)
+        j = len(self.rates)
+        self.rates.append(rate)
+        self.norms.append(norm)
+        self.populations.append(population)
+        return fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
+
+    def _value(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
         """The mean of numbers for pairs of true and decided class: one rate for each measure."""
         book = self.codebook
         entries = entries_of(e, at.label, book, self._code)
-        if at.decided:
-            entries = {(t, p): x for (t, p), x in entries.items() if not self._is_deferral(p)}
-        leaves, signs = [], []
+        if at.decided and book.defers:
+            entries = {(t, p): x for (t, p), x in entries.items() if p != book.n_classes - 1}
+        found = []
         for measure in (None, *book.measures):
             costs = tuple((t, p, c) for (t, p), x in entries.items() if (c := part_of(x, measure)))
             if costs or measure is None:
-                leaves.append(self._leaf(e, goals.Event(costs=costs), goals.Event(), at, measure))
-                signs.append(1)
-        if len(leaves) > 1 and not leaves[0].rate.event.costs:
-            del leaves[0], signs[0]
-        return leaves[0] if len(leaves) == 1 else Operation("sum", tuple(leaves), "", tuple(signs))
-
-    @property
-    def _defers(self) -> bool:
-        return self.codebook.defers
-
-    @property
-    def _n_labels(self) -> int:
-        return len(self.codebook.labels)
-
-    def _is_deferral(self, code: int) -> bool:
-        return self._defers and code == self.codebook.n_classes - 1
+                found.append((costs, measure))
+        if len(found) > 1 and not found[0][0]:
+            del found[0]
+        rates = [self._leaf(e, goals.Event(costs=c), goals.Event(), at, by) for c, by in found]
+        return rates[0] if len(rates) == 1 else algebra.add([(1.0, x) for x in rates])
 
     def _code(self, label: object, e: goals.Expression) -> int:
         for code, known in enumerate(self.codebook.classes):
@@ -289,22 +365,17 @@ class Linker:
         return list(dict.fromkeys(v for v in found if v is not None))
 
     # -- reducers -------------------------------------------------------------------
-    def _classes(self, e: goals.Reduce, at: _Position) -> Term:
-        if not _link_of_one_class(e.inner):
-            raise GoalError(
-                f"{e}: without a column .{e.kind} goes over the classes, and {e.inner} is not of "
-                f"one class; name a column, as in .{e.kind}('sex')"
-            )
-        classes = range(self._n_labels)
-        terms = tuple(self.link(e.inner, replace(at, label=k)) for k in classes)
-        return Operation(e.kind, terms, str(e))
-
-    def _groups(self, e: goals.Reduce, at: _Position) -> Term:
-        try:
-            groups = self.groups(e, at.population)
-        except EmptyPopulationError as error:
-            return Missing(error)
+    def _places(self, e: goals.Reduce, at: _Position) -> list[_Position]:
+        """Where a reducer measures what it goes over: each class, or each group."""
         m, codebook = e.inner, self.codebook
+        if not e.columns:
+            if not _link_of_one_class(m):
+                raise GoalError(
+                    f"{e}: without a column .{e.kind} goes over the classes, and {m} is not of "
+                    f"one class; name a column, as in .{e.kind}('sex')"
+                )
+            return [replace(at, label=k) for k in range(len(codebook.labels))]
+        groups = self.groups(e, at.population)
         if (
             isinstance(m, goals.Metric)
             and _link_of_one_class(m)
@@ -312,14 +383,22 @@ class Linker:
         ):
             over = f".{e.kind}({', '.join(map(goals.literal, e.columns))})"
             raise GoalError(
-                f"{e}: {m} is a metric of one class and there are {self._n_labels}. Name it, "
+                f"{e}: {m} is a metric of one class and there are {len(codebook.labels)}. Name it, "
                 f"as in {m(label=codebook.classes[0])}{over}, or reduce over the classes first, as "
                 f"in {m}.mean(){over}"
             )
-        terms = tuple(self.link(e.inner, replace(at, population=p)) for p in groups)
-        if e.kind == "deviation":
-            terms += (self.link(e.inner, at),)
-        return Operation(e.kind, terms, str(e))
+        return [replace(at, population=p) for p in groups]
+
+    def _reduced(
+        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: fn.RateFunction | None = None
+    ) -> fn.RateFunction:
+        if e.kind not in ("sum", "mean"):
+            xs = [self.exact_range(x) for x in xs]
+        if e.kind in ("geometric_mean", "harmonic_mean", "ratio") and self.marginals is not None:
+            low = min(x.low for x in xs)
+            if low < _NEGATIVE:
+                raise GoalError(f"{e}: .{e.kind} needs values >= 0, these go down to {low:.4g}")
+        return algebra.reduced(e.kind, xs, pooled)
 
     def groups(
         self, e: goals.Reduce, outer: goals.Population = goals.EVERYWHERE
@@ -370,143 +449,76 @@ def waits_for_class(goal: goals.Goal) -> bool:
     return any(_link_of_one_class(x) for x in goal.sides)
 
 
-# --- The vocabulary in words: what a metric counts, its formula, an example -----------------------
+# --- Ranges that hold on any data -----------------------------------------------------------------
 
 
-# What the words of an event mean, with and without "!".
-_WORDS = {
-    "actual": ("true = k", "true ≠ k"),
-    "predicted": ("predicted = k", "predicted ≠ k"),
-    "correct": ("predicted = true", "predicted ≠ true"),
-    "changed": ("predicted ≠ deployed", "predicted = deployed"),
-    "deferred": ("not decided", "decided"),
-    "was_correct": ("deployed = true", "deployed ≠ true"),
-}
+class _AnyRows(Linker):
+    """Takes each metric for a number in its range, and a reducer for one over two such numbers."""
 
-# Values for the metrics that have parameters: a formula is shown for these.
-_EXAMPLES: dict[str, Any] = {
-    "beta": 2,
-    "default": "none",
-    "true": "no",
-    "predicted": "yes",
-    "costs": {("no", "yes"): 1, ("yes", "no"): 5},
-    "values": {("yes", "yes"): 95, ("no", "yes"): -5},
-    "priors": {"no": 0.8, "yes": 0.2},
-    "tp": 95,
-    "fp": -5,
-}
+    def __init__(self) -> None:
+        super().__init__(Codebook.of((0, 1)))
 
+    def _number(self, low: float, high: float) -> fn.Affine:
+        self.norms.append(1.0)
+        j = len(self.norms)
+        return fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
 
-def kind_of(entry: goals.MetricEntry) -> str:
-    """Whether a metric is a rate, a formula over rates, or has parameters.
+    def _unknown(self, error: GoalError) -> fn.RateFunction:
+        return self._number(-fn.INF, fn.INF)
 
-    Examples
-    --------
-    >>> from setpoint.goals.table import TABLE
-    >>> kind_of(TABLE["recall"]), kind_of(TABLE["f1"]), kind_of(TABLE["cost"])
-    ('rate', 'formula', 'with parameters')
-    """
-    if entry.params:
-        return "with parameters"
-    return "formula" if entry.event is None else "rate"
+    def _metric(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
+        entry = goals.TABLE[e.name]
+        given: dict[str, Any] = dict(e.params)
+        pairs = given.get("costs", given.get("values"))
+        if e.value_columns or not (pairs or entry.any_of):
+            return self._number(entry.low, entry.high)
+        worths = [x for _, x in pairs] if pairs else list(given.values())
+        values = [goals.LinearForm.of(x).constant for x in worths]
+        return self._number(min(0.0, *values), max(0.0, *values))
+
+    def _places(self, e: goals.Reduce, at: _Position) -> list[_Position]:
+        return [at, at]
+
+    def _reduced(
+        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: fn.RateFunction | None = None
+    ) -> fn.RateFunction:
+        if e.kind == "sum":
+            return self._number(0.0 if xs[0].low >= 0 else -fn.INF, fn.INF)
+        return super()._reduced(e, xs, pooled)
 
 
-def event_in_words(event: goals.Event) -> str:
-    """An event as equations between true, predicted and deployed class.
+@lru_cache(maxsize=256)
+def range_of(e: goals.Expression) -> tuple[float, float]:
+    """The smallest and largest value that an expression can have, whatever the data.
 
     Examples
     --------
-    >>> event_in_words(goals.Event("actual !predicted"))
-    'true = k and predicted ≠ k'
+    >>> from setpoint.metrics import precision, recall
+    >>> range_of(1 - precision), range_of(recall.difference("sex"))
+    ((0.0, 1.0), (0.0, 1.0))
     """
-    return " and ".join(_WORDS[w.lstrip("!")][w.startswith("!")] for w in event.words.split())
+    with np.errstate(all="ignore"):
+        found = _AnyRows().function(e)
+    return found.low, found.high
 
 
-def example_of(entry: goals.MetricEntry) -> goals.Expression:
-    """The metric as an expression, with example values for its parameters.
+def in_shares(e: goals.Expression, bound: float) -> str:
+    """How a bound on shares is written that is given per cent, or as a number of rows.
 
     Examples
     --------
-    >>> from setpoint.goals.table import TABLE
-    >>> print(example_of(TABLE["recall"]), example_of(TABLE["fbeta"]))
-    recall fbeta(2)
+    >>> from setpoint.metrics import fp, precision, tp
+    >>> in_shares(precision, 90.0), in_shares(tp + fp, 200.0)
+    ('; for 90 per cent write 0.9 or 90%', '; for 200 of N rows write 200/N, with a number for N')
     """
-    metric = goals.VOCABULARY[entry.name]
-    if isinstance(metric, goals.MetricFunction):
-        return metric(**{name: _EXAMPLES[name] for name in entry.params if name in _EXAMPLES})
-    return metric
-
-
-def expression_of(entry: goals.MetricEntry) -> goals.Expression | None:
-    """What a formula stands for, with example values; None for what is not a formula.
-
-    Examples
-    --------
-    >>> from setpoint.goals.table import TABLE
-    >>> print(expression_of(TABLE["precision"]))
-    tp / (tp + fp)
-    """
-    if entry.formula is None:
-        return None
-    params: dict[str, Any] = dict(getattr(example_of(entry), "params", ()))
-    return entry.formula(**params)
-
-
-def formula_of(entry: goals.MetricEntry) -> str:
-    """What a metric counts, on one line of plain text.
-
-    Examples
-    --------
-    >>> from setpoint.goals.table import TABLE
-    >>> for name in ("recall", "precision", "fbeta"):
-    ...     print(formula_of(TABLE[name]))
-    predicted = k given true = k
-    tp / (tp + fp)
-    fbeta(2) is 5 * tp / (5 * tp + fp + 4 * fn)
-    """
-    if entry.event is not None:
-        given = event_in_words(entry.given or goals.Event())
-        return event_in_words(entry.event) + (f" given {given}" if given else "")
-    inside = expression_of(entry)
-    if inside is None:
-        return str(example_of(entry))
-    return f"{example_of(entry)} is {inside}" if _has_values(entry) else str(inside)
-
-
-def _has_values(entry: goals.MetricEntry) -> bool:
-    return bool(getattr(example_of(entry), "params", ()))
-
-
-def range_in_words(entry: goals.MetricEntry) -> str:
-    """The range of a metric.
-
-    Examples
-    --------
-    >>> from setpoint.goals.table import TABLE
-    >>> range_in_words(TABLE["recall"]), range_in_words(TABLE["win_loss_ratio"])
-    ('from 0 to 1', 'from 0 to infinity')
-    """
-    return f"from {_number(entry.low)} to {_number(entry.high)}"
-
-
-def _number(x: float) -> str:
-    return f"{x:g}".replace("inf", "infinity")
-
-
-def shape_of(entry: goals.MetricEntry) -> str:
-    """The shape of a metric over two classes with a deployed model, as the program finds it.
-
-    Examples
-    --------
-    >>> from setpoint.goals.table import TABLE
-    >>> shape_of(TABLE["recall"]), shape_of(TABLE["precision"])
-    ('affine', 'fractional')
-    """
-    strata = tuple(Stratum(baseline=b) for b in (0, 1))
-    counts = np.zeros((2, 3, 2))
-    counts[:, :2] = [[[30, 10], [20, 40]], [[15, 25], [5, 45]]]
-    classes = ("none", "yes") if "default" in entry.params else ("no", "yes")
-    program = link(goals.maximize(example_of(entry)), Codebook.of(classes, strata)).at(
-        Marginals.of_counts(counts)
-    )
-    return program.objective.shape_name
+    metrics = [x for x in goals.walk(e) if isinstance(x, goals.Metric)]
+    low, high = range_of(e)
+    if bound < 2 or low < 0 or not math.isfinite(high) or any(dict(m.params) for m in metrics):
+        return ""
+    ways = []
+    if bound <= 100:
+        ways.append(f"for {bound:.12g} per cent write {bound / 100:.12g} or {bound:.12g}%")
+    given = [goals.TABLE[m.name].given for m in metrics]
+    if bound.is_integer() and all(x is not None and not x.words for x in given):
+        ways.append(f"for {bound:.12g} of N rows write {bound:.12g}/N, with a number for N")
+    return "; " + ", ".join(ways) if ways else ""

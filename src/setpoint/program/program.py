@@ -6,22 +6,20 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import count
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.errors import GoalError, InputError
-from setpoint.evidence import BestCutoff, Codebook, Marginals, Ratios, best_of, zeros_of
-from setpoint.goals import Const, Constraint, Expression, Goal, in_shares, range_of
+from setpoint.errors import GoalError
+from setpoint.evidence import Codebook, Marginals
+from setpoint.goals import Const, Constraint, Expression, Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import algebra
 from setpoint.program import functions as fn
-from setpoint.program.algebra import Folder, Term
 from setpoint.program.backends import Array, backend
-from setpoint.program.rates import AcceptedRates, Kind, Rate, RateTable, fraction_of
+from setpoint.program.linking import Linker, in_shares, range_of
+from setpoint.program.rates import Rate, RateTable
 
 # --- Constraints and objectives as linear rows ``<a -----------------------------------------------
 
@@ -108,7 +106,7 @@ class RowBuilder:
         if self._weights.range(x.below)[0] > _TINY:
             return []
         above, below = x.above.scaled(sign), x.below
-        low, high = self._weights.range_at_least(above, below)
+        low, high = self._weights.range(above, below)
         if low > _TINY or high < -_TINY:
             return []  # where B is 0, A is not
         if high > _TINY:
@@ -181,24 +179,32 @@ _NEARLY_NONE = 1e-12
 """Of a class, where a range is to hold whatever the classes' shares are."""
 
 
-@dataclass(frozen=True)
-class LinkedConstraint:
-    """A constraint whose sides are linked; `difference` is left minus right, if that may vary."""
+def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
+    """The goal over the counts of a codebook's strata; refuses names that the codebook lacks.
 
-    written: Constraint
-    left: Term
-    right: Term
-    difference: Term | None
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from setpoint import Goal
+    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
+    >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
+    >>> program = linked.at(Marginals.of_counts(counts))
+    >>> round(float(program.value(program.rates_of(counts))), 4)
+    0.7273
+    """
+    names = Linker(codebook)
+    for side in goal.sides:
+        names.function(side)
+    return LinkedGoal(goal, codebook)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedGoal:
-    """A goal with its names looked up in a codebook, see :func:`setpoint.program.linking.link`."""
+    """A goal with its names looked up in a codebook, see :func:`link`."""
 
     goal: Goal
     codebook: Codebook
-    objective: Term
-    constraints: tuple[LinkedConstraint, ...]
 
     def at(self, marginals: Marginals) -> Program:
         """The program for rows with these marginals: what no decision changes becomes a number."""
@@ -217,7 +223,7 @@ class LinkedGoal:
             weights[list(alone)] = 1.0
             smallest = np.where(weights > 0, 1.0, fn.INF)
             corners.append(Marginals(weights[None], smallest[None]))
-        return Program(self, corners[0], Folder(self.codebook, corners[0], False, corners[1:]))
+        return Program(self, corners[0], Linker(self.codebook, corners[0], False, corners[1:]))
 
 
 @dataclass(frozen=True)
@@ -261,18 +267,20 @@ class Program:
     """A goal over rates of some rows: objective and constraints, with shapes and ranges."""
 
     def __init__(
-        self, linked: LinkedGoal, marginals: Marginals, folder: Folder | None = None
+        self, linked: LinkedGoal, marginals: Marginals, linker: Linker | None = None
     ) -> None:
         self.linked = linked
         self.goal = linked.goal
         self.codebook = linked.codebook
         self.marginals = marginals
-        folder = folder or Folder(linked.codebook, marginals)
-        self.fixed = folder.fixed
-        self.objective = folder.exact_range(folder.function(linked.objective))
-        self.constraints = tuple(_folded(folder, c) for c in linked.constraints)
+        linker = linker or Linker(linked.codebook, marginals)
+        self.fixed = linker.fixed
+        self.objective = linker.exact_range(linker.function(linked.goal.objective))
+        self.constraints = tuple(
+            _reachable(bound_of(linker, c), linker) for c in self.goal.constraints
+        )
         self.sense = 1.0 if linked.goal.sense == "maximize" else -1.0
-        self.table = folder.table
+        self.table = linker.table
 
     def changed(
         self,
@@ -351,19 +359,19 @@ class Program:
         return RowBuilder(self.table, least)
 
 
-def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
-    """A constraint on some rows."""
-    written = linked.written
-    left, right = folder.function(linked.left), folder.function(linked.right)
-    if linked.difference is None or right.is_constant:
-        level = float(right.value(np.zeros(0)))
-        bound = ProgramConstraint(written, written.lhs, left, level)
-        what = str(written.lhs)
-    else:
-        difference = folder.function(linked.difference)
-        bound = ProgramConstraint(written, written.lhs - written.rhs, difference, 0.0)
-        what = "the left side minus the right one"
-    function = folder.exact_range(bound.function)
+def bound_of(linker: Linker, written: Constraint) -> ProgramConstraint:
+    """A constraint on some rows, whether or not its bound is in the range there."""
+    left, right = linker.function(written.lhs), linker.function(written.rhs)
+    if right.is_constant:
+        return ProgramConstraint(written, written.lhs, left, float(right.value(np.zeros(0))))
+    both = written.lhs - written.rhs
+    return ProgramConstraint(written, both, linker.function(both), 0.0)
+
+
+def _reachable(bound: ProgramConstraint, linker: Linker) -> ProgramConstraint:
+    """The constraint with its exact range; refuses a bound that is outside."""
+    written = bound.written
+    function = linker.exact_range(bound.function)
     low, high = function.low, function.high
     met = high >= bound.level - SATISFIED if bound.sign > 0 else low <= bound.level + SATISFIED
     where = " on these data"
@@ -373,186 +381,11 @@ def _folded(folder: Folder, linked: LinkedConstraint) -> ProgramConstraint:
         if not least - SATISFIED <= bound.level <= most + SATISFIED:
             low, high, met, where = least, most, False, ""
     if not met:
+        what = (
+            str(written.lhs) if bound.side is written.lhs else "the left side minus the right one"
+        )
         raise GoalError(
             f"{written}: the bound {bound.level:.6g} is outside the range of {what}, "
             f"which is [{low:.6g}, {high:.6g}]{where}{in_shares(bound.side, bound.level)}"
         )
     return replace(bound, function=function)
-
-
-# --- Two classes: a program as a function of the accepted weight of each --------------------------
-
-
-_ROUNDING = 1e-12
-"""Share of a kind that is nothing: sums of weights in another order differ by it."""
-_FEW = 4
-"""Up to so many kinds, one product after the other: the same bits for one S as among many."""
-_BLOCK = 8192
-"""Cut-offs at a time: what is made of them stays in cache."""
-
-
-class Accepted(AcceptedRates):
-    """A program over the accepted weights S of some kinds of rows, all others held fixed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
-    >>> goal = Goal.parse("maximize recall subject to precision >= 0.75")
-    >>> marginals = Marginals(np.array([[90.0, 10.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
-    >>> program = link(goal, Codebook.of(("no", "yes"))).at(marginals)
-    >>> rows = Accepted(program, kinds=[(0, 0), (0, 1)])
-    >>> S = np.array([[2.0, 8.0], [4.0, 8.0]])
-    >>> rows.score(S), rows.violation(S).round(3)
-    (array([0.8, 0.8]), array([0.   , 0.083]))
-    >>> rows.best(S.T).cutoff
-    0
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        kinds: Sequence[Kind] | None = None,
-        totals: Floats | None = None,
-        rest: Floats | None = None,
-    ) -> None:
-        super().__init__(program.table, kinds, totals, rest)
-        self.program = program
-
-    def with_totals(self, totals: Floats) -> Accepted:
-        """The same goal on rows with other totals (kinds,), in a few microseconds."""
-        if self.program.fixed:
-            raise InputError("the program was made for its totals; see LinkedGoal.at_any_totals")
-        rejected, accepted, given = self._weights
-        norms = (given @ totals)[:, None]
-        share = 1.0 / np.where(norms > 0, norms, fn.INF)
-        out = object.__new__(Accepted)  # copy() would take a third of all
-        out.__dict__ = {k: v for k, v in vars(self).items() if k not in ("base", "gains", "ratios")}
-        out.totals, out.rejected, out.accepted = totals, rejected * share, accepted * share
-        return out
-
-    @cached_property
-    def _weights(self) -> tuple[Floats, Floats, Floats]:
-        """Weights (d, kinds) of a row in the rates before division, and in what divides them."""
-        rates, norms = self.program.rates, self.program.table.norms[:, None]
-        n = self.program.codebook.n_classes
-        given = np.array([[r.given_rows(n)[t] for _, t in self.kinds] for r in rates])
-        return self.rejected * norms, self.accepted * norms, given.reshape(self.rejected.shape)
-
-    # -- values ---------------------------------------------------------------------
-    def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds)."""
-        left = self.totals - S
-        left = np.where(np.abs(left) <= _ROUNDING * self.totals, 0.0, left)
-        if len(self.kinds) > _FEW:
-            return np.asarray(left @ self.rejected.T + S @ self.accepted.T + self.rest)
-        out = np.zeros((*S.shape[:-1], len(self.rest)))
-        for k in range(len(self.kinds)):
-            out += left[..., k, None] * self.rejected[:, k]
-            out += S[..., k, None] * self.accepted[:, k]
-        out += self.rest
-        return out
-
-    def score(self, S: Floats) -> Floats:
-        """The objective (...,) at accepted weights (..., kinds), higher is better."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.program.sense * self.program.value(self.rates(S)))
-
-    def violation(self, S: Floats) -> Floats:
-        """The largest violation of a constraint (...,), in the user's units."""
-        with np.errstate(all="ignore"):
-            return np.asarray(self.program.violation(self.rates(S)))
-
-    def slope(self, x: fn.RateFunction, S: Floats) -> Floats:
-        """The gradient (kinds,) of a function of the rates at accepted weights (kinds,)."""
-        return np.asarray(self.gains @ x.gradient(self.rates(S)))
-
-    # -- as numbers -----------------------------------------------------------------
-    @cached_property
-    def ratios(self) -> Ratios | None:
-        """The goal as numbers for kernels; None where something in it is not a ratio."""
-        known = self._over_rates
-        if known is None:
-            return None
-        constants = (known.forms[..., :-1] @ self.base + known.forms[..., -1])[..., None]
-        forms = np.concatenate([known.forms[..., :-1] @ self.gains.T, constants], axis=-1)
-        return known._replace(forms=forms, zeros=zeros_of(forms, self.totals, _ROUNDING))
-
-    @cached_property
-    def _over_rates(self) -> Ratios | None:
-        """The same over the rates themselves, whatever the totals."""
-        p = self.program
-        parts = [fraction_of(x) for x in (p.objective, *(c.function for c in p.constraints))]
-        known = [x for x in parts if x is not None]
-        if len(known) < len(parts):
-            return None
-        forms = np.zeros((len(known), 2, len(p.rates) + 1))
-        for form, (above, below, _) in zip(forms, known, strict=True):
-            for row, x in zip(form, (above, below), strict=True):
-                row[list(x.terms)] = list(x.terms.values())
-                row[-1] = x.const
-        offsets = np.array([offset for *_, offset in known])
-        forms[0, 0] *= p.sense
-        offsets[0] *= p.sense
-        return Ratios(
-            forms,
-            np.zeros((len(known), 2)),
-            offsets,
-            np.array([c.level if c.sign > 0 else -fn.INF for c in p.constraints]),
-            np.array([c.level if c.sign < 0 else fn.INF for c in p.constraints]),
-        )
-
-    # -- cut-offs -------------------------------------------------------------------
-    def best(
-        self,
-        counts: Floats,
-        *,
-        required: Floats | None = None,
-        tiebreak: Floats | None = None,
-        near: int = -1,
-        least_violation: bool = False,
-    ) -> BestCutoff:
-        """The best of some accepted weights."""
-        ratios, given = self.ratios, counts
-        if ratios is None:
-            counts, ratios, required = self._counted(counts, required)
-        largest = None
-        if tiebreak is not None:
-            form = tiebreak[:-1]
-
-            def largest(ties: NDArray[np.int64]) -> int:
-                return int(np.argmax(form @ given[:, ties]))
-
-        return best_of(
-            np.ascontiguousarray(counts),
-            ratios,
-            required=required,
-            tiebreak=largest,
-            near=near,
-            least_violation=least_violation,
-        )
-
-    def _counted(self, counts: Floats, required: Floats | None) -> tuple[Floats, Ratios, Floats]:
-        """A goal of any shape for the same kernel: what it is worth takes the place of counts."""
-        forms = np.zeros((0, len(self.kinds) + 1)) if required is None else required
-        n = counts.shape[1]
-        rows = np.empty((2 + len(forms), n))
-        for start in range(0, n, _BLOCK):
-            S = counts[:, start : start + _BLOCK]
-            here = slice(start, start + S.shape[1])
-            rows[0, here] = np.nan_to_num(
-                self.score(S.T), nan=-fn.INF, posinf=fn.INF, neginf=-fn.INF
-            )
-            rows[1, here] = self.violation(S.T)
-            rows[2:, here] = forms[:, :-1] @ S + forms[:, -1:]
-        each = np.eye(len(rows) + 1)
-        ratios = Ratios(
-            np.stack([each[[0, -1]], each[[1, -1]]]),
-            np.zeros((2, 2)),
-            np.zeros(2),
-            np.array([-fn.INF]),
-            np.zeros(1),
-        )
-        return rows, ratios, each[2:-1]

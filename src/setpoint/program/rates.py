@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.evidence import Codebook, Marginals
-from setpoint.goals import Diagonal, Event
+from setpoint.goals import Event
 from setpoint.program import functions as fn
 
 if TYPE_CHECKING:
@@ -20,6 +20,63 @@ if TYPE_CHECKING:
 
 
 # --- Rates: the few linear functions of the counts that a goal depends on -------------------------
+
+
+Diagonal: TypeAlias = Literal["any", "on", "off"]
+
+_SMALL_MASKS = 64
+"""Masks of so many classes are small, and asked for again and again."""
+
+
+def _masks(
+    words: str,
+    needs_truth: bool,
+    sees_prediction: bool,
+    n: int,
+    label: int | None,
+    baseline: int | None,
+    deployed: bool,
+    defers: bool,
+) -> tuple[Floats, Floats, Diagonal]:
+    """The masks of an event over true (n + 1,) and predicted (n,) classes, and its diagonal."""
+    true, pred = np.ones(n + 1), np.ones(n)
+    diagonal: Diagonal = "any"
+    index_t, index_p = np.arange(n + 1), np.arange(n)
+    if (
+        defers
+        and not deployed
+        and sees_prediction
+        and not {"deferred", "found"} & set(words.replace("!", "").split())
+    ):
+        pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
+    for spelled in words.split():
+        word, wanted = spelled.lstrip("!"), not spelled.startswith("!")
+        if word == "actual":
+            true *= (index_t == label) == wanted
+        elif word == "labelled":
+            continue  # as of every event that needs the truth
+        elif word == "deferred":
+            # The deployed model decides every row.
+            pred *= ((index_p == n - 1) & (defers and not deployed)) == wanted
+        elif word in ("predicted", "found") and deployed:
+            pred *= float((baseline == label) == wanted)
+        elif word in ("predicted", "found"):
+            pred *= (index_p == label) == wanted
+        elif word == "was_correct" or (word == "correct" and deployed):
+            true *= (index_t == baseline) == wanted
+        elif word == "changed" and deployed:
+            pred *= float(not wanted)
+        elif word == "changed":
+            pred *= (index_p != baseline) == wanted
+        else:
+            diagonal = "on" if wanted else "off"
+    if needs_truth:
+        true[n] = 0.0
+    true.flags.writeable = pred.flags.writeable = False
+    return true, pred, diagonal
+
+
+_kept_masks = lru_cache(maxsize=4096)(_masks)
 
 
 @dataclass(frozen=True)
@@ -46,11 +103,9 @@ class Rate:
 
     def given_rows(self, n: int) -> Floats:
         """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
-        rows = self.given.factors(n, self.label, None, False)[0]
-        if self.event.needs_truth and rows[n]:
-            rows = rows.copy()
-            rows[n] = 0.0
-        return rows
+        needs_truth = self.given.needs_truth or self.event.needs_truth
+        found = _kept_masks if n <= _SMALL_MASKS else _masks
+        return found(self.given.words, needs_truth, False, n, self.label, None, False, False)[0]
 
     def norm(self, marginals: Marginals) -> float:
         """The weight of its rows."""
@@ -60,22 +115,43 @@ class Rate:
         return float(held @ self.given_rows(weights.shape[1] - 1))
 
     def factors(self, n: int, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
-        """The event's masks on a stratum with this deployed class, see :meth:`Event.factors`."""
-        return self.event.factors(n, self.label, baseline, self.deployed, self.defers)
+        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
+        event, found = self.event, _kept_masks if n <= _SMALL_MASKS else _masks
+        true, predicted, diagonal = found(
+            event.words, event.needs_truth, not event.ignores_prediction, n, self.label, baseline,
+            self.deployed, self.defers,
+        )  # fmt: skip
+        return true * self.given_rows(n), predicted, diagonal
 
     def matrix(self, baseline: int | None, n: int) -> Floats:
         """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
-        out = self.event.matrix(n, self.label, baseline, self.deployed, self.defers)
-        return np.asarray(out * self.given_rows(n)[:, None])
+        if self.event.costs is not None:
+            out = np.zeros((n + 1, n))
+            for t, p, c in self.event.costs:
+                if not self.deployed:
+                    out[t, p] = c
+                elif p == baseline:
+                    out[t, :] = c
+            return np.asarray(out * self.given_rows(n)[:, None])
+        true, predicted, diagonal = self.factors(n, baseline)
+        out = np.outer(true, predicted)
+        if diagonal != "any":
+            eye = np.eye(n + 1, n)
+            out *= eye if diagonal == "on" else 1.0 - eye
+        return out
+
+    def strata_by_baseline(self, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
+        """Its strata by deployed class, as far as it looks at that."""
+        out: dict[int | None, list[int]] = {}
+        for c in self.strata:
+            known = codebook.strata[c].baseline if self.sees_baseline else None
+            out.setdefault(known, []).append(c)
+        return list(out.items())
 
     def bounds(self, codebook: Codebook, marginals: Marginals, norm: float) -> tuple[float, float]:
         """The smallest and largest value over all decisions."""
         low = high = 0.0
-        by_baseline: dict[int | None, list[int]] = {}
-        for c in self.strata:
-            known = codebook.strata[c].baseline if self.sees_baseline else None
-            by_baseline.setdefault(known, []).append(c)
-        for baseline, strata in by_baseline.items():
+        for baseline, strata in self.strata_by_baseline(codebook):
             rows = marginals.weights[strata].sum(axis=0)
             least, most = self._extremes(codebook.n_classes, baseline)
             low += float(least @ rows)
@@ -88,7 +164,6 @@ class Rate:
             weights = self.matrix(baseline, n)
             return weights.min(axis=1), weights.max(axis=1)
         true, predicted, diagonal = self.factors(n, baseline)
-        true = true * self.given_rows(n)
         if diagonal == "any":
             return true * predicted.min(), true * predicted.max()
         if diagonal == "on":
@@ -102,6 +177,7 @@ class Rate:
 
 
 _TINY = 1e-12
+_NOTHING = fn.Affine({}, 0.0)
 _SMALL = 1_000_000
 """Up to so many weights, rates are one product with a dense matrix."""
 _FEW = 16
@@ -123,16 +199,16 @@ class StratumForms:
                 self.dense.append((i, f.matrix(baseline, n)))
                 continue
             true, predicted, kept = f.factors(n, baseline)
-            self.true[i] = true * f.given_rows(n)
+            self.true[i] = true
             self.predicted[i] = predicted
             self.outer[i] = kept != "on"
             self.diagonal[i] = {"any": 0.0, "on": 1.0, "off": -1.0}[kept]
+        self.both = self.true[:, :n] * self.predicted
 
     def sums(self, counts: Floats) -> Floats:
         """Each feature's sum over the counts (n + 1, n) of the stratum."""
-        n = self.n
         out = self.outer * ((self.true @ counts) * self.predicted).sum(axis=1)
-        out += self.diagonal * ((self.true[:, :n] * self.predicted) @ np.diagonal(counts))
+        out += self.diagonal * (self.both @ np.diagonal(counts))
         for i, weights in self.dense:
             out[i] = (weights * counts).sum()
         return np.asarray(out)
@@ -141,13 +217,10 @@ class StratumForms:
         """The weighted sum of the features, as weights (n + 1, n) of the counts."""
         out = (self.true * (coefs * self.outer)[:, None]).T @ self.predicted
         i = np.arange(self.n)
-        out[i, i] += self._on_diagonal(coefs * self.diagonal)
+        out[i, i] += (coefs * self.diagonal) @ self.both
         for f, weights in self.dense:
             out += coefs[f] * weights
         return np.asarray(out)
-
-    def _on_diagonal(self, coefs: Floats) -> Floats:
-        return coefs @ (self.true[:, : self.n] * self.predicted)
 
     def entries(self, coefs: Floats) -> Floats:
         """Of several sums (k, features), all values (k, n + 1, m) a true class can meet."""
@@ -159,9 +232,9 @@ class StratumForms:
         for k, c in enumerate(coefs):
             weighted = (self.true * (c * self.outer)[:, None]).T
             out[k, :, :-1] = weighted @ self.predicted[:, columns]
-            extra = self._on_diagonal(c * self.diagonal)
+            extra = (c * self.diagonal) @ self.both
             out[k, columns, np.arange(len(columns))] += extra[columns]
-            out[k, i, -1] = self._on_diagonal(c * (self.outer + self.diagonal))
+            out[k, i, -1] = (c * (self.outer + self.diagonal)) @ self.both
             out[k, self.n, -1] = out[k, self.n, 0]
         return out
 
@@ -244,32 +317,34 @@ class RateTable:
                 out[c] = StratumForms(features, n, stratum.baseline).matrix(scaled)
         return out
 
-    def range(self, x: fn.Affine) -> tuple[float, float]:
-        """The smallest and largest value of x over all decisions."""
-        return self.range_at_least(x, fn.Affine({}, 0.0))
-
-    def range_at_least(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
-        """The range of x over the decisions at which y is as small as it gets."""
+    def range(self, x: fn.Affine, y: fn.Affine = _NOTHING) -> tuple[float, float]:
+        """The range of x over the decisions at which y is as small as it gets: by default, all."""
         key = (frozenset(x.terms.items()), frozenset(y.terms.items()))
         if key not in self._known:
-            self._known[key] = self._range(x, y)
+            low = high = 0.0
+            for strata, (xs, ys) in self._are_same(x, y):
+                rows = self.marginals.weights[strata].sum(axis=0)
+                size = float(np.abs(ys).max(initial=0.0))
+                least = ys <= ys.min(axis=1, keepdims=True) + _TINY * size
+                low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
+                high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
+            self._known[key] = low, high
         low, high = self._known[key]
         return x.const + low, x.const + high
-
-    def _range(self, x: fn.Affine, y: fn.Affine) -> tuple[float, float]:
-        low = high = 0.0
-        for strata, (xs, ys) in self._are_same(x, y):
-            rows = self.marginals.weights[strata].sum(axis=0)
-            least = ys <= ys.min(axis=1, keepdims=True) + _TINY * _size(ys)
-            low += float(np.where(least, xs, np.inf).min(axis=1) @ rows)
-            high += float(np.where(least, xs, -np.inf).max(axis=1) @ rows)
-        return low, high
 
     def step(self, x: fn.Affine, least: float = 0.0) -> float | None:
         """The least that one row can lift x above its minimum; None if no row can."""
         key = frozenset(x.terms.items())
         if key not in self._steps:
-            self._steps[key] = self._step(x)
+            steps: list[float] = []
+            for strata, (entries,) in self._are_same(x):
+                smallest = self.marginals.smallest[strata].min(axis=0)
+                gains = entries - entries.min(axis=1, keepdims=True)
+                size = float(np.abs(entries).max(initial=0.0))
+                real = (gains > _TINY * size) & np.isfinite(smallest)[:, None]
+                weights = np.where(np.isfinite(smallest), smallest, 0.0)
+                steps += (gains * weights[:, None])[real].tolist()
+            self._steps[key] = min(steps, default=None)
         one = self._steps[key]
         if one is None or not least:
             return one
@@ -281,16 +356,6 @@ class RateTable:
         gains = [e - e.min(axis=1, keepdims=True) for _, (e,) in self._are_same(x)]
         sizes = np.concatenate([np.ravel(g) for g in gains])
         return float(sizes[sizes > _TINY * sizes.max()].min())
-
-    def _step(self, x: fn.Affine) -> float | None:
-        steps: list[float] = []
-        for strata, (entries,) in self._are_same(x):
-            smallest = self.marginals.smallest[strata].min(axis=0)
-            gains = entries - entries.min(axis=1, keepdims=True)
-            real = (gains > _TINY * _size(entries)) & np.isfinite(smallest)[:, None]
-            weights = np.where(np.isfinite(smallest), smallest, 0.0)
-            steps += (gains * weights[:, None])[real].tolist()
-        return min(steps, default=None)
 
     def _are_same(self, *xs: fn.Affine) -> Iterator[tuple[list[int], Floats]]:
         """Strata that the functions treat alike, and the entries (k, n + 1, m) on them."""
@@ -311,201 +376,6 @@ class RateTable:
             yield strata, masks.entries(coefs[:, here])
 
 
-def _size(x: Floats) -> float:
-    return float(np.abs(x).max(initial=0.0))
-
-
-# --- Rates of two classes as functions of the accepted weight of each kind ------------------------
-
-
-Kind: TypeAlias = tuple[int, int]
-"""Stratum and true class; true class 2 holds rows without labels."""
-
-_ONE = fn.Affine({}, 1.0)
-
-
-class AcceptedFraction(NamedTuple):
-    """A function of accepted weights as ``offset + (above @ (S, 1)) / (below @ (S, 1))``."""
-
-    forms: Floats
-    offset: float
-
-
-class AcceptedRates:
-    """Rates over the accepted weights S of some kinds of rows, all others held fixed."""
-
-    def __init__(
-        self,
-        table: RateTable,
-        kinds: Sequence[Kind] | None = None,
-        totals: Floats | None = None,
-        rest: Floats | None = None,
-        between: tuple[int, int] = (0, 1),
-    ) -> None:
-        weights = table.marginals.weights
-        if kinds is None:
-            kinds = [(c, t) for c in range(len(weights)) for t in range(weights.shape[1])]
-        self.kinds = tuple(kinds)
-        strata, trues = [c for c, _ in kinds], [t for _, t in kinds]
-        self.totals: Floats = weights[strata, trues] if totals is None else totals
-        # Weights (d, kinds) of a row in the rates, rejected and accepted.
-        self.rejected: Floats = table.tensors[:, strata, trues, between[0]]
-        self.accepted: Floats = table.tensors[:, strata, trues, between[1]]
-        self.rest: Floats = np.zeros(len(self.rejected)) if rest is None else rest
-
-    @cached_property
-    def base(self) -> Floats:
-        """The rates (d,) when nobody is accepted."""
-        return np.asarray(self.rejected @ self.totals + self.rest)
-
-    @cached_property
-    def gains(self) -> Floats:
-        """What one unit of accepted weight of each kind adds (kinds, d)."""
-        return np.ascontiguousarray((self.accepted - self.rejected).T)
-
-    def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds)."""
-        return np.asarray(self.base + S @ self.gains)
-
-    def form(self, x: fn.Affine, rest: Floats | None = None) -> Floats:
-        """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
-        const = a @ self.base + x.const
-        if rest is not None:
-            const = const + float(sum(coef * rest[j] for j, coef in x.terms.items()))
-        return np.append(self.gains @ a, const)
-
-    def fraction(self, x: fn.RateFunction, rest: Floats | None = None) -> AcceptedFraction | None:
-        """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
-        parts = fraction_of(x)
-        if parts is None:
-            return None
-        above, below, offset = parts
-        return AcceptedFraction(np.stack([self.form(above, rest), self.form(below, rest)]), offset)
-
-
-def fraction_of(x: fn.RateFunction) -> tuple[fn.Affine, fn.Affine, float] | None:
-    """Numerator, denominator and what is added, of a ratio with 0/0 = 0; None for the rest."""
-    if isinstance(x, fn.Affine):
-        return x, _ONE, 0.0
-    if isinstance(x, fn.Ratio) and x.at_zero == x.offset:
-        return x.above, x.below, x.offset
-    return None
-
-
-# --- Ranges of functions of the rates over many boxes of accepted counts at -----------------------
-
-
-_STEPS = 6
-"""Dinkelbach's method ends in so few over small boxes; it may stop anywhere."""
-_MOST_PARTS, _MOST_CUTS = 2**18, 32
-"""Parts of all boxes together, and cuts of one side."""
-_ROUNDING = 1e-12
-"""Of what the terms of a form reach: a bound is not missed by a last bit."""
-
-
-def range_over_boxes(
-    rows: AcceptedRates,
-    x: fn.RateFunction,
-    low: Floats,
-    high: Floats,
-    rest: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """Bounds (m,) on a function of the rates over boxes of accepted weights.
-
-    Examples
-    --------
-    >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
-    >>> counts = Marginals(np.array([[6.0, 4.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
-    >>> for metric in ("recall", "precision"):
-    ...     program = link(Goal.parse(f"maximize {metric}"), Codebook.of((0, 1))).at(counts)
-    ...     rows = AcceptedRates(program.table, [(0, 0), (0, 1)])
-    ...     low, high = np.array([[1.0], [3.0]]), np.array([[2.0], [4.0]])
-    ...     print(np.round(range_over_boxes(rows, program.objective, low, high), 3).tolist())
-    [[0.75], [1.0]]
-    [[0.6], [0.8]]
-    """
-    if isinstance(x, fn.Affine):
-        least, most = _of_form(rows.form(x, rest), low, high)
-    elif isinstance(x, fn.Ratio):
-        above, below = rows.form(x.above, rest), rows.form(x.below, rest)
-        top = _most_of_ratio(above, below, low, high) + x.offset
-        bottom = x.offset - _most_of_ratio(-above, below, low, high)
-        if x.at_zero != x.offset:
-            reaches = _of_form(below, low, high)[0] <= 0.0
-            top = np.where(reaches, np.maximum(top, x.at_zero), top)
-            bottom = np.where(reaches, np.minimum(bottom, x.at_zero), bottom)
-        least, most = bottom, top
-    else:
-        assert isinstance(x, fn.Node)
-        parts = [range_over_boxes(rows, c, low, high, rest) for c in x.children]
-        with np.errstate(all="ignore"):
-            least, most = x.interval(*parts)
-    least = np.where(np.isnan(least), -fn.INF, least)
-    most = np.where(np.isnan(most), fn.INF, most)
-    return np.maximum(least, x.low), np.minimum(most, x.high)
-
-
-def most_in_parts(
-    rows: AcceptedRates,
-    x: fn.RateFunction,
-    low: Floats,
-    high: Floats,
-    rest: Floats | None = None,
-) -> Floats:
-    """An upper bound (m,) on a function over boxes, each cut into parts."""
-    kinds, m = low.shape
-    cuts = int((_MOST_PARTS / max(m, 1)) ** (1.0 / max(kinds, 1)))
-    if isinstance(x, (fn.Affine, fn.Ratio)) or cuts < 2 or not m:
-        return range_over_boxes(rows, x, low, high, rest)[1]
-    cuts = min(cuts, _MOST_CUTS)
-    steps = np.stack(np.meshgrid(*[np.arange(cuts)] * kinds, indexing="ij")).reshape(kinds, 1, -1)
-    width = ((high - low) / cuts)[:, :, None]
-    first = low[:, :, None] + width * steps
-    last = np.where(steps == cuts - 1, high[:, :, None], low[:, :, None] + width * (steps + 1))
-    most = range_over_boxes(rows, x, first.reshape(kinds, -1), last.reshape(kinds, -1), rest)[1]
-    return np.asarray(most.reshape(m, -1).max(axis=1))
-
-
-def _of_form(form: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The range of an affine form over each box: at one corner for each end."""
-    slopes = form[:-1, None]
-    a, b = slopes * low, slopes * high
-    room = _ROUNDING * (np.abs(b).sum(axis=0) + abs(form[-1]))
-    least = np.minimum(a, b).sum(axis=0) + form[-1] - room
-    return least, np.maximum(a, b).sum(axis=0) + form[-1] + room
-
-
-def _most_of_ratio(above: Floats, below: Floats, low: Floats, high: Floats) -> Floats:
-    """A bound on the largest ``A/B`` over each box, for B at least 0; 0/0 is 0."""
-    a, b = above[:-1, None], below[:-1, None]
-    smallest = _of_form(below, low, high)[0]
-    with np.errstate(all="ignore"):
-        g = np.zeros(low.shape[1])
-        for _ in range(_STEPS):
-            corner = np.where(a - g * b > 0.0, high, low)
-            top, bottom = (a * corner).sum(axis=0), (b * corner).sum(axis=0)
-            new = (top + above[-1]) / (bottom + below[-1])
-            g = np.where(np.isfinite(new), new, g)
-        left = _most_of(a - g * b, above[-1] - g * below[-1], low, high)
-        bound = g + np.maximum(left, 0.0) / smallest
-        # Without a smallest B, the sign of A is all that is known.
-        positive = _most_of(a, above[-1], low, high) > 0.0
-        unknown = np.where(positive, fn.INF, 0.0)
-    return np.where((smallest > 0.0) & np.isfinite(bound), bound, unknown)
-
-
-def _most_of(slopes: Floats, const: Floats | float, low: Floats, high: Floats) -> Floats:
-    """The largest ``slopes @ S + const`` over each box, with room for rounding."""
-    a, b = slopes * low, slopes * high
-    room = _ROUNDING * (np.abs(b).sum(axis=0) + np.abs(const))
-    return np.asarray(np.maximum(a, b).sum(axis=0) + const + room)
-
-
 # --- Features as sums over the diagonals and columns of the counts --------------------------------
 
 
@@ -521,7 +391,7 @@ class DiagonalForm:
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
     >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
     >>> program = linked.at(Marginals.of_counts(counts))
@@ -560,7 +430,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> import numpy as np
     >>> from setpoint import Goal
     >>> from setpoint.evidence.codebook import Codebook, Marginals
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> codebook, marginals = Codebook.of(("a", "b", "c")), Marginals.of_counts(np.eye(4, 3)[None])
     >>> accuracy = link(Goal.parse("maximize accuracy"), codebook).at(marginals)
     >>> diagonal_form(accuracy.table).diagonal.toarray()
@@ -569,30 +439,33 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> diagonal_form(mistakes.table) is None
     True
     """
-    codebook, norms = table.codebook, table.norms
-    n, n_strata = codebook.n_classes, len(codebook.strata)
-    d = len(table)
-    const = np.zeros(d)
-    rows: tuple[_SparseRows, _SparseRows] = _SparseRows(n), _SparseRows(n)
-    for f, feature in enumerate(table.rates):
-        for baseline, strata in _are_same(feature, codebook):
-            parts = _parts(feature, n, table.marginals, baseline, strata)
-            if parts is None:
-                return None
-            rows[0].add(f, strata, parts.diagonal / norms[f])
-            rows[1].add(f, strata, parts.columns / norms[f])
-            const[f] += parts.const / norms[f]
-    shape = (d, n_strata * n)
-    return DiagonalForm(rows[0].csr(shape), rows[1].csr(shape), const, n_strata, n)
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """One feature on strata that it treats alike, before division by its norm."""
-
-    diagonal: Floats
-    columns: Floats
-    const: float
+    codebook, n = table.codebook, table.codebook.n_classes
+    shape = len(table), len(codebook.strata) * n
+    const = np.zeros(len(table))
+    diagonals, by_column = _SparseRows(n), _SparseRows(n)
+    for f, (rate, norm) in enumerate(zip(table.rates, table.norms, strict=True)):
+        if rate.event.costs is not None:
+            return None
+        for baseline, strata in rate.strata_by_baseline(codebook):
+            true, predicted, kept = rate.factors(n, baseline)
+            on, columns = true[:n] * predicted, np.zeros(n)
+            diagonal = on
+            if kept != "on":
+                # The outer product, with true = u + b e_k and predicted = p + q e_k.
+                k = _odd_one_out(true[:n], predicted)
+                if k is None:
+                    return None
+                u, p = (mask[1 if k == 0 else 0] for mask in (true, predicted))
+                diagonal = np.zeros(n)
+                diagonal[k] = (true[k] - u) * (predicted[k] - p)
+                columns[k] = u * (predicted[k] - p)
+                held = table.marginals.weights[strata].sum(axis=0)
+                const[f] += float(p * (true @ held)) / norm
+                if kept == "off":
+                    diagonal = diagonal - on
+            diagonals.add(f, strata, diagonal / norm)
+            by_column.add(f, strata, columns / norm)
+    return DiagonalForm(diagonals.csr(shape), by_column.csr(shape), const, len(codebook.strata), n)
 
 
 class _SparseRows:
@@ -616,47 +489,6 @@ class _SparseRows:
             return sparse.csr_array(shape)
         values, rows, at = (np.concatenate(x) for x in zip(*self.entries, strict=True))
         return sparse.csr_array((values, (rows, at)), shape=shape)
-
-
-def _are_same(feature: Rate, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
-    """The feature's strata by deployed class, as far as it looks at that."""
-    groups: dict[int | None, list[int]] = {}
-    for c in feature.strata:
-        groups.setdefault(
-            codebook.strata[c].baseline if feature.sees_baseline else None, []
-        ).append(c)
-    return list(groups.items())
-
-
-def _parts(
-    feature: Rate, n: int, marginals: Marginals, baseline: int | None, strata: list[int]
-) -> _Parts | None:
-    if feature.event.costs is not None:
-        return None
-    true, predicted, kept = feature.factors(n, baseline)
-    true = true * feature.given_rows(n)
-    on = true[:n] * predicted
-    if kept == "on":
-        return _Parts(on, np.zeros(n), 0.0)
-    held = marginals.weights[strata].sum(axis=0)
-    everything = _outer(true, predicted, held)
-    if everything is None or kept == "any":
-        return everything
-    return _Parts(everything.diagonal - on, everything.columns, everything.const)
-
-
-def _outer(true: Floats, predicted: Floats, marginals: Floats) -> _Parts | None:
-    """The whole outer product, with ``true = u + b e_k`` and ``predicted = p + q e_k``."""
-    n = len(predicted)
-    k = _odd_one_out(true[:n], predicted)
-    if k is None:
-        return None
-    other = 1 if k == 0 else 0
-    u, p = true[other], predicted[other]
-    b, q = true[k] - u, predicted[k] - p
-    diagonal, columns = np.zeros(n), np.zeros(n)
-    diagonal[k], columns[k] = b * q, u * q
-    return _Parts(diagonal, columns, float(p * (true @ marginals)))
 
 
 def _odd_one_out(true: Floats, predicted: Floats) -> int | None:

@@ -23,14 +23,13 @@ from setpoint.goals import (
     as_goal,
     column_in_words,
     expression_of,
-    in_shares,
     map_metrics,
     value_in_words,
     walk,
 )
 from setpoint.inference import OPEN, SHOWN, CountedRates, Interval, Verdict, interval_of, verdict_of
 from setpoint.parameters import SATISFIED
-from setpoint.program import Folder, LinkedConstraint, LinkedGoal, Linker, RateFunction, Term
+from setpoint.program import LinkedGoal, Linker, RateFunction, in_shares
 
 # --- One line of a report: the objective, a constraint --------------------------------------------
 
@@ -222,11 +221,11 @@ class GroupMetric:
 
 
 def group_metrics(
-    linked: LinkedGoal, folder: Folder, *, explained: bool = True
+    linked: LinkedGoal, linker: Linker, *, explained: bool = True
 ) -> list[GroupMetric]:
     """Every expression under a reducer over columns, in every group it goes through."""
     out: dict[tuple[str, Key], GroupMetric] = {}
-    goal, linker = linked.goal, Linker(linked.codebook)
+    goal = linked.goal
     for reduce in (r for side in goal.sides for r in _reducers(side, linker)):
         try:
             groups = linker.groups(reduce)
@@ -235,7 +234,7 @@ def group_metrics(
         for population in groups:
             key = (str(reduce.inner), population.where)
             if key not in out:
-                out[key] = _in_group(reduce.inner, population.where, linker, folder)
+                out[key] = _in_group(reduce.inner, population.where, linker)
     explaining = EXPLAINING[min(len(linker.codebook.labels), 3)] if explained else ()
     if explaining and linker.codebook.defers:
         explaining = (*explaining, "deferral_rate")
@@ -245,7 +244,7 @@ def group_metrics(
         for metric in explaining:
             if (metric, where) not in out:
                 inner = expression_of(metric)
-                found = _in_group(inner, where, linker, folder)
+                found = _in_group(inner, where, linker)
                 out[metric, where] = replace(found, compared=False)
     return list(out.values())
 
@@ -293,14 +292,14 @@ def _named(columns: tuple[tuple[str, Label], ...]) -> str:
     return ", ".join(f"{column_in_words(c)} = {value_in_words(v)}" for c, v in columns)
 
 
-def _in_group(inner: Expression, where: Key, linker: Linker, folder: Folder) -> GroupMetric:
+def _in_group(inner: Expression, where: Key, linker: Linker) -> GroupMetric:
     columns = _columns(where)
 
     def narrowed(m: Metric) -> Expression:
         return replace(m, population=m.population.narrowed(None, dict(where)))
 
     try:
-        bound = folder.function(linker.link(map_metrics(inner, narrowed)))
+        bound = linker.function(map_metrics(inner, narrowed))
     except (EmptyPopulationError, UnlabelledError) as error:
         return GroupMetric(columns, str(inner), None, str(error))
     return GroupMetric(columns, str(inner), bound)
@@ -352,12 +351,12 @@ class Counter:
     def __init__(self, confusion: Confusion, level: float | None) -> None:
         self.confusion = confusion
         self.level = level
-        self.folder = Folder(confusion.codebook, confusion.marginals, fixed=False)
+        self.linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
 
-    def side(self, term: Term) -> BoundSide:
+    def side(self, e: Expression) -> BoundSide:
         """A side of the goal, to be measured, or the reason why not."""
         try:
-            return BoundSide(self.folder.function(term))
+            return BoundSide(self.linker.function(e))
         except (EmptyPopulationError, UnlabelledError) as error:
             return BoundSide(None, str(error))
         except NoFormulaError:
@@ -365,7 +364,7 @@ class Counter:
 
     def measure(self) -> None:
         """After all is folded."""
-        self.counted = CountedRates(self.folder.table, self.confusion)
+        self.counted = CountedRates(self.linker.table, self.confusion)
 
     def level_of(self, written: Constraint) -> float | None:
         """The confidence of each limit of a constraint: its own, where it has one."""
@@ -398,12 +397,12 @@ class Counter:
             level=None if level == self.level else level,
         )
 
-    def sides(self, linked: LinkedConstraint) -> tuple[BoundSide, BoundSide, BoundSide]:
+    def sides(self, written: Constraint) -> tuple[BoundSide, BoundSide, BoundSide]:
         """Left, right, and left minus right; the left again where the right is a number."""
-        left, right = self.side(linked.left), self.side(linked.right)
-        if linked.difference is None or (right.bound is not None and right.bound.is_constant):
+        left, right = self.side(written.lhs), self.side(written.rhs)
+        if right.bound is not None and right.bound.is_constant:
             return left, right, left
-        return left, right, self.side(linked.difference)
+        return left, right, self.side(written.lhs - written.rhs)
 
     def group(self, metric: GroupMetric) -> GroupRow:
         """A metric of a group, measured."""
@@ -457,8 +456,8 @@ def entries_on(
 ) -> list[Entry]:
     """The objective and the constraints of a goal, counted on a confusion."""
     counter = Counter(confusion, level)
-    objective = counter.side(linked.objective)
-    sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
+    objective = counter.side(linked.goal.objective)
+    sides = [(c, *counter.sides(c)) for c in linked.goal.constraints]
     counter.measure()
     for parts in sides if checked else ():
         check_reachable(counter, *parts)
@@ -469,7 +468,7 @@ def entries_on(
 def groups_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -> list[GroupRow]:
     """Every metric that a goal compares over groups, in each of them."""
     counter = Counter(confusion, level)
-    metrics = group_metrics(linked, counter.folder, explained=False)
+    metrics = group_metrics(linked, counter.linker, explained=False)
     counter.measure()
     return [counter.group(m) for m in metrics]
 
@@ -483,11 +482,11 @@ def check_reachable(
     if counter.counted.is_large:
         return
     what, level = str(written.lhs), counter.counted.value(right.bound)
-    hint = in_shares(written.lhs, level)
     if both is not left:
-        what, level, hint = "the left side minus the right one", 0.0, ""
+        what, level = "the left side minus the right one", 0.0
     low, high = counter.counted.range(both.bound)
     if not low - SATISFIED <= level <= high + SATISFIED:
+        hint = in_shares(written.lhs, level) if both is left else ""
         raise GoalError(
             f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
             f"[{low:.6g}, {high:.6g}]{hint}"

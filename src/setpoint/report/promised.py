@@ -14,11 +14,11 @@ from setpoint.goals import (
     column_in_words,
     expression_of,
     in_words,
-    range_of,
     value_in_words,
 )
 from setpoint.guarantees import Guarantee, Shown, level_of_try
 from setpoint.parameters import SATISFIED
+from setpoint.program import range_of
 from setpoint.report.entry import Entry, GroupRow
 from setpoint.report.facts import Facts
 from setpoint.report.numbers import (

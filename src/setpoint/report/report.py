@@ -243,7 +243,7 @@ def report_on(
     --------
     >>> from setpoint import Goal
     >>> from setpoint.evidence import Confusion
-    >>> from setpoint.program.linking import link
+    >>> from setpoint.program import link
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 10], [19, 81], [0, 0]])
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.85")
     >>> report = report_on(link(goal, found.codebook), found)
@@ -252,9 +252,9 @@ def report_on(
     """
     goal = linked.goal
     counter = Counter(confusion, level)
-    counted = BoundSide(None) if objective is not None else counter.side(linked.objective)
-    sides = [(c.written, *counter.sides(c)) for c in linked.constraints]
-    metrics = group_metrics(linked, counter.folder)
+    counted = BoundSide(None) if objective is not None else counter.side(goal.objective)
+    sides = [(c, *counter.sides(c)) for c in goal.constraints]
+    metrics = group_metrics(linked, counter.linker)
     counter.measure()
     for parts in sides:
         check_reachable(counter, *parts)
@@ -336,7 +336,7 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: BoundSide) -> tuple
         counts = np.zeros_like(confusion.counts)
         counts[..., k] = confusion.counts.sum(axis=2)
         alike = CountedRates(
-            counter.folder.table, replace(confusion, counts=counts, squares=counts)
+            counter.linker.table, replace(confusion, counts=counts, squares=counts)
         )
         constants.append((name, float(alike.value(bound))))
     if n_labels > 2:  # the best of them says it all

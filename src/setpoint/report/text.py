@@ -19,11 +19,11 @@ from setpoint.goals import (
     Reduce,
     goal_in_words,
     in_words,
-    range_of,
     walk,
 )
 from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
+from setpoint.program import range_of
 from setpoint.report.entry import LEVEL, Entry
 from setpoint.report.facts import TITLE, Facts
 from setpoint.report.findings import (

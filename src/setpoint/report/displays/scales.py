@@ -19,10 +19,10 @@ from setpoint.goals import (
     Metric,
     Reduce,
     in_words,
-    range_of,
     walk,
 )
 from setpoint.parameters import SATISFIED
+from setpoint.program import range_of
 from setpoint.report.displays import style
 from setpoint.report.entry import GroupRow
 from setpoint.report.numbers import number
