@@ -23,7 +23,7 @@ from setpoint.program.linking import (
     range_in_words,
     shape_of,
 )
-from setpoint.solvers.catalogue import FAMILIES, SOLVERS
+from setpoint.solvers import FAMILIES, SOLVERS
 
 __all__ = [
     "changelog",
