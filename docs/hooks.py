@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+
 import setpoint
 from setpoint.cli.begin import (
     event_in_words,
@@ -23,7 +24,7 @@ from setpoint.cli.begin import (
 )
 from setpoint.goals import table as table_of_metrics
 from setpoint.goals.entries import TABLE, Event, MetricEntry
-from setpoint.solvers.catalogue import FAMILIES, SOLVERS
+from setpoint.solvers import FAMILIES, SOLVERS
 
 __all__ = [
     "changelog",

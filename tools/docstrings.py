@@ -38,6 +38,8 @@ def _has_example(owner: ast.AST) -> bool:
     """Whether there is one, or none is needed."""
     if isinstance(owner, ast.FunctionDef) and is_command(owner):
         return True
+    if isinstance(owner, ast.ClassDef) and owner.keywords:
+        return True  # a row of a table, from which its example is written
     if str(getattr(owner, "name", "")).endswith(("Error", "Warning")):
         return True
     found = docstring_of(owner)

@@ -1,19 +1,31 @@
-"""Parameters against tables of what is allowed, before any work is done."""
+"""A parameter is one annotated line: its type, what is allowed, and its default."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+)
 
 from setpoint.errors import InputError
 
 _NOTHING = object()
 
 
-class Number(NamedTuple):
+@dataclass(frozen=True)
+class Number:
     """A number that a parameter may be."""
 
     words: str
@@ -39,16 +51,75 @@ class Number(NamedTuple):
         return bool(x < self.below and not (self.integer and x % 1))
 
 
-SECONDS = Number("a number above 0 or None", 0.0, False, other=(None,))
-"""A limit of time."""
-
 Allowed: TypeAlias = Number | tuple[Any, ...] | type
 """Numbers, the values and types listed, or None and what is of this type."""
 
+Above0: TypeAlias = Annotated[float, Number("a number above 0", 0.0, False)]
+Count: TypeAlias = Annotated[int, Number("a whole number >= 1", 1.0, integer=True)]
+CountOrNone: TypeAlias = Annotated[
+    int | None, Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,))
+]
+CountOrAuto: TypeAlias = Annotated[
+    int | Literal["auto"],
+    Number("'auto' or a whole number >= 1", 1.0, integer=True, other=("auto",)),
+]
+Above0OrNone: TypeAlias = Annotated[
+    float | None, Number("a number above 0 or None", 0.0, False, other=(None,))
+]
+Above0OrAuto: TypeAlias = Annotated[
+    float | Literal["auto"], Number("'auto' or a number above 0", 0.0, False, other=("auto",))
+]
+From0OrAuto: TypeAlias = Annotated[
+    float | Literal["auto"], Number("'auto' or a number >= 0", 0.0, other=("auto",))
+]
 
-def check(owner: Any, table: Mapping[str, Allowed]) -> None:
-    """Refuse a parameter that is not allowed; True is not 1."""
-    for name, allowed in table.items():
+
+@cache
+def allowed_of(kind: Any) -> Mapping[str, Allowed]:
+    """What each parameter of a dataclass may be, as far as its annotations say.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Descent:
+    ...     order: Literal["random", "cyclic"] = "random"
+    ...     step: Annotated[float, Number("a number above 0", 0.0, False)] = 0.1
+    ...     name: str = ""
+    >>> allowed_of(Descent)["order"], list(allowed_of(Descent))
+    (('random', 'cyclic'), ['order', 'step'])
+    """
+    hints: dict[str, Any] = {}
+    for one in reversed(kind.__mro__):
+        if "__dataclass_fields__" in vars(one):
+            hints |= inspect.get_annotations(one, eval_str=True)
+    found = {name: _allowed(hints[name]) for name in kind.__dataclass_fields__}
+    return {name: allowed for name, allowed in found.items() if allowed is not None}
+
+
+def _allowed(hint: Any) -> Allowed | None:
+    """What a type hint says; None where it leaves the check to others."""
+    if get_origin(hint) is Annotated:
+        said = [x for x in hint.__metadata__ if isinstance(x, (Number, tuple, type))]
+        return said[-1] if said else _allowed(hint.__origin__)
+    if hint is bool:
+        return (False, True)
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    if get_origin(hint) not in (Union, UnionType):
+        return None
+    types = [x for x in get_args(hint) if isinstance(x, type)]
+    if any(x.__module__ == "builtins" for x in types if x is not NoneType):
+        return None
+    if NoneType in types:
+        return next(x for x in types if x is not NoneType)
+    values = [get_args(x) for x in get_args(hint) if get_origin(x) is Literal]
+    return (*(v for given in values for v in given), *types)
+
+
+def check(owner: Any, table: Mapping[str, Allowed] | None = None) -> None:
+    """Refuse a parameter that is not allowed, by its annotations or a table; True is not 1."""
+    for name, allowed in (allowed_of(owner.__class__) if table is None else table).items():
         value = getattr(owner, name)
         if isinstance(allowed, Number):
             if not allowed.takes(value):

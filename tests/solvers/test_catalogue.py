@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 
 import setpoint
 from setpoint import BlackBox, load_model, save_model
+from setpoint.parameters import allowed_of
 from setpoint.solvers import (
     FAMILIES,
     MEASURING,
@@ -62,8 +63,9 @@ def test_every_solver_is_a_value(name):
     assert pickle.loads(pickle.dumps(solver)) == solver
     assert repr(solver) == f"{type(solver).__name__}()"
     assert solver.does
+    assert f">>> {FAMILIES[solver.family]}(" in type(solver).__doc__
     assert solver.takes
-    assert set(solver.allowed) <= {f.name for f in fields(solver)}
+    assert set(allowed_of(type(solver))) <= {f.name for f in fields(solver)}
     assert list(solver.get_params()) == [f.name for f in fields(solver)]
     for other in set(FAMILIES) - {solver.family}:
         with pytest.raises(

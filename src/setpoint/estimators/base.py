@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
@@ -38,7 +38,7 @@ from setpoint.inputs import (
     refuse_masked,
     text_digest,
 )
-from setpoint.parameters import Allowed, check
+from setpoint.parameters import Allowed, allowed_of, check
 from setpoint.program import link
 from setpoint.report import (
     DeferralSection,
@@ -192,6 +192,17 @@ def atomic_fit(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P
     return cast(Callable[Concatenate[E, P], E], fitted)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchParameters:
+    """What every classifier takes that searches."""
+
+    confidence: float | Confidence | None = None
+    limits: SearchLimits | None = None
+    pos_label: Any = None
+    random_state: Any = None
+    verbose: int = 0
+
+
 class GoalClassifier(Explorable, DecidesByRule):
     """What the classifiers of all families do beside predicting: fit, evaluate, report."""
 
@@ -207,7 +218,6 @@ class GoalClassifier(Explorable, DecidesByRule):
     _family: ClassVar[str] = ""
     _fits_nothing: bool = False
     """Whether ``fit`` trains no model, so that all rows can choose the rule."""
-    _parameters: ClassVar[Mapping[str, Allowed]] = {}
 
     # ------------------------------------------------------------------ parameters
     def set_params(self, **params: Any) -> Self:
@@ -245,7 +255,8 @@ class GoalClassifier(Explorable, DecidesByRule):
 
     def _value_of(self, name: str) -> Settings | None:
         """What a parameter stands for, if that is a value with parameters of its own."""
-        value, allowed = getattr(self, name, None), self._parameters.get(name)
+        kind: Any = type(self)
+        value, allowed = getattr(self, name, None), allowed_of(kind).get(name)
         if name == "solver" and self._family:
             return solver_of(value, self._family)
         if name == "confidence":
@@ -478,7 +489,7 @@ class GoalClassifier(Explorable, DecidesByRule):
     # ------------------------------------------------------------------ fitting
     def _chosen(self) -> tuple[Solver, SearchLimits]:
         """The solver and its limits, once the parameters are checked."""
-        check(self, self._parameters)
+        check(self)
         solver = solver_of(self.solver, self._family)
         return solver, solver.limited(self.limits)
 

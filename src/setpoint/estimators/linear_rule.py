@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.deciding import Certification, FitData, Tries, open_fit
 from setpoint.errors import InputError
-from setpoint.estimators.base import GoalClassifier, atomic_fit
+from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.inputs import (
@@ -356,7 +356,7 @@ def check_confidence(classifier: TrainedClassifier) -> None:
         )
 
 
-class TrainedClassifier(GoalClassifier):
+class TrainedClassifier(SearchParameters, GoalClassifier):
     """A family trains in ``_train``, and sets ``parameters_`` there."""
 
     parameters_: Any

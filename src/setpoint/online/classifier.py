@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from setpoint.online.engine import (
     weights_for,
 )
 from setpoint.online.notes import stream_report
+from setpoint.online.parameters import Buffer, SolverName, StreamLength, Window
+from setpoint.parameters import Above0OrAuto
 from setpoint.report import GoalReport
 from setpoint.rules import Threshold
 
@@ -41,6 +44,7 @@ def _has_posteriors(self: OnlineFClassifier) -> bool:
     raise AttributeError(f"{type(self.learner).__name__} has no predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class OnlineFClassifier(GoalClassifier):
     """Learn a posterior and the threshold that a goal asks for, row by row.
 
@@ -124,32 +128,18 @@ class OnlineFClassifier(GoalClassifier):
     (20000, 0.48, 0.25)
     """
 
-    def __init__(
-        self,
-        goal: Any = "f1",
-        *,
-        solver: str = "sketch",
-        learner: Any = "nag",
-        step: Any = "auto",
-        window: int | None = None,
-        constant_step: bool = False,
-        n: int | None = None,
-        classes: Any = None,
-        pos_label: Any = None,
-        buffer_size: int = 10_000,
-        random_state: Any = None,
-    ) -> None:
-        self.goal = goal
-        self.solver = solver
-        self.learner = learner
-        self.step = step
-        self.window = window
-        self.constant_step = constant_step
-        self.n = n
-        self.classes = classes
-        self.pos_label = pos_label
-        self.buffer_size = buffer_size
-        self.random_state = random_state
+    goal: Any = "f1"
+    _: KW_ONLY
+    solver: SolverName = "sketch"
+    learner: Any = "nag"
+    step: Above0OrAuto = "auto"
+    window: Window = None
+    constant_step: bool = False
+    n: StreamLength = None
+    classes: Any = None
+    pos_label: Any = None
+    buffer_size: Buffer = 10_000
+    random_state: Any = None
 
     # ------------------------------------------------------------------ learning
     @atomic_fit

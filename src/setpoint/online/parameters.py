@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from setpoint.goals import EVERYWHERE, Goal, Label, Metric, as_goal, require_row
 from setpoint.inputs import ClassOrder
 from setpoint.online import learners as at
 from setpoint.online.solvers import LEAST_ROWS
-from setpoint.parameters import Allowed, Number, check
+from setpoint.parameters import Number, check
 from setpoint.program import Accepted, link
 from setpoint.solvers import WITHOUT_FORMULA
 
@@ -92,16 +91,17 @@ SOLVERS = {
 }
 LEARNERS = {"nag": at.NAG, "sgd": at.SGD, "adagrad": at.ADAGRAD}
 
-PARAMETERS: Mapping[str, Allowed] = {
-    "solver": tuple(SOLVERS),
-    "step": Number("'auto' or a number above 0", 0.0, False, other=("auto",)),
-    "window": Number("a whole number of at least 1, or None", 1.0, integer=True, other=(None,)),
-    "constant_step": (False, True),
-    "n": Number(
+SolverName: TypeAlias = Annotated[str, tuple(SOLVERS)]
+Buffer: TypeAlias = Annotated[int, Number("a whole number of at least 1", 1.0, integer=True)]
+Window: TypeAlias = Annotated[
+    int | None, Number("a whole number of at least 1, or None", 1.0, integer=True, other=(None,))
+]
+StreamLength: TypeAlias = Annotated[
+    int | None,
+    Number(
         f"a whole number of at least {LEAST_ROWS}, or None", LEAST_ROWS, integer=True, other=(None,)
     ),
-    "buffer_size": Number("a whole number of at least 1", 1.0, integer=True),
-}
+]
 
 _STEPS = {"nag": 2.0, "sgd": 1.0, "adagrad": 0.5}
 _CONSTANT_STEPS = {"nag": 0.05, "sgd": 0.05, "adagrad": 0.02}
@@ -129,7 +129,7 @@ class GoalOptions:
     @classmethod
     def check(cls, given: Any, classes: ClassOrder) -> GoalOptions:
         """The options that a classifier's parameters ask for."""
-        check(given, PARAMETERS)
+        check(given)
         solver, learner, constant = given.solver, given.learner, given.constant_step
         own = not isinstance(learner, str)
         if own:

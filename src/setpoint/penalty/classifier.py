@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, asdict, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,17 @@ from setpoint.estimators import (
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal, require_rows_alone
 from setpoint.inputs import CheckedTable, ClassOrder, least_accepted, row_unit
-from setpoint.parameters import SATISFIED
+from setpoint.parameters import SATISFIED, From0OrAuto
 from setpoint.penalty.evolution import MOST_PARAMETERS, polish
 from setpoint.penalty.losses import Loss
 from setpoint.penalty.network import train_network
 from setpoint.penalty.problem import WHOLE, Tradeoff, best_cut
 from setpoint.penalty.selection import (
-    PARAMETERS,
     Checkpoint,
     DivergedError,
+    HeldOut,
     Pool,
+    Seconds,
     TrainedCandidate,
     TrainingPlan,
     TrainingRows,
@@ -60,10 +61,8 @@ from setpoint.search import (
 )
 from setpoint.solvers import (
     WITHOUT_FORMULA,
-    Confidence,
     Minibatches,
     Portfolio,
-    SearchLimits,
     Solver,
 )
 
@@ -396,6 +395,7 @@ def plain(module: Any, parameters: Any) -> Any:
 Array = NDArray[Any]
 
 
+@dataclass(eq=False, repr=False)
 class ExactPenaltyClassifier(TrainedClassifier):
     """Train a binary model for a goal, not for a stand-in of it.
 
@@ -495,42 +495,19 @@ class ExactPenaltyClassifier(TrainedClassifier):
     """
 
     randomized = False
-    _family, _parameters = "penalty", PARAMETERS
+    _family = "penalty"
 
-    def __init__(
-        self,
-        goal: Any,
-        *,
-        module: Any = "linear",
-        solver: Any = "portfolio",
-        preprocessor: Any = "standardize",
-        min_positives: Any = "auto",
-        validation_fraction: Any = "auto",
-        training: Minibatches | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-        confidence: float | Confidence | None = None,
-        limits: SearchLimits | None = None,
-        pos_label: Any = None,
-        on_infeasible: Any = "raise",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.goal = goal
-        self.module = module
-        self.solver = solver
-        self.preprocessor = preprocessor
-        self.min_positives = min_positives
-        self.validation_fraction = validation_fraction
-        self.training = training
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.confidence = confidence
-        self.limits = limits
-        self.pos_label = pos_label
-        self.on_infeasible = on_infeasible
-        self.random_state = random_state
-        self.verbose = verbose
+    goal: Any
+    _: KW_ONLY
+    module: Any = "linear"
+    solver: Any = "portfolio"
+    preprocessor: Any = "standardize"
+    min_positives: From0OrAuto = "auto"
+    validation_fraction: HeldOut = "auto"
+    training: Minibatches | None = None
+    checkpoint: Any = None
+    checkpoint_every: Seconds = 60.0
+    on_infeasible: Literal["raise", "nearest"] = "raise"
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:

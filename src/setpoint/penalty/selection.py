@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from setpoint.inputs import (
     check_settings,
     check_writable,
 )
-from setpoint.parameters import Allowed, Number
+from setpoint.parameters import Number
 from setpoint.penalty.losses import Lifted, RefreshBatch
 from setpoint.penalty.problem import Cut, Tradeoff, best_of
 from setpoint.penalty.solvers import Stage
@@ -43,7 +43,7 @@ from setpoint.search import (
     TracePoint,
     not_found,
 )
-from setpoint.solvers import Minibatches, SearchLimits
+from setpoint.solvers import Minibatches
 
 # --- Candidates: every iterate, judged after exact threshold adjustment ---------------------------
 
@@ -199,14 +199,12 @@ class TrainingPlan:
 # --- What the constructor may be given ------------------------------------------------------------
 
 
-PARAMETERS: Mapping[str, Allowed] = {
-    "on_infeasible": ("raise", "nearest"),
-    "checkpoint_every": Number("seconds >= 0", 0.0),
-    "limits": SearchLimits,
-    "training": Minibatches,
-    "min_positives": Number("'auto' or a number >= 0", 0.0, other=("auto",)),
-    "validation_fraction": Number("'auto' or a number in [0, 1)", 0.0, below=1.0, other=("auto",)),
-}
+Seconds: TypeAlias = Annotated[float, Number("seconds >= 0", 0.0)]
+HeldOut: TypeAlias = Annotated[
+    float | Literal["auto"],
+    Number("'auto' or a number in [0, 1)", 0.0, below=1.0, other=("auto",)),
+]
+
 _RATE, _DECAY = (1e-3, 3e-3), (1e-2, 1e-4)
 """Of AdamW, for networks and for linear models."""
 _ROWS_PASSED, _FEWEST_EPOCHS, _MOST_EPOCHS = 10_000_000, 3, 50

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.array_types import Floats
 from setpoint.deciding import FitData, open_fit
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import GoalClassifier, Progress
+from setpoint.estimators import GoalClassifier, Progress, SearchParameters
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.inputs import (
@@ -25,11 +25,9 @@ from setpoint.inputs import (
     refuse_masked,
     some,
 )
-from setpoint.plugin.auto.candidates import ModelChoice
 from setpoint.plugin.exploring import frontier_of_evidence
-from setpoint.plugin.fit.crossfit import InnerModel, JointModel, Response
+from setpoint.plugin.fit.crossfit import InnerModel, Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
-from setpoint.plugin.fit.learner_oracle import Retrained
 from setpoint.plugin.parameters import Options
 from setpoint.program import waits_for_class
 from setpoint.report import GoalReport
@@ -39,10 +37,15 @@ from setpoint.search import (
     Randomized,
     Vary,
 )
-from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
+from setpoint.solvers import (
+    HoldOut,
+    ModelResponse,
+    Solver,
+)
 
 
-class PlugInClassifier(InnerModel, GoalClassifier):
+@dataclass(eq=False, repr=False)
+class PlugInClassifier(SearchParameters, InnerModel, GoalClassifier):
     """Fit a model, then the decision rule that reaches a goal, with a certificate.
 
     Any number of classes, groups, constraints and data sets. The rule is found on
@@ -175,59 +178,22 @@ class PlugInClassifier(InnerModel, GoalClassifier):
     ('optimal', True)
     """
 
-    estimator_: Any
-    posterior_: bool
-    scorer_: JointModel | Retrained | None
-    choice_: ModelChoice | None
-    gap_: float | None
-    n_oracle_calls_: int | None
+    _family = "plugin"
 
-    _family: ClassVar = "plugin"
-    _parameters: ClassVar = {
-        "limits": SearchLimits,
-        "response": ("model", "rule", ModelResponse),
-    }
-
-    def __init__(
-        self,
-        estimator: Any,
-        goal: Any,
-        *,
-        solver: Any = "auto",
-        cv: Any = None,
-        evidence: str = "auto",
-        pos_label: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        decide_on: Any = "auto",
-        randomized: Any = False,
-        draw: str = "row",
-        on_infeasible: Any = "raise",
-        response: str | ModelResponse = "model",
-        confidence: float | Confidence | None = None,
-        limits: SearchLimits | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.goal = goal
-        self.solver = solver
-        self.cv = cv
-        self.evidence = evidence
-        self.pos_label = pos_label
-        self.sensitive_features = sensitive_features
-        self.baseline = baseline
-        self.decide_on = decide_on
-        self.randomized = randomized
-        self.draw = draw
-        self.on_infeasible = on_infeasible
-        self.response = response
-        self.confidence = confidence
-        self.limits = limits
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any
+    goal: Any
+    _: KW_ONLY
+    solver: Any = "auto"
+    cv: Any = None
+    evidence: str = "auto"
+    sensitive_features: Any = None
+    baseline: Any = None
+    decide_on: Any = "auto"
+    randomized: Any = False
+    draw: str = "row"
+    on_infeasible: Any = "raise"
+    response: Literal["model", "rule"] | ModelResponse = "model"
+    n_jobs: int | None = None
 
     def fit(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from setpoint.estimators import (
 from setpoint.evidence import Evidence, Rows
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
-from setpoint.parameters import SATISFIED, Allowed, Number, check
+from setpoint.parameters import SATISFIED, Above0, From0OrAuto
 from setpoint.program import link
 from setpoint.ramp.problem import Problem, Row
 from setpoint.ramp.selection import (
@@ -48,16 +48,17 @@ from setpoint.report import (
     GoalReport,
 )
 from setpoint.rules import Threshold
-from setpoint.search import (
-    Found,
-    Limits,
+from setpoint.search import Found, Limits
+from setpoint.solvers import (
+    WITHOUT_FORMULA,
+    CuttingPlane,
+    SearchLimits,
+    Solver,
 )
-from setpoint.solvers import WITHOUT_FORMULA, Confidence, CuttingPlane, SearchLimits, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------
 
 
-STARTS = ("auto", "logistic", "zero", "baseline")
 _MOST = 60_000
 """Rows that the logistic regression of a start looks at."""
 _MIDDLE = 0.5
@@ -106,21 +107,8 @@ def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
 # --- What the constructor may be given ------------------------------------------------------------
 
 
-_POSITIVE = Number("a number above 0", 0.0, False, below=float("inf"))
-
-PARAMETERS: Mapping[str, Allowed] = {
-    "C": _POSITIVE,
-    "start": STARTS,
-    "randomized": (False, True),
-    "baseline_score_feature": ("auto", False, True),
-    "min_positives": Number("'auto' or a number >= 0", 0.0, other=("auto",)),
-    "limits": SearchLimits,
-    "on_infeasible": ("raise", "nearest"),
-}
 LIMITS = SearchLimits(tol=1e-3)
 """Where the user sets none."""
-TRAINING: Mapping[str, Allowed] = {"tol": _POSITIVE}
-"""What limits have to be beside what all are."""
 
 
 # --- The steps of a fit, from checked rows to a trained model -------------------------------------
@@ -311,6 +299,7 @@ def meets_floors(floors: Sequence[Row], counts: Floats) -> NDArray[np.bool_]:
 _FEW_ROWS = 300
 
 
+@dataclass(eq=False, repr=False)
 class RampClassifier(TrainedClassifier):
     """Train a linear model for a goal over several data sets.
 
@@ -417,46 +406,21 @@ class RampClassifier(TrainedClassifier):
     (True, True)
     """
 
-    _family, _parameters = "ramp", PARAMETERS
+    _family = "ramp"
 
-    def __init__(
-        self,
-        goal: Any,
-        *,
-        C: float = 0.1,
-        solver: Any = "augmented-lagrangian",
-        randomized: bool = False,
-        start: str = "auto",
-        preprocessor: Any = "standardize",
-        baseline_score_feature: Any = "auto",
-        min_positives: Any = "auto",
-        confidence: float | Confidence | None = None,
-        limits: SearchLimits | None = None,
-        pos_label: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        on_infeasible: Any = "raise",
-        draw: str = "row",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.goal = goal
-        self.C = C
-        self.solver = solver
-        self.randomized = randomized
-        self.start = start
-        self.preprocessor = preprocessor
-        self.baseline_score_feature = baseline_score_feature
-        self.min_positives = min_positives
-        self.confidence = confidence
-        self.limits = limits
-        self.pos_label = pos_label
-        self.sensitive_features = sensitive_features
-        self.baseline = baseline
-        self.on_infeasible = on_infeasible
-        self.draw = draw
-        self.random_state = random_state
-        self.verbose = verbose
+    goal: Any
+    _: KW_ONLY
+    C: Above0 = 0.1
+    solver: Any = "augmented-lagrangian"
+    randomized: bool = False
+    start: Literal["auto", "logistic", "zero", "baseline"] = "auto"
+    preprocessor: Any = "standardize"
+    baseline_score_feature: Literal["auto", False, True] = "auto"
+    min_positives: From0OrAuto = "auto"
+    sensitive_features: Any = None
+    baseline: Any = None
+    on_infeasible: Literal["raise", "nearest"] = "raise"
+    draw: str = "row"
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
@@ -466,7 +430,9 @@ class RampClassifier(TrainedClassifier):
             "`PlugInClassifier` takes such goals",
         )
         super()._check_fit(goal, X, solver)
-        check(solver.limited(self.limits).filled(LIMITS), TRAINING)
+        tol = solver.limited(self.limits).tol
+        if tol == 0:
+            raise InputError(f"`tol` is a number above 0, got {tol!r}")
         goal.require_formula(WITHOUT_FORMULA)
 
     def _train(self, data: FitData) -> tuple[Found, GoalReport]:

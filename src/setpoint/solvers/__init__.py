@@ -1,15 +1,19 @@
 """The solvers as values: ``solver="ero-adam"``, or ``solver=EroAdam(...)`` with parameters."""
 
-from setpoint.solvers.catalogue import (
+from setpoint.solvers.settings import (
+    Confidence,
+    FirstModel,
+    HoldOut,
+    Minibatches,
+    ModelResponse,
+    SearchLimits,
+    Settings,
+)
+from setpoint.solvers.table import (
     FAMILIES,
     MEASURING,
     SOLVERS,
     WITHOUT_FORMULA,
-    solver_of,
-    solvers_of,
-    takes,
-)
-from setpoint.solvers.named import (
     AdaptiveSurrogates,
     Argmax,
     AugmentedLagrangian,
@@ -32,17 +36,11 @@ from setpoint.solvers.named import (
     PostShift,
     Profiled,
     Sigmoid,
-    SurrogateWeights,
-)
-from setpoint.solvers.settings import (
-    Confidence,
-    FirstModel,
-    HoldOut,
-    Minibatches,
-    ModelResponse,
-    SearchLimits,
-    Settings,
     Solver,
+    SurrogateWeights,
+    solver_of,
+    solvers_of,
+    takes,
 )
 
 __all__ = [

@@ -1,17 +1,27 @@
 """Settings as values: frozen, checked when they are made, and open to a search over parameters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, ClassVar, Literal, Self, dataclass_transform
 
 from setpoint.errors import InputError
-from setpoint.parameters import SECONDS, Allowed, Number, check, is_number
+from setpoint.parameters import (
+    Above0,
+    Above0OrAuto,
+    Above0OrNone,
+    Count,
+    CountOrAuto,
+    CountOrNone,
+    From0OrAuto,
+    Number,
+    check,
+    is_number,
+)
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 @dataclass(frozen=True)
 class Settings:
     """Parameters that belong together.
@@ -31,13 +41,14 @@ class Settings:
     10
     """
 
-    allowed: ClassVar[Mapping[str, Allowed]] = {}
-    """What each parameter may be."""
     always: ClassVar[tuple[str, ...]] = ()
     """Parameters that are written whatever they are."""
 
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, repr=False)(cls)
+
     def __post_init__(self) -> None:
-        check(self, self.allowed)
+        check(self)
 
     @classmethod
     def of(cls, given: Self | None) -> Self:
@@ -87,9 +98,9 @@ class Settings:
 
 
 LEVEL = Number("a number above 0 and below 1, or None", 0.0, False, 1.0, other=(None,))
+_SHARE = Number("'auto' or a share above 0 and below 1", 0.0, False, 1.0, other=("auto",))
 
 
-@dataclass(frozen=True, repr=False)
 class Confidence(Settings):
     """That all constraints are to hold on new rows, and how this is shown.
 
@@ -137,27 +148,15 @@ class Confidence(Settings):
     setpoint.errors.InputError: `level` is a number above 0 and below 1, or None, got 95
     """
 
-    allowed: ClassVar = {
-        "level": LEVEL,
-        "certification_size": Number(
-            "'auto' or a share above 0 and below 1", 0.0, False, 1.0, other=("auto",)
-        ),
-        "guarantee": ("certified", "approximate"),
-        "on_uncertified": ("raise", "nearest"),
-        "strict": (False, True),
-        "for_next": Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,)),
-        "attempt": Number("a whole number >= 1", 1.0, integer=True),
-    }
-
     always: ClassVar = ("level",)
 
-    level: float | None = 0.95
-    certification_size: Any = "auto"
-    guarantee: str = "certified"
-    on_uncertified: str = "raise"
+    level: Annotated[float | None, LEVEL] = 0.95
+    certification_size: Annotated[float | Literal["auto"], _SHARE] = "auto"
+    guarantee: Literal["certified", "approximate"] = "certified"
+    on_uncertified: Literal["raise", "nearest"] = "raise"
     strict: bool = False
-    for_next: int | None = None
-    attempt: int = 1
+    for_next: CountOrNone = None
+    attempt: Count = 1
     ranges: Any = None
 
     def __post_init__(self) -> None:
@@ -211,7 +210,6 @@ def _ranges_of(given: Any) -> dict[str, tuple[float, float]]:
 # --- One split of the rows, as a value ------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
 class HoldOut(Settings):
     """Fit the model on some rows, find the rule on the others, and keep that model.
 
@@ -235,10 +233,6 @@ class HoldOut(Settings):
 # --- When a search ends, as a value ---------------------------------------------------------------
 
 
-_COUNT = Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,))
-
-
-@dataclass(frozen=True, repr=False)
 class SearchLimits(Settings):
     """When a search ends, at the latest: ``limits=SearchLimits(seconds=60)``.
 
@@ -268,17 +262,10 @@ class SearchLimits(Settings):
     setpoint.errors.InputError: `seconds` is a number above 0 or None, got 0
     """
 
-    allowed: ClassVar = {
-        "tol": Number("a number >= 0 or None", 0.0, other=(None,)),
-        "calls": _COUNT,
-        "seconds": SECONDS,
-        "evaluations": _COUNT,
-    }
-
-    tol: float | None = None
-    calls: int | None = None
-    seconds: float | None = None
-    evaluations: int | None = None
+    tol: Annotated[float | None, Number("a number >= 0 or None", 0.0, other=(None,))] = None
+    calls: CountOrNone = None
+    seconds: Above0OrNone = None
+    evaluations: CountOrNone = None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -286,7 +273,7 @@ class SearchLimits(Settings):
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in found.items() if value is not None}
 
-    def filled(self, defaults: SearchLimits) -> SearchLimits:
+    def filled(self, defaults: Self) -> Self:
         """With other limits where these are not set.
 
         Examples
@@ -300,7 +287,6 @@ class SearchLimits(Settings):
 # --- How a classifier around a model answers, as a value ------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
 class ModelResponse(Settings):
     """What the model inside is asked, and what is passed on.
 
@@ -336,19 +322,11 @@ class ModelResponse(Settings):
     ModelResponse(calibrate='sigmoid')
     """
 
-    allowed: ClassVar = {
-        "method": ("auto", "predict_proba", "decision_function"),
-        "calibrate": (None, "sigmoid", "isotonic"),
-        "predict_proba": ("model", "rule"),
-        "unknown_group": ("raise", "largest"),
-        "defer_label": (str, int, float),
-    }
-
-    method: str = "auto"
-    calibrate: str | None = None
-    predict_proba: str = "model"
-    unknown_group: str = "raise"
-    defer_label: str | int | float = "defer"
+    method: Literal["auto", "predict_proba", "decision_function"] = "auto"
+    calibrate: Literal[None, "sigmoid", "isotonic"] = None
+    predict_proba: Literal["model", "rule"] = "model"
+    unknown_group: Literal["raise", "largest"] = "raise"
+    defer_label: Annotated[str | int | float, (str, int, float)] = "defer"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -367,11 +345,6 @@ class ModelResponse(Settings):
 # --- How models are trained in passes over the rows, as values ------------------------------------
 
 
-_INF = float("inf")
-_TRAINING_COUNT = Number("'auto' or a whole number >= 1", 1.0, integer=True, other=("auto",))
-
-
-@dataclass(frozen=True, repr=False)
 class Minibatches(Settings):
     """Training by minibatches: of networks, and of linear models on more numbers than fit.
 
@@ -399,25 +372,15 @@ class Minibatches(Settings):
     Minibatches(max_epochs=20, batch_size=256)
     """
 
-    allowed: ClassVar = {
-        "max_epochs": _TRAINING_COUNT,
-        "batch_size": _TRAINING_COUNT,
-        "learning_rate": Number("'auto' or a number above 0", 0.0, False, other=("auto",)),
-        "weight_decay": Number("'auto' or a number >= 0", 0.0, other=("auto",)),
-        "refresh_every": Number("a whole number >= 1 or None", 1.0, integer=True, other=(None,)),
-        "patience": Number("a whole number >= 1", 1.0, integer=True),
-    }
-
-    max_epochs: Any = "auto"
-    batch_size: Any = "auto"
-    learning_rate: Any = "auto"
-    weight_decay: Any = "auto"
-    refresh_every: int | None = None
-    patience: int = 10
+    max_epochs: CountOrAuto = "auto"
+    batch_size: CountOrAuto = "auto"
+    learning_rate: Above0OrAuto = "auto"
+    weight_decay: From0OrAuto = "auto"
+    refresh_every: CountOrNone = None
+    patience: Count = 10
     device: str = "auto"
 
 
-@dataclass(frozen=True, repr=False)
 class FirstModel(Settings):
     """The model that a search begins with.
 
@@ -439,72 +402,6 @@ class FirstModel(Settings):
     FirstModel(C=0.1)
     """
 
-    allowed: ClassVar = {
-        "C": Number("a number above 0", 0.0, False, below=_INF),
-        "epochs": Number("a whole number >= 1", 1.0, below=_INF, integer=True),
-    }
-
-    C: float = 1.0
-    epochs: int = 20
+    C: Above0 = 1.0
+    epochs: Count = 20
     device: str = "auto"
-
-
-# --- What a solver is: a value with its own parameters --------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class Solver(Settings):
-    """One way to reach a goal, with the parameters that it alone takes.
-
-    Wherever ``solver=`` is asked for, the name stands for the solver with its defaults:
-    ``solver="ero-adam"`` is ``solver=EroAdam()``. A search over parameters reaches inside by
-    ``solver__reformulation``.
-
-    Examples
-    --------
-    >>> from setpoint.solvers import CuttingPlane
-    >>> CuttingPlane(svm="liblinear")
-    CuttingPlane(svm='liblinear')
-    >>> CuttingPlane(svm="libsvm")
-    Traceback (most recent call last):
-    ...
-    setpoint.errors.InputError: `svm` is one of ['sdca', 'liblinear'], got 'libsvm'
-    """
-
-    name: ClassVar[str]
-    """As users write it."""
-    family: ClassVar[str]
-    """A key of :data:`setpoint.solvers.FAMILIES`."""
-    does: ClassVar[str]
-    """How it reaches the goal, in a sentence."""
-    takes: ClassVar[str]
-    """What goals it takes."""
-    bounds: ClassVar[str] = ""
-    """What bounds, where not all."""
-    limits: ClassVar[tuple[str, ...]] = ("seconds",)
-    """What may end its search: fields of :class:`setpoint.SearchLimits`."""
-
-    def limited(self, given: SearchLimits | None) -> SearchLimits:
-        """The limits that it was given; None: none.
-
-        Raises
-        ------
-        ValueError
-            If it does not take one of them.
-
-        Examples
-        --------
-        >>> from setpoint.solvers import EroAdam
-        >>> EroAdam().limited(SearchLimits(calls=50))
-        Traceback (most recent call last):
-        ...
-        setpoint.errors.InputError: `limits`: `solver='ero-adam'` takes seconds, got calls=50
-        """
-        out = SearchLimits.of(given)
-        for name, value in out.given.items():
-            if name not in self.limits:
-                raise InputError(
-                    f"`limits`: `solver={self.name!r}` takes {', '.join(self.limits)}, got "
-                    f"{name}={value!r}"
-                )
-        return out

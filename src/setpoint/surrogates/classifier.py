@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,16 +25,15 @@ from setpoint.estimators import (
 )
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import Dataset, aligned, as_datasets, check_length
-from setpoint.report import (
-    GoalReport,
-    measured_difference,
-)
+from setpoint.parameters import Above0
+from setpoint.report import GoalReport, measured_difference
 from setpoint.rules import Threshold
-from setpoint.search import (
-    Found,
-    Limits,
+from setpoint.search import Found, Limits
+from setpoint.solvers import (
+    AdaptiveSurrogates,
+    FirstModel,
+    Solver,
 )
-from setpoint.solvers import AdaptiveSurrogates, Confidence, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided
 from setpoint.surrogates.problem import (
@@ -44,10 +43,11 @@ from setpoint.surrogates.problem import (
     of_validation,
     splits_of,
 )
-from setpoint.surrogates.selection import PARAMETERS, SampleSearch, SearchPlan, check_surrogates_for
+from setpoint.surrogates.selection import SampleSearch, SearchPlan, check_surrogates_for
 from setpoint.surrogates.summary import AdaptiveStep, AdaptiveSummary
 
 
+@dataclass(eq=False, repr=False)
 class AdaptiveSurrogateClassifier(TrainedClassifier):
     """Train a linear model, or a network's last layer, for a metric that is only measured.
 
@@ -161,44 +161,20 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
     (True, True)
     """
 
-    _family, _parameters = "surrogates", PARAMETERS
+    _family = "surrogates"
 
-    def __init__(
-        self,
-        goal: Any,
-        *,
-        surrogates: Any = "sigmoid",
-        surrogate_groups: Any = None,
-        solver: Any = "adaptive-surrogates",
-        confidence: float | Confidence | None = None,
-        limits: SearchLimits | None = None,
-        module: Any = "linear",
-        training: FirstModel | None = None,
-        penalty: float = 10.0,
-        cv: Any = None,
-        preprocessor: Any = "standardize",
-        pos_label: Any = None,
-        sensitive_features: Any = None,
-        baseline: Any = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.goal = goal
-        self.surrogates = surrogates
-        self.surrogate_groups = surrogate_groups
-        self.solver = solver
-        self.confidence = confidence
-        self.limits = limits
-        self.module = module
-        self.training = training
-        self.penalty = penalty
-        self.cv = cv
-        self.preprocessor = preprocessor
-        self.pos_label = pos_label
-        self.sensitive_features = sensitive_features
-        self.baseline = baseline
-        self.random_state = random_state
-        self.verbose = verbose
+    goal: Any
+    _: KW_ONLY
+    surrogates: Any = "sigmoid"
+    surrogate_groups: Any = None
+    solver: Any = "adaptive-surrogates"
+    module: Any = "linear"
+    training: FirstModel | None = None
+    penalty: Above0 = 10.0
+    cv: Any = None
+    preprocessor: Any = "standardize"
+    sensitive_features: Any = None
+    baseline: Any = None
 
     @atomic_fit
     def fit(

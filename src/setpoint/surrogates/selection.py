@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,8 +21,7 @@ from setpoint.blackbox import (
     smoothed_threshold,
 )
 from setpoint.errors import EmptyPopulationError, InputError, warn_caller
-from setpoint.parameters import Allowed, Number
-from setpoint.solvers import AdaptiveSurrogates, FirstModel, SearchLimits, Solver, SurrogateWeights
+from setpoint.solvers import AdaptiveSurrogates, SearchLimits, Solver, SurrogateWeights
 from setpoint.surrogates.losses import POINTWISE, Own, check_surrogates
 from setpoint.surrogates.problem import Sample
 from setpoint.surrogates.solvers import (
@@ -41,13 +40,6 @@ from setpoint.surrogates.solvers import (
 
 STARTS = ("post-shift", "logistic", "zero")
 
-_INF = float("inf")
-
-PARAMETERS: Mapping[str, Allowed] = {
-    "limits": SearchLimits,
-    "training": FirstModel,
-    "penalty": Number("a number above 0", 0.0, False, below=_INF),
-}
 LIMITS = SearchLimits(evaluations=2000)
 """Where the user sets none."""
 

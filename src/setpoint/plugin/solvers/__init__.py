@@ -14,18 +14,10 @@ Narasimhan, Ramaswamy, Tavker, Khurana, Netrapalli and Agarwal, "Consistent mult
 for complex metrics and constraints" (CMA).
 """
 
-from collections.abc import Callable
-
 from setpoint.plugin.solvers.named import bisection, ellipsoid, frank_wolfe, gda
 from setpoint.plugin.solvers.steps import recombine
-from setpoint.search import Optimum
 
 __all__ = ["ALGORITHMS", "bisection", "ellipsoid", "frank_wolfe", "gda", "recombine"]
 
-ALGORITHMS: dict[str, Callable[..., Optimum]] = {
-    "frank-wolfe": frank_wolfe,
-    "gda": gda,
-    "ellipsoid": ellipsoid,
-    "bisection": bisection,
-}
+ALGORITHMS = {one.solver: one for one in (frank_wolfe, gda, ellipsoid, bisection)}
 """Called with a space of whole rules and ``gap=``."""

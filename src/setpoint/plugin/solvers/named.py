@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,43 +30,60 @@ from setpoint.search import (
 )
 from setpoint.solvers import takes
 
+# --- One algorithm: its form without constraints, and that with them ------------------------------
+
+
+class Form(NamedTuple):
+    """What is run, and the oracle calls where nobody says how many."""
+
+    method: str
+    calls: int
+    body: Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm of the paper by the name of its solver."""
+
+    solver: str
+    free: Form
+    constrained: Form
+    by_row: bool = False
+    losses: Callable[..., GoalLosses] = GoalLosses
+
+    def __call__(
+        self,
+        space: Achievable,
+        program: Program,
+        *,
+        calls: int | None = None,
+        gap: float = 1e-4,
+        **own: Any,
+    ) -> Optimum:
+        """The best mixture of the rules that it gathers."""
+        losses = self.losses(space, program, self.solver, by_row=self.by_row)
+        method, most, body = self.constrained if losses.phi else self.free
+        run = Exploration(space, program, method, most if calls is None else calls, gap)
+        return run.finish(lambda: body(run, losses, **own))
+
+
 # --- Frank-Wolfe (CMA, Algorithm 1) with exact line search ----------------------------------------
 
 
-FRANK_WOLFE_CALLS, SPLIT_CALLS = 5000, 10_000
 _ZETA, _STEPS = 10.0, (0.5, 0.1, 0.001)
 """Of split Frank-Wolfe: weight of the penalty; steps eta, each for an equal part of the calls."""
 _TRUSTED = 1e-9
 
 
-def frank_wolfe(
-    space: Achievable,
-    program: Program,
-    *,
-    calls: int | None = None,
-    gap: float = 1e-4,
-) -> Optimum:
-    """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints."""
-    losses = GoalLosses(space, program, "frank-wolfe")
+def _smooth_losses(space: Achievable, program: Program, solver: str, **options: Any) -> GoalLosses:
+    losses = GoalLosses(space, program, solver, **options)
     if losses.score.has_kinks:
         raise ShapeError(
             f"{program.goal.objective}: {takes('frank-wolfe', asked=True)}, this one has kinks, "
             "where a gradient says too little; 'gda' and 'ellipsoid' take it, and 'auto' "
             "certifies it"
         )
-    if losses.phi:
-        run = Exploration(
-            space, program, "split Frank-Wolfe", SPLIT_CALLS if calls is None else calls, gap
-        )
-        return run.finish(lambda: _split(run, losses))
-    run = Exploration(
-        space,
-        program,
-        "Frank-Wolfe with line search",
-        FRANK_WOLFE_CALLS if calls is None else calls,
-        gap,
-    )
-    return run.finish(lambda: _plain(run, losses))
+    return losses
 
 
 def _plain(run: Exploration, losses: GoalLosses) -> None:
@@ -128,10 +146,18 @@ def _split(run: Exploration, losses: GoalLosses) -> None:
         lam = lam + eta * (C - F)
 
 
+frank_wolfe = Algorithm(
+    "frank-wolfe",
+    Form("Frank-Wolfe with line search", 5000, _plain),
+    Form("split Frank-Wolfe", 10_000, _split),
+    losses=_smooth_losses,
+)
+"""Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints."""
+
+
 # --- The ellipsoid method (CMA, Algorithm 3) ------------------------------------------------------
 
 
-ELLIPSOID_CALLS = 1000
 _RADIUS = 1000.0
 """Of the ball around 0 in which multipliers are sought. Bounds hold for any radius."""
 _CUTS = 10
@@ -162,20 +188,6 @@ class ShrinkingEllipsoid:
         return True
 
 
-def ellipsoid(
-    space: Achievable,
-    program: Program,
-    *,
-    calls: int | None = None,
-    gap: float = 1e-4,
-) -> Optimum:
-    """The ellipsoid method for concave scores; ConEllipsoid where there are constraints."""
-    losses = GoalLosses(space, program, "ellipsoid")
-    name = "constrained ellipsoid" if losses.phi else "ellipsoid"
-    run = Exploration(space, program, name, ELLIPSOID_CALLS if calls is None else calls, gap)
-    return run.finish(lambda: _shrink(run, losses))
-
-
 def _shrink(run: Exploration, losses: GoalLosses) -> None:
     """Algorithm 7, which without constraints is Algorithm 3."""
     d = len(losses.low)
@@ -198,10 +210,17 @@ def _shrink(run: Exploration, losses: GoalLosses) -> None:
             break
 
 
+ellipsoid = Algorithm(
+    "ellipsoid",
+    Form("ellipsoid", 1000, _shrink),
+    Form("constrained ellipsoid", 1000, _shrink),
+)
+"""The ellipsoid method for concave scores; ConEllipsoid where there are constraints."""
+
+
 # --- Gradient descent-ascent (CMA, Algorithm 2) ---------------------------------------------------
 
 
-GDA_CALLS, GDA_CONSTRAINED_CALLS = 5000, 10_000
 STEPS = (0.001, 0.01, 0.1)
 
 
@@ -229,65 +248,36 @@ class SaddleSearch:
             self.mu = np.maximum(mu + self.eta_dual * losses.excess(xi), 0.0)
 
 
-def gda(
-    space: Achievable,
-    program: Program,
-    *,
-    calls: int | None = None,
-    gap: float = 1e-4,
-    steps: Sequence[float] = STEPS,
-) -> Optimum:
-    """Gradient descent-ascent for concave scores; ConGDA where there are constraints."""
-    losses = GoalLosses(space, program, "gda", by_row=True)
-    name = "constrained GDA" if losses.phi else "GDA"
-    if calls is None:
-        calls = GDA_CONSTRAINED_CALLS if losses.phi else GDA_CALLS
-    run = Exploration(space, program, name, calls, gap)
+def _take_turns(run: Exploration, losses: GoalLosses, steps: Sequence[float] = STEPS) -> None:
+    """Algorithm 2 for each pair of step sizes in turn; with constraints ConGDA."""
     descents = [SaddleSearch(losses, *pair) for pair in product(steps, steps)]
     inner = Inner(losses, [algebra.scaled(-1.0, losses.score), *losses.phi])
+    while run.goes_on(losses.middle):
+        # A bound costs more than a call: each pair tells one before a recombination.
+        due = run.is_due(within=len(descents))
+        descents[run.made % len(descents)].step(run, inner if due else None)
 
-    def body() -> None:
-        while run.goes_on(losses.middle):
-            # A bound costs more than a call: each pair tells one before a recombination.
-            due = run.is_due(within=len(descents))
-            descents[run.made % len(descents)].step(run, inner if due else None)
 
-    return run.finish(body)
+gda = Algorithm(
+    "gda",
+    Form("GDA", 5000, _take_turns),
+    Form("constrained GDA", 10_000, _take_turns),
+    by_row=True,
+)
+"""Gradient descent-ascent for concave scores; ConGDA where there are constraints."""
 
 
 # --- Bisection for ratios (CMA, Algorithm 4) ------------------------------------------------------
 
 
-BISECTION_CALLS, BISECTION_CONSTRAINED_CALLS = 100, 10_000
 _ROUNDS = 20
 """With constraints, how often the bracket is halved."""
 _NARROW = 1e-12
 _FINE = 1e-3
 
 
-def bisection(
-    space: Achievable,
-    program: Program,
-    *,
-    calls: int | None = None,
-    gap: float = 1e-4,
-) -> Optimum:
-    """Bisection for ratios of linear functions; ConBisection where there are constraints."""
-    score = _ratio(program)
-    if not program.constraints:
-        run = Exploration(
-            space, program, "bisection", BISECTION_CALLS if calls is None else calls, gap
-        )
-        return run.finish(lambda: _halve(run, score))
-    losses = GoalLosses(space, program, "bisection", score.above, by_row=True)
-    run = Exploration(
-        space,
-        program,
-        "constrained bisection",
-        BISECTION_CONSTRAINED_CALLS if calls is None else calls,
-        gap,
-    )
-    return run.finish(lambda: _halve_constrained(run, score, losses))
+def _ratio_losses(space: Achievable, program: Program, solver: str, **options: Any) -> GoalLosses:
+    return GoalLosses(space, program, solver, _ratio(program).above, **options)
 
 
 def _ratio(program: Program) -> Ratio:
@@ -308,9 +298,9 @@ def _ratio(program: Program) -> Ratio:
     return score
 
 
-def _halve(run: Exploration, score: Ratio) -> None:
+def _halve(run: Exploration, _: GoalLosses) -> None:
     """Algorithm 4 for a score: the largest gamma with max A - gamma B >= 0."""
-    space = run.space
+    space, score = run.space, _ratio(run.program)
     b_low, b_high = run.program.table.range(score.below)
     points = [space.features(c) for c in space.constants()]
     v = max(points, key=lambda x: float(score.value(x)))
@@ -328,8 +318,9 @@ def _halve(run: Exploration, score: Ratio) -> None:
             v, low = s, value
 
 
-def _halve_constrained(run: Exploration, score: Ratio, losses: GoalLosses) -> None:
+def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
     """Algorithm 8: the candidate of a round is the best feasible mixture gathered so far."""
+    score = _ratio(run.program)
     descents = [SaddleSearch(losses, *pair) for pair in product(STEPS, STEPS)]
     low, high = score.low, score.high
     best: Optimum | None = None
@@ -352,6 +343,16 @@ def _halve_constrained(run: Exploration, score: Ratio, losses: GoalLosses) -> No
         else:
             high = gamma
         low, high = max(low, best.value), max(high, best.value)
+
+
+bisection = Algorithm(
+    "bisection",
+    Form("bisection", 100, _halve),
+    Form("constrained bisection", 10_000, _halve_constrained),
+    by_row=True,
+    losses=_ratio_losses,
+)
+"""Bisection for ratios of linear functions; ConBisection where there are constraints."""
 
 
 # --- Smoothed post-shift as a solver --------------------------------------------------------------
