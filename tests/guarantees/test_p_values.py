@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.guarantees import AllHold, Promise, Requirement, Some, requirements_of
 from setpoint.guarantees.p_values import betting_p, boxes_p, drawn_p, limit_of_constraint, p_value
 from setpoint.guarantees.requirements import leaves, rates_in
@@ -24,10 +24,8 @@ def confusion(tables, classes=(0, 1)):
     n = len(classes)
     counts = np.zeros((len(tables), n + 1, n))
     counts[:, :n] = tables
-    rows = counts.sum(axis=2)
     strata = GROUPS[: len(tables)] if len(tables) > 1 else (Stratum(),)
-    smallest = np.where(rows > 0, 1.0, np.inf)
-    return Confusion(classes, strata, counts, counts, rows.astype(np.int64), smallest)
+    return Confusion.of_units(Codebook.of(classes, strata), counts)
 
 
 def built(constraint, found):

@@ -165,14 +165,14 @@ def _gather(
     index = sorted(x.features)
     if not index:
         return coef * float(x.value(np.zeros(len(counted.features))))
-    weights = counted.fraction_of_entries(x)
+    weights = None if counted.looks_at_amounts(x) else counted.fraction_of_entries(x)
     if weights is not None:
         above, below = (part.ravel() for part in weights)
         shares.append(Share(coef, above, below))
         return 0.0
     if isinstance(x, fn.Ratio):
         return None
-    return _affine(x, index, counted.event(index), counted.given(index), coef, shares)
+    return _affine(x, index, *counted.weights(index)[1:], coef, shares)
 
 
 def _affine(

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betainccinv, betaincinv, logsumexp
+from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError
@@ -25,7 +25,7 @@ from setpoint.guarantees.requirements import (
     rates_in,
     requirements_of,
 )
-from setpoint.inference import CountedRates, exact_limits, fraction_in, trials_of, value_at
+from setpoint.inference import CountedRates, exact_limits, of_two_sorts, trials_of
 from setpoint.program import Affine, Node, ProgramConstraint, RateFunction, WeightedSum
 
 # --- P-values that are proved for any rows: bets on one rate --------------------------------------
@@ -106,7 +106,8 @@ def _limit(
     bottom, top = ends
     whole = bool((np.abs(counts - np.rint(counts)) <= 1e-9 * np.maximum(counts, 1.0)).all())
     if len(counts) == 2 and whole and not fractional:
-        return _proportion(above, below, np.rint(counts), side, tail)
+        ends = of_two_sorts(above, below, np.rint(counts), (tail, tail), math.nan)
+        return ends[0] if side > 0 else ends[1]
     if not (math.isfinite(bottom) and math.isfinite(top)):
         return bottom if side > 0 else top
     low, high = bottom, top
@@ -118,17 +119,6 @@ def _limit(
         else:
             high = middle
     return low if side > 0 else high
-
-
-def _proportion(above: Floats, below: Floats, counts: Floats, side: float, tail: float) -> float:
-    """Clopper and Pearson's limit of a rate that tells two sorts of rows apart."""
-    rising = above[0] * below[1] >= above[1] * below[0]
-    k, n = float(counts[0]), float(counts.sum())
-    if (side > 0) == rising:
-        share = float(betaincinv(k, n - k + 1.0, tail)) if k > 0 else 0.0
-    else:
-        share = float(betainccinv(k + 1.0, n - k, tail)) if k < n else 1.0
-    return value_at(share, above, below, math.nan)
 
 
 def _direction(x: RateFunction, j: int) -> float:
@@ -241,7 +231,7 @@ Ranges = Mapping[str, tuple[float, float]]
 def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint) -> None:
     """Refuse what is over values of rows and has no test."""
     for x in leaves(part):
-        if counted.is_measured(x.function) and _fraction(x.function, counted) is None:
+        if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
             raise GoalError(
                 f"{written} cannot be promised: it counts rows by a column of numbers, and "
                 "combines several such rates of different rows. Write a bound for each of them, "
@@ -251,7 +241,7 @@ def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint)
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
     """The p-value of a bound on one fraction of sums over values of rows."""
-    parts, decided = _fraction(x.function, counted), counted.confusion.decided
+    parts, decided = _by_table(x.function, counted), counted.confusion.decided
     assert parts is not None
     assert decided is not None
     added = x.sign * (parts[0] - x.level * parts[1])
@@ -268,25 +258,22 @@ def bounded_range(
     x: RateFunction, counted: CountedRates, ranges: Ranges
 ) -> tuple[float, float] | None:
     """Between which values a mean of a column lies whatever the rows; None for other fractions."""
-    parts = _fraction(x, counted)
-    if parts is None:
+    parts = _by_table(x, counted)
+    if parts is None or parts[1][1:].any():
         return None
     above, below = parts
-    if below[1:].any():
-        return None
     low, high = _ends(above, counted, ranges)
     inside = below[0] > 0.0
     rows = below[0][inside]
     return float((low[inside] / rows).min()), float((high[inside] / rows).max())
 
 
-def _fraction(x: RateFunction, counted: CountedRates) -> tuple[Floats, Floats] | None:
+def _by_table(x: RateFunction, counted: CountedRates) -> tuple[Floats, Floats] | None:
     """What a row adds above and below the line (tables, plain strata, n + 1, n)."""
-    index = sorted(x.features)
-    found = fraction_in(x, index, counted.event(index), counted.given(index))
+    found = counted.fraction_of_entries(x)
     if found is None:
         return None
-    shape = (-1, counted.n_plain, *counted.confusion.counts.shape[1:])
+    shape = (-1, *counted.confusion.products.shape[2:])
     return found[0].reshape(shape), found[1].reshape(shape)
 
 
@@ -560,7 +547,7 @@ class _Testing:
         return PValue(min(1.0, m * min((f.p for f in found), default=1.0)), _weakest(found))
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
-        if self.counted.is_measured(x.function):
+        if self.counted.looks_at_amounts(x.function):
             p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
         if not self.fractional:
@@ -637,7 +624,7 @@ def limit_of_constraint(
         ends = exact_limits(x, counted, level, level)
         if ends is not None:
             return ends[0] if constraint.sign > 0 else ends[1]
-    ends = bounded_range(x, counted, ranges) if ranges and counted.is_measured(x) else None
+    ends = bounded_range(x, counted, ranges) if ranges and counted.looks_at_amounts(x) else None
     bottom, top = counted.range(x) if ends is None else ends
     if not (math.isfinite(bottom) and math.isfinite(top)):
         return None

@@ -20,12 +20,14 @@ from setpoint.goals import Constraint, as_goal
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, requirements_of
 from setpoint.inference import (
     CountedRates,
+    Profiles,
     added_by,
     at_least,
     influence_of,
     quantile,
     successes_needed,
     trials_of,
+    worst_of,
 )
 from setpoint.program import Folder, LinkedGoal, Program, ProgramConstraint, link
 
@@ -133,31 +135,36 @@ class Smooth:
     def _rows(self) -> float:
         return float(self.counted.confusion.rows.sum())
 
+    @property
+    def _profiles(self) -> Profiles:
+        return self.counted.profiles(self.requirement.function.features)
+
     @cached_property
     def _worst(self) -> Floats:
         """A row (profiles,) in each population that speaks most against the statement."""
-        x = self.requirement.function
-        profiles = self.counted.profiles(x.features)
-        even = 0.1 / len(profiles.counts) * profiles.units
-        _, effect = influence_of(x, profiles, profiles.counts + even, self.counted.v)
-        effect = self.requirement.sign * effect
-        out = np.zeros(len(effect))
-        for given in np.unique(profiles.given != 0, axis=0):
-            seen = np.flatnonzero(given)
-            worst = seen[np.argmin(effect[seen])]
-            out[worst] = profiles.units[worst]
+        x, units = self.requirement.function, self._profiles.units
+        unit = units.typical.unit
+        counts = units.counts + 0.1 / len(self._profiles) * unit
+        _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
+        added = (effect.reshape(unit.shape) * unit).sum(axis=0) / unit[0]
+        out = np.zeros(len(self._profiles))
+        out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = 1.0
         return out
 
     def at(self, n: int) -> float:
         """The chance with `n` rows; fewer count than there are, by :data:`ALLOWANCE`."""
-        x, sign = self.requirement.function, self.requirement.sign
-        profiles = self.counted.profiles(x.features)
-        times = n / ALLOWANCE / self._rows
-        counts = times * profiles.counts + self._worst
-        value, effect = influence_of(x, profiles, counts, self.counted.v)
-        drawn = times * float(profiles.squares @ effect**2)
-        tested = drawn + float((self._worst * profiles.units) @ effect**2)
-        slack = sign * (value - self.requirement.level)
+        x, sign, units = self.requirement.function, self.requirement.sign, self._profiles.units
+        times, (unit, products) = n / ALLOWANCE / self._rows, units.typical
+        counts = (times * units.counts + self._worst * unit).ravel()
+        value, effect = influence_of(x, self._profiles.weights, counts, self.counted.v)
+        effect = effect.reshape(unit.shape)
+
+        def variance(of: Floats) -> float:
+            return float((np.einsum("abm,bm->am", of, effect) * effect).sum())
+
+        drawn = times * variance(units.products)
+        tested = drawn + variance(self._worst * products)
+        slack = sign * (float(value) - self.requirement.level)
         over = slack - quantile(self.delta) * math.sqrt(tested)
         if drawn <= 0.0:
             return float(over >= 0.0)

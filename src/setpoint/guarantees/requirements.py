@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.evidence import Confusion
-from setpoint.inference import CountedRates, RowProfiles, above_and_below, rounded, summed
+from setpoint.inference import CountedRates, Weights, rounded, summed
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
 from setpoint.rules import Rule
@@ -103,7 +103,7 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
     array([0.947, 0.81 ])
     """
     profiles = counted.profiles(x.features)
-    finder = _RateCollector(profiles)
+    finder = _RateCollector(profiles.weights)
     function = finder.function(x)
     above, below = np.stack(finder.above), np.stack(finder.below)
     used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
@@ -114,7 +114,7 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
         function,
         above[:, used][:, first],
         below[:, used][:, first],
-        summed(place, profiles.counts[used], n),
+        summed(place, profiles.units.counts[0, used], n),
         tuple(finder.features),
     )
 
@@ -122,8 +122,8 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
 class _RateCollector:
     """Rewrites a function of features as one of rates, which it collects."""
 
-    def __init__(self, profiles: RowProfiles) -> None:
-        self.profiles = profiles
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
         self.above: list[Floats] = []
         self.below: list[Floats] = []
         self.features: list[frozenset[int]] = []
@@ -131,7 +131,7 @@ class _RateCollector:
     def function(self, x: fn.RateFunction) -> fn.RateFunction:
         if not x.features:
             return x
-        parts = above_and_below(x, self.profiles)
+        parts = self.weights.above_and_below(x)
         if parts is not None:
             return self._rate(*parts, x.features)
         if isinstance(x, fn.Affine):
@@ -142,15 +142,14 @@ class _RateCollector:
         """A sum of shares of different rows: a rate for each sort of rows."""
         alike: dict[bytes, list[int]] = {}
         for j in sorted(x.terms):
-            given = self.profiles.given[self.profiles.index.index(j)]
+            given = self.weights.given[self.weights.index.index(j)]
             alike.setdefault(given.tobytes(), []).append(j)
         out = fn.Affine({}, x.const)
         for members in alike.values():
             # One share stays as it is: elsewhere it may have another coefficient.
             k = x.terms[members[0]] if len(members) == 1 else 1.0
-            parts = above_and_below(
-                fn.Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles
-            )
+            scaled = fn.Affine({j: x.terms[j] / k for j in members}, 0.0)
+            parts = self.weights.above_and_below(scaled)
             assert parts is not None
             out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
         return out

@@ -12,16 +12,9 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals import Expression
-from setpoint.inference.delta import (
-    by_influence,
-    by_moments,
-    influence_by_table,
-    influence_of,
-    of_two_profiles,
-    unsmoothed,
-)
+from setpoint.inference.delta import correlations, smooth_limits, unsmoothed
 from setpoint.inference.profiles import CountedRates, bind_counted
-from setpoint.inference.tails import difference_above, ratio_above, ratio_below
+from setpoint.inference.tails import difference_above, of_fraction, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
 from setpoint.program import functions as fn
 
@@ -88,39 +81,6 @@ def ratio_of_groups(
     below = ratio_below(x, *_ends(children, limits, high / pairs), corr)
     others = ~np.eye(len(x), dtype=bool)
     return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
-
-
-def correlations(children: Sequence[fn.RateFunction], counted: CountedRates) -> Floats:
-    """Correlations (m, m) of the children's estimates, from their influences."""
-    m = len(children)
-    if any(counted.is_measured(c) for c in children):
-        return _correlated(_measured_covariance(children, counted))
-    features = frozenset().union(*(c.features for c in children))
-    profiles = counted.profiles(features)
-    if profiles.counts.sum() <= 0 or not features:
-        return np.eye(m)
-    extra = profiles.units / len(profiles.counts)
-    counts, squares = profiles.counts + extra, profiles.squares + extra * profiles.units
-    each = np.stack([influence_of(c, profiles, counts, counted.v)[1] for c in children])
-    return _correlated((each * squares) @ each.T)
-
-
-def _measured_covariance(children: Sequence[fn.RateFunction], counted: CountedRates) -> Floats:
-    """Covariances (m, m) of the children's estimates, where rows count by columns of numbers."""
-    moments = counted.moments(frozenset().union(*(c.features for c in children)))
-    extra = 1.0 / moments.sums.shape[1]
-    sums = moments.sums + extra * moments.unit
-    products = moments.products + extra * moments.unit_products
-    each = np.stack([influence_by_table(c, moments, sums, counted.v)[1] for c in children])
-    return np.asarray(np.einsum("iam,jbm,abm->ij", each, each, products))
-
-
-def _correlated(cov: Floats) -> Floats:
-    sd = np.sqrt(np.diagonal(cov))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        corr = np.where((sd[:, None] > 0) & (sd > 0), cov / sd / sd[:, None], 0.0)
-    # Of disjoint rows the correlation is 0, and rounding should not show.
-    return np.where(np.abs(corr) < 1e-9, 0.0, np.clip(corr, -1.0, 1.0))
 
 
 def _opposed(m: int) -> Floats:
@@ -234,8 +194,8 @@ def _varying(x: fn.RateFunction) -> Sequence[fn.RateFunction]:
 def _kind(x: fn.RateFunction, counted: CountedRates) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
-        profiles = len(fraction.merged.counts)
-        return "delta" if profiles > 2 else "clopper-pearson" if profiles == 2 else "exact"
+        sorts = fraction.n_sorts
+        return "delta" if sorts > 2 else "clopper-pearson" if sorts == 2 else "exact"
     if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
         return "pairs"
     if isinstance(x, (fn.Max, fn.Min)):
@@ -278,19 +238,13 @@ class _LimitFinder:
         if isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
             return self._multiple(x, low, high)
         if _is_smooth(x):
-            return self._by_influence(x, low, high)
+            return smooth_limits(x, self.counted, low, high)
         return self._parts(x, low, high)
 
     def _fraction(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
         fraction = self.counted.fraction(x)
-        two = None if fraction is None else of_two_profiles(fraction, low, high)
-        return self._by_influence(x, low, high) if two is None else two
-
-    def _by_influence(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
-        counted = self.counted
-        if not counted.is_measured(x):
-            return by_influence(x, counted, low, high)
-        return by_moments(x, counted.moments(x.features), counted.v, low, high)
+        exact = None if fraction is None else of_fraction(fraction, low, high)
+        return smooth_limits(x, self.counted, low, high) if exact is None else exact
 
     def _absolute(self, x: fn.Absolute, low: float, high: float) -> tuple[float, float]:
         # Near 0 the lower limit can fail on both sides.
