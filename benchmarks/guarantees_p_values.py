@@ -18,7 +18,7 @@ from scipy import stats
 from setpoint import Goal
 from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.guarantees import Promise
-from setpoint.guarantees.p_values import drawn_p, p_value
+from setpoint.guarantees.p_values import PValues, drawn_p
 from setpoint.guarantees.requirements import rates_in
 from setpoint.program import link
 
@@ -59,7 +59,7 @@ def tests_of(constraint: str, found: Confusion) -> Any:
 
 def p_of(constraint: str, found: Confusion, level: float = 0.05) -> Any:
     tests = tests_of(constraint, found)
-    return p_value(tests.parts[0], tests.counted(found), level=level)
+    return PValues(tests.counted(found)).of(tests.parts[0], level)
 
 
 def line(what: str, value: float, bar: float) -> None:

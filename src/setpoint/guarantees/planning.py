@@ -303,34 +303,23 @@ class Pilot:
         return RowsPlan(constraint, self.counted, delta)
 
 
-_Chances: TypeAlias = "Binomial | Smooth | _All | _Any"
+_Chances: TypeAlias = "Binomial | Smooth | _Several"
 
 
 @dataclass(frozen=True)
-class _All:
-    """Statements that all have to be shown."""
+class _Several:
+    """Statements that all have to be shown, or one of which has to."""
 
     parts: tuple[_Chances, ...]
+    every: bool
 
     @property
     def reaches(self) -> bool:
-        return all(part.reaches for part in self.parts)
+        return (all if self.every else any)(part.reaches for part in self.parts)
 
     def at(self, n: int) -> float:
-        return 1.0 - sum(1.0 - part.at(n) for part in self.parts)
-
-
-@dataclass(frozen=True)
-class _Any:
-    """Statements one of which has to be shown."""
-
-    parts: tuple[_Chances, ...]
-
-    @property
-    def reaches(self) -> bool:
-        return any(part.reaches for part in self.parts)
-
-    def at(self, n: int) -> float:
+        if self.every:
+            return 1.0 - sum(1.0 - part.at(n) for part in self.parts)
         return max((part.at(n) for part in self.parts if part.reaches), default=0.0)
 
 
@@ -378,15 +367,14 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     """Rows that show all of some constraints with that chance; None where no number does."""
     if not all(plan.reaches for plan in plans):
         return None
-    return least_rows(_All(tuple(plan.chances for plan in plans)).at, power)
+    return least_rows(_Several(tuple(plan.chances for plan in plans), True).at, power)
 
 
 def _chances(part: Part, counted: CountedRates, delta: float) -> _Chances:
     if not isinstance(part, Requirement):
-        if isinstance(part, AllHold):
-            return _All(tuple(_chances(inner, counted, delta) for inner in part.parts))
-        level = delta / max(len(part.parts), 1)
-        return _Any(tuple(_chances(inner, counted, level) for inner in part.parts))
+        every = isinstance(part, AllHold)
+        level = delta if every else delta / max(len(part.parts), 1)
+        return _Several(tuple(_chances(inner, counted, level) for inner in part.parts), every)
     one = trials_of(part.function, counted, part.relation, part.level)
     if one is None:
         return Smooth(part, counted, delta)

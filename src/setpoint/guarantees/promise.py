@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from setpoint.errors import GoalError, InputError
 from setpoint.evidence import Confusion, Marginals
 from setpoint.goals import Goal, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
-from setpoint.guarantees.p_values import Ranges, limit_of_constraint, p_value, require_bounded_sums
+from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
 from setpoint.inference import CountedRates, Weights, added_by, influence_of, share_needed
 from setpoint.parameters import SATISFIED
@@ -411,19 +411,8 @@ class RuleTests:
     # ------------------------------------------------------------------ on the rows tested
     def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
-        counted = self.counted(confusion)
-        for part, level in zip(self.parts, self.promise.levels, strict=True):
-            if part is None or level is None:
-                continue
-            found = p_value(part, counted, level=level, **self._how(fractional))
-            if not found.p <= level:
-                return False
-        return True
-
-    def _how(self, fractional: bool) -> dict[str, Any]:
-        return {
-            "strict": self.promise.strict, "fractional": fractional, "ranges": self.promise.ranges,
-        }  # fmt: skip
+        found = self._tested(confusion, fractional, limits=False)
+        return all(shown.passed for shown, _ in found)
 
     @property
     def is_measured(self) -> bool:
@@ -450,36 +439,23 @@ class RuleTests:
 
     def _tested(
         self, confusion: Confusion, fractional: bool, *, limits: bool, among: int = 1
-    ) -> list[tuple[Shown, float]]:
+    ) -> Iterator[tuple[Shown, float]]:
         counted, promise = self.counted(confusion), self.promise
-        out = []
+        tests = PValues(counted, promise.strict, fractional, promise.ranges)
         rows = zip(
             self.program.constraints, self.parts, promise.confidences, promise.levels, strict=True
         )
         for c, part, confidence, level in rows:
             if part is None or level is None or confidence is None:
                 continue
-            how = self._how(fractional)
             own = level / among
-            found = p_value(part, counted, level=own, **how)
-            limit = limit_of_constraint(c, counted, level=own, **how) if limits else None
+            p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs
-            out.append(
-                (
-                    Shown(
-                        str(c.written),
-                        confidence,
-                        found.p,
-                        found.kind,
-                        bool(found.p <= own),
-                        counted.value(c.function) if plain else None,
-                        limit if plain else None,
-                    ),
-                    level,
-                )
-            )
-        return out
+            value = counted.value(c.function) if plain else None
+            limit = tests.limit(c, own) if limits and plain else None
+            passed = bool(p <= own)
+            yield Shown(str(c.written), confidence, p, kind, passed, value, limit), level
 
     # ------------------------------------------------------------------ on rows that learn a path
     def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:

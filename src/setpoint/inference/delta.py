@@ -43,10 +43,17 @@ def slopes(x: RateFunction, v: Floats) -> Floats:
     return out
 
 
+_TINY = 1e-12
+
+
 def worst_of(each: Floats, populations: Bools) -> list[int]:
     """In each population the profile of which one more does most; `each` is (profiles,)."""
-    held = (np.flatnonzero(rows) for rows in populations)
-    return [int(own[np.argmax(each[own])]) for own in held if len(own)]
+    found = []
+    for own in map(np.flatnonzero, populations):
+        if len(own):  # of several that do the same but for rounding, the first
+            most = float(each[own].max())
+            found.append(int(own[np.argmax(each[own] >= most - _TINY * abs(most))]))
+    return found
 
 
 def influence_of_entries(x: RateFunction, counted: CountedRates) -> Floats:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals import Expression
@@ -17,82 +16,6 @@ from setpoint.inference.profiles import CountedRates, bind_counted
 from setpoint.inference.tails import difference_above, of_fraction, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
 from setpoint.program import functions as fn
-
-# --- Limits over several groups or classes at once ------------------------------------------------
-
-
-Limits: TypeAlias = Callable[[fn.RateFunction, float, float], tuple[float, float]]
-"""Limits of a bound expression at the tails (low, high)."""
-
-
-def largest(
-    children: Sequence[fn.RateFunction], limits: Limits, low: float, high: float, sides: int
-) -> tuple[float, float]:
-    """Limits of the largest value."""
-    ends = [limits(x, low / max(sides, 1), high) for x in children]
-    return max(e[0] for e in ends), max(e[1] for e in ends)
-
-
-def smallest(
-    children: Sequence[fn.RateFunction], limits: Limits, low: float, high: float, sides: int
-) -> tuple[float, float]:
-    """Limits of the smallest value; parameters as in :func:`largest`."""
-    ends = [limits(x, low, high / max(sides, 1)) for x in children]
-    return min(e[0] for e in ends), min(e[1] for e in ends)
-
-
-def spread(
-    children: Sequence[fn.RateFunction],
-    counted: CountedRates,
-    limits: Limits,
-    low: float,
-    high: float,
-    *,
-    smooth: bool,
-) -> tuple[float, float]:
-    """Limits of the largest value minus the smallest, over the ordered pairs."""
-    if len(children) == 1:
-        return 0.0, 0.0
-    x = np.array([counted.value(c) for c in children])
-    corr = correlations(children, counted) if smooth else _opposed(len(x))
-    pairs = len(x) * (len(x) - 1)
-    above = difference_above(x, *_ends(children, limits, low / pairs), corr)
-    below = -difference_above(x, *_ends(children, limits, high), corr).T
-    others = ~np.eye(len(x), dtype=bool)
-    return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
-
-
-def ratio_of_groups(
-    children: Sequence[fn.RateFunction],
-    counted: CountedRates,
-    limits: Limits,
-    low: float,
-    high: float,
-    *,
-    smooth: bool,
-) -> tuple[float, float]:
-    """Limits of the smallest value over the largest; parameters as in :func:`spread`."""
-    if len(children) == 1:
-        return (1.0, 1.0) if counted.value(children[0]) > 0 else (0.0, 1.0)
-    x = np.array([counted.value(c) for c in children])
-    corr = correlations(children, counted) if smooth else _opposed(len(x))
-    pairs = len(x) * (len(x) - 1)
-    above = ratio_above(x, *_ends(children, limits, low), corr)
-    below = ratio_below(x, *_ends(children, limits, high / pairs), corr)
-    others = ~np.eye(len(x), dtype=bool)
-    return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
-
-
-def _opposed(m: int) -> Floats:
-    return np.full((m, m), -1.0)
-
-
-def _ends(
-    children: Sequence[fn.RateFunction], limits: Limits, tail: float
-) -> tuple[Floats, Floats]:
-    ends = np.array([limits(c, tail, tail) for c in children])
-    return ends[:, 0], ends[:, 1]
-
 
 # --- Confidence intervals for every expression of the language ------------------------------------
 
@@ -224,13 +147,9 @@ class _LimitFinder:
         if isinstance(x, (fn.Affine, fn.Ratio)):
             return self._fraction(x, low, high)
         if isinstance(x, (fn.Max, fn.Min)):
-            sides = len(_varying(x))  # where a limit can fail; of a size on both sides, below
-            of = largest if isinstance(x, fn.Max) else smallest
-            return of(x.children, self.limits, low, high, sides)
+            return self._extreme(x, low, high)
         if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
-            of_pairs = spread if isinstance(x, fn.MaxMinusMin) else ratio_of_groups
-            smooth = all(_is_smooth(c) for c in x.children)
-            return of_pairs(x.children, self.counted, self.limits, low, high, smooth=smooth)
+            return self._pairs(x, low, high)
         if isinstance(x, fn.Absolute):
             return self._absolute(x, low, high)
         if isinstance(x, (fn.Log, fn.Sqrt)):
@@ -245,6 +164,32 @@ class _LimitFinder:
         fraction = self.counted.fraction(x)
         exact = None if fraction is None else of_fraction(fraction, low, high)
         return smooth_limits(x, self.counted, low, high) if exact is None else exact
+
+    def _extreme(self, x: fn.Max | fn.Min, low: float, high: float) -> tuple[float, float]:
+        # A limit can fail in each of them; of a size on both sides, below.
+        sides, largest = max(len(_varying(x)), 1), isinstance(x, fn.Max)
+        tails = (low / sides, high) if largest else (low, high / sides)
+        ends = np.array([self.limits(c, *tails) for c in x.children])
+        first, last = (ends.max(axis=0) if largest else ends.min(axis=0)).tolist()
+        return first, last
+
+    def _pairs(self, x: fn.Node, low: float, high: float) -> tuple[float, float]:
+        """Limits of the largest value minus the smallest, or of that over it, by ordered pairs."""
+        m, ratio = len(x.children), isinstance(x, fn.MinOverMax)
+        if m == 1:
+            certain = not ratio or self.counted.value(x.children[0]) > 0
+            return float(ratio and certain), float(ratio)
+        v = np.array([self.counted.value(c) for c in x.children])
+        smooth = all(_is_smooth(c) for c in x.children)
+        corr = correlations(x.children, self.counted) if smooth else np.full((m, m), -1.0)
+        pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
+        tails = (low, high / pairs) if ratio else (low / pairs, high)
+        lower, upper = (np.array([self.limits(c, t, t) for c in x.children]).T for t in tails)
+        if ratio:
+            above, below = ratio_above(v, *lower, corr), ratio_below(v, *upper, corr)
+            return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
+        above, below = difference_above(v, *lower, corr), -difference_above(v, *upper, corr).T
+        return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
 
     def _absolute(self, x: fn.Absolute, low: float, high: float) -> tuple[float, float]:
         # Near 0 the lower limit can fail on both sides.
