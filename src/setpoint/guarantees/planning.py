@@ -146,7 +146,7 @@ class Smooth:
         unit = units.typical.unit
         counts = units.counts + 0.1 / len(self._profiles) * unit
         _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
-        added = (effect.reshape(unit.shape) * unit).sum(axis=0) / unit[0]
+        added = (effect.reshape(unit.shape) * (unit / unit[0])).sum(axis=0)
         out = np.zeros(len(self._profiles))
         out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = 1.0
         return out

@@ -43,17 +43,10 @@ def slopes(x: RateFunction, v: Floats) -> Floats:
     return out
 
 
-_TINY = 1e-12
-
-
 def worst_of(each: Floats, populations: Bools) -> list[int]:
     """In each population the profile of which one more does most; `each` is (profiles,)."""
-    found = []
-    for own in map(np.flatnonzero, populations):
-        if len(own):  # of several that do the same but for rounding, the first
-            most = float(each[own].max())
-            found.append(int(own[np.argmax(each[own] >= most - _TINY * abs(most))]))
-    return found
+    held = (np.flatnonzero(rows) for rows in populations)
+    return [int(own[np.argmax(each[own])]) for own in held if len(own)]
 
 
 def influence_of_entries(x: RateFunction, counted: CountedRates) -> Floats:
@@ -115,7 +108,7 @@ class _Side:
         share = SMOOTHING / len(profiles)
         self.even = share * unit
         _, effect = self._effect(counts + self.even)
-        by_weight = side * (effect * unit).sum(axis=0) / unit[0]
+        by_weight = side * (effect * (unit / unit[0])).sum(axis=0)
         added = np.full(len(profiles), share)
         added[worst_of(by_weight, profiles.populations)] += WORST
         self.base = counts + added * unit
