@@ -238,7 +238,7 @@ class Rows:
         for a, (_, squares) in enumerate(tables):
             out[a, a] = squares
             for b, other in enumerate(weights[:a]):
-                product = weights[a] if other is None else weights[a] * other
+                product = weights[a] if other is None else np.multiply(other, weights[a])
                 out[a, b] = out[b, a] = self._counted(decisions, product)[0]
         return self._confusion(np.concatenate([counts for counts, _ in tables]), out)
 

@@ -162,7 +162,7 @@ class _RateCollector:
         """A sum of shares of different rows: a rate for each sort of rows."""
         alike: dict[bytes, list[int]] = {}
         for j in sorted(x.terms):
-            given = self.weights.given[self.weights.index.index(j)]
+            given = self.weights.given[self.weights.features.index(j)]
             alike.setdefault(given.tobytes(), []).append(j)
         out = fn.Affine({}, x.const)
         for members in alike.values():

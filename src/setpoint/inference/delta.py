@@ -24,8 +24,8 @@ def influence_of(
     own = (weights.event @ counts) / norms
     at = np.empty((*counts.shape[1:], len(v)))
     at[:] = v
-    at[..., weights.index] = own.T
-    slope = slopes(x, at)[..., weights.index].T / norms
+    at[..., weights.features] = own.T
+    slope = slopes(x, at)[..., weights.features].T / norms
     return np.asarray(x.value(at)), weights.event.T @ slope - weights.given.T @ (slope * own)
 
 
@@ -181,7 +181,7 @@ class _Side:
 
     def _value(self, counts: Floats) -> float:
         at, counts = self.v.copy(), np.maximum(counts, LEFT * self.base).ravel()
-        at[self.weights.index] = (self.weights.event @ counts) / (self.weights.given @ counts)
+        at[self.weights.features] = (self.weights.event @ counts) / (self.weights.given @ counts)
         return float(self.x.value(at))
 
     def _moved(self, counts: Floats, by: Floats) -> Floats:
@@ -195,7 +195,7 @@ class _Side:
             at = np.repeat(self.v[None], len(out[part]), axis=0)
             up = above[:, None] + (event[..., part] * by[:, part]).sum(axis=1)
             down = below[:, None] + (given[..., part] * by[:, part]).sum(axis=1)
-            at[:, self.weights.index] = (up / down).T
+            at[:, self.weights.features] = (up / down).T
             out[part] = self.x.value(at)
         return out
 

@@ -184,11 +184,11 @@ class _LimitFinder:
         corr = correlations(x.children, self.counted) if smooth else np.full((m, m), -1.0)
         pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
         tails = (low, high / pairs) if ratio else (low / pairs, high)
-        lower, upper = (np.array([self.limits(c, t, t) for c in x.children]).T for t in tails)
+        (a, b), (c, d) = (np.array([self.limits(y, t, t) for y in x.children]).T for t in tails)
         if ratio:
-            above, below = ratio_above(v, *lower, corr), ratio_below(v, *upper, corr)
+            above, below = ratio_above(v, a, b, corr), ratio_below(v, c, d, corr)
             return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
-        above, below = difference_above(v, *lower, corr), -difference_above(v, *upper, corr).T
+        above, below = difference_above(v, a, b, corr), -difference_above(v, c, d, corr).T
         return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
 
     def _absolute(self, x: fn.Absolute, low: float, high: float) -> tuple[float, float]:

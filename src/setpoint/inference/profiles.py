@@ -119,7 +119,7 @@ def summed(place: Codes, x: Floats, size: int) -> Floats:
 class Weights(NamedTuple):
     """Weights (features, entries) of some features, in whatever entries are told apart."""
 
-    index: list[int]
+    features: list[int]
     event: Floats
     given: Floats
 
@@ -127,13 +127,13 @@ class Weights(NamedTuple):
         """What one more in each entry adds above and below the line of a fraction."""
         if not isinstance(x, (Affine, Ratio)) or not x.features:
             return None
-        place = [self.index.index(j) for j in sorted(x.features)]
+        place = [self.features.index(j) for j in sorted(x.features)]
         given = self.given[place[0]]
         if not (self.given[place] == given).all():
             return None
 
         def weights(e: Affine) -> Floats:
-            coefs = np.array([e.terms.get(j, 0.0) for j in self.index])
+            coefs = np.array([e.terms.get(j, 0.0) for j in self.features])
             return np.asarray(coefs @ self.event + e.const * given)
 
         if isinstance(x, Affine):
@@ -153,7 +153,7 @@ class Profiles:
     place: Codes  # of each entry (plain strata * (n + 1) * n) its profile, -1 where none looks
 
     def __len__(self) -> int:
-        return self.units.counts.shape[1]
+        return int(self.units.counts.shape[1])
 
     @cached_property
     def used(self) -> Bools:
@@ -408,7 +408,7 @@ class CountedRates:
 
     def _range_of_rate(self, x: RateFunction, j: int) -> tuple[float, float]:
         profiles = self.profiles(x.features)
-        i = profiles.weights.index.index(j)
+        i = profiles.weights.features.index(j)
         event = profiles.weights.event[i]
         if self.features[j].share_of is not None and profiles.units.amounts:
             return (-INF if event.min() < 0 else 0.0), (INF if event.max() > 0 else 0.0)
