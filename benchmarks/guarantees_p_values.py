@@ -16,9 +16,9 @@ import numpy as np
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.guarantees import Promise
-from setpoint.guarantees.p_values import drawn_p, p_value
+from setpoint.guarantees.p_values import PValues, drawn_p
 from setpoint.guarantees.requirements import rates_in
 from setpoint.program import link
 
@@ -47,13 +47,9 @@ def confusion(tables: Any, strata: Any = None) -> Confusion:
     m, n, _ = tables.shape
     counts = np.zeros((m, n + 1, n))
     counts[:, :n] = tables
-    rows = counts.sum(axis=2)
     if strata is None:
         strata = GROUPS if m == 2 else (Stratum(),)
-    smallest = np.where(rows > 0, 1.0, np.inf)
-    return Confusion(
-        tuple(range(n)), strata, counts, counts.copy(), rows.astype(np.int64), smallest
-    )
+    return Confusion.of_units(Codebook.of(tuple(range(n)), strata), counts)
 
 
 def tests_of(constraint: str, found: Confusion) -> Any:
@@ -63,7 +59,7 @@ def tests_of(constraint: str, found: Confusion) -> Any:
 
 def p_of(constraint: str, found: Confusion, level: float = 0.05) -> Any:
     tests = tests_of(constraint, found)
-    return p_value(tests.parts[0], tests.counted(found), level=level)
+    return PValues(tests.counted(found)).of(tests.parts[0], level)
 
 
 def line(what: str, value: float, bar: float) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from cma_data import run_with_one_thread, verdict
 
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.guarantees import Pilot, rows_of
 from setpoint.inference import at_least
 
@@ -166,15 +166,8 @@ def pilot_of(case: Case) -> Pilot:
     groups = [()] if n == 1 else [(("g", g),) for g in "ab"]
     counts = np.zeros((n, 3, 2))
     counts[:, :2] = np.round(case.shares * 1e9)
-    rows = counts.sum(axis=2).astype(np.int64)
-    found = Confusion(
-        ("no", "yes"),
-        tuple(Stratum(None, key) for key in groups),
-        counts,
-        counts.copy(),
-        rows,
-        np.where(rows > 0, 1.0, np.inf),
-    )
+    strata = tuple(Stratum(None, key) for key in groups)
+    found = Confusion.of_units(Codebook.of(("no", "yes"), strata), counts)
     return Pilot.of(f"maximize accuracy subject to {case.constraint}", found)
 
 

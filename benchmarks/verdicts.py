@@ -19,7 +19,7 @@ from cma_data import run_with_one_thread, verdict
 
 from setpoint import Goal
 from setpoint.errors import EmptyPopulationError
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.inference import CountedRates, interval_of, verdict_of
 from setpoint.program import Linker
 
@@ -132,7 +132,8 @@ def of_table(p: Population, counts, squares, rows) -> Confusion:
     rows = rows.sum(axis=2).astype(np.int64)
     smallest = np.where(rows > 0, 1.0, np.inf)
     counts, squares = counts.astype(float), squares.astype(float)
-    return Confusion(p.classes, p.strata, counts, squares, rows, smallest)
+    book = Codebook.of(p.classes, p.strata)
+    return Confusion(book, counts, squares[None, None], rows, smallest)
 
 
 def log_normal(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -46,7 +46,7 @@ def test_as_the_rows(weighted, grouped):
     for one in (rule, mixture([(0.25, rule), (0.75, rule)])):
         ours, theirs = tally.confusion(one), rows.confusion(one)
         assert np.array_equal(ours.counts, theirs.counts)
-        assert np.allclose(ours.squares, theirs.squares, atol=0.25 * rows.n_rows)
+        assert np.allclose(ours.products, theirs.products, atol=0.25 * rows.n_rows)
         assert np.array_equal(ours.rows, theirs.rows)
 
 

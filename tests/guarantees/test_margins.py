@@ -7,8 +7,9 @@ from scipy import stats
 from setpoint import Goal
 from setpoint.evidence import Confusion
 from setpoint.guarantees import Promise
-from setpoint.guarantees.promise import margins_of, slack_and_error, slopes
+from setpoint.guarantees.promise import margins_of, slack_and_error
 from setpoint.guarantees.requirements import leaves
+from setpoint.inference.delta import slopes
 from setpoint.program import link
 
 TABLE = [[5_000, 400], [300, 900], [0, 0]]

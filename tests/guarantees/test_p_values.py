@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.guarantees import AllHold, Promise, Requirement, Some, requirements_of
-from setpoint.guarantees.p_values import betting_p, boxes_p, drawn_p, limit_of_constraint, p_value
+from setpoint.guarantees.p_values import PValues, betting_p, boxes_p, drawn_p
 from setpoint.guarantees.requirements import leaves, rates_in
 from setpoint.program import Affine, ProductNode, link
 from thinning import over
@@ -24,10 +24,8 @@ def confusion(tables, classes=(0, 1)):
     n = len(classes)
     counts = np.zeros((len(tables), n + 1, n))
     counts[:, :n] = tables
-    rows = counts.sum(axis=2)
     strata = GROUPS[: len(tables)] if len(tables) > 1 else (Stratum(),)
-    smallest = np.where(rows > 0, 1.0, np.inf)
-    return Confusion(classes, strata, counts, counts, rows.astype(np.int64), smallest)
+    return Confusion.of_units(Codebook.of(classes, strata), counts)
 
 
 def built(constraint, found):
@@ -40,7 +38,7 @@ def built(constraint, found):
 def p_of(constraint, tables, *, level=0.05, **how):
     found = confusion(np.asarray(tables, float).reshape(-1, 2, 2))
     c, counted = built(constraint, found)
-    return p_value(requirements_of(c), counted, level=level, **how)
+    return PValues(counted, **how).of(requirements_of(c), level)
 
 
 # ---------------------------------------------------------------------- one binomial
@@ -137,7 +135,7 @@ def test_melding_agrees_with_drawing():
     found = confusion(np.asarray(tables, float))
     c, counted = built("recall.on(g=a) - recall.on(g=b) <= 0.1", found)
     part = requirements_of(c)
-    melded = p_value(part, counted, level=0.05)
+    melded = PValues(counted).of(part, 0.05)
     assert melded.kind == "melding"
     # With one worst row a rate the drawn value is that of the same two beta laws.
     drawn = drawn_p(part, rates_in(part.function, counted), 400_000, 1)
@@ -196,15 +194,15 @@ def test_all_have_to_pass_and_one_of_several_at_its_share():
     found = confusion(np.asarray(tables, float))
     c, counted = built("recall.min(g) >= 0.7", found)
     part = requirements_of(c)
-    each = [p_value(x, counted, level=0.05).p for x in leaves(part)]
+    each = [PValues(counted).of(x, 0.05).p for x in leaves(part)]
     assert isinstance(part, AllHold)
-    assert p_value(part, counted, level=0.05).p == max(each)
+    assert PValues(counted).of(part, 0.05).p == max(each)
     c, counted = built("recall.max(g) >= 0.7", found)
     part = requirements_of(c)
     assert isinstance(part, Some)
-    assert p_value(part, counted, level=0.05).p == pytest.approx(2 * min(each))
-    assert p_value(AllHold(()), counted, level=0.05) == (0.0, "trivial")
-    assert p_value(Some(()), counted, level=0.05).p == 1.0
+    assert PValues(counted).of(part, 0.05).p == pytest.approx(2 * min(each))
+    assert PValues(counted).of(AllHold(()), 0.05) == (0.0, "trivial")
+    assert PValues(counted).of(Some(()), 0.05).p == 1.0
 
 
 ALIKE = np.array([[[0.28, 0.04], [0.04, 0.14]]] * 2)  # two groups, so that no arm is the largest
@@ -236,11 +234,12 @@ def p_of_groups(constraint, tables):
 def test_a_limit_of_a_smallest_value_inside_a_sum():
     table = confusion(np.array([[[80.0, 12], [9, 99]], [[60, 8], [12, 70]]]))
     c, counted = built("recall.min(g) - false_positive_rate >= 0.5", table)
-    limit = limit_of_constraint(c, counted, level=0.05)
+    limit = PValues(counted).limit(c, 0.05)
     assert limit is not None
     assert limit < counted.value(c.function)
     parts = [f"recall.on(g={g}) - false_positive_rate >= 0.5" for g in "ab"]
-    each = [limit_of_constraint(*built(text, table), level=0.05) for text in parts]
+    found = [built(text, table) for text in parts]
+    each = [PValues(counted).limit(c, 0.05) for c, counted in found]
     assert limit == pytest.approx(min(each), abs=1e-6)
 
 
@@ -315,10 +314,10 @@ def test_a_function_that_turns_round_gets_limits_on_both_sides():
 def test_a_limit_is_the_bound_that_just_passes(constraint, strict):
     table = confusion(np.array([[[80.0, 12], [9, 99]]]))
     c, counted = built(constraint.format(0.5), table)
-    limit = limit_of_constraint(c, counted, level=0.05, strict=strict)
+    limit = PValues(counted, strict).limit(c, 0.05)
     for off, passes in ((-2e-6, True), (2e-6, False)):
         moved, counted = built(constraint.format(repr(limit + c.sign * off)), table)
-        found = p_value(requirements_of(moved), counted, level=0.05, strict=strict)
+        found = PValues(counted, strict).of(requirements_of(moved), 0.05)
         assert (found.p <= 0.05) is passes
 
 

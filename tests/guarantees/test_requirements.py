@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint import Goal
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.guarantees import AllHold, Requirement, Some, requirements_of
 from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import leaves, needs_one_of_several
@@ -45,10 +45,7 @@ CONSTRAINTS = [
 
 
 def program_of(constraint, counts):
-    found = Confusion(
-        CLASSES, GROUPS, counts, counts.copy(), counts.sum(axis=2).astype(int),
-        np.where(counts.sum(axis=2) > 0, 1.0, np.inf),
-    )  # fmt: skip
+    found = Confusion.of_units(Codebook.of(CLASSES, GROUPS), counts)
     linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
     linker = Linker(found.codebook, found.marginals, fixed=False)
     program = Program(linked, found.marginals, linker)

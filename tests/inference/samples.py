@@ -3,7 +3,7 @@
 import numpy as np
 
 from setpoint import Goal
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 
 CLASSES = ("no", "yes")
 ONE = (Stratum(),)
@@ -19,7 +19,8 @@ def confusion(strata, counts, squares=None, rows=None, classes=CLASSES):
     squares = counts.copy() if squares is None else squares
     rows = counts.sum(axis=2) if rows is None else rows
     smallest = np.where(rows > 0, 1.0, np.inf)
-    return Confusion(classes, strata, counts, squares, rows.astype(np.int64), smallest)
+    book = Codebook.of(classes, strata)
+    return Confusion(book, counts, squares[None, None], rows.astype(np.int64), smallest)
 
 
 def binary(prior, tpr, fpr):

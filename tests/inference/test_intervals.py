@@ -113,7 +113,7 @@ def test_smooth_functions_get_delta(text):
     # On many rows it is the plain delta interval.
     many = confusion(ONE, np.array(TABLE) * 1e6)
     value, slope = influence(expression(text), rows_of(many), many.counts)
-    error = 1.96 * math.sqrt((many.squares * slope**2).sum())
+    error = 1.96 * math.sqrt((many.products[0, 0] * slope**2).sum())
     low, high, _ = of(text, many)
     assert (low, high) == pytest.approx((value - error, value + error), abs=0.02 * error)
 
@@ -124,10 +124,12 @@ def test_influence_is_that_of_the_program(text):
     where = confusion(strata, np.round(shares * 900))
     (bound,), counted = bind_counted([expression(text)], where)
     profiles = counted.profiles(bound.features)
-    value, slope = influence_of(bound, profiles, profiles.counts, counted.v)
+    units = profiles.units
+    value, slope = influence_of(bound, profiles.weights, units.counts.ravel(), counted.v)
     expected, every = influence(expression(text), rows_of(where), where.counts)
     assert value == pytest.approx(expected, abs=1e-12)
-    assert profiles.squares @ slope**2 == pytest.approx((where.squares * every**2).sum(), rel=1e-9)
+    wanted = (where.products[0, 0] * every**2).sum()
+    assert units.products[0, 0] @ slope**2 == pytest.approx(wanted, rel=1e-9)
 
 
 def test_paired_comparison_sees_the_pairing():

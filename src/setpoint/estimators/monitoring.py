@@ -9,7 +9,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
@@ -461,9 +460,7 @@ def _one_row_each(codebook: Codebook) -> Confusion:
     n = codebook.n_classes
     counts = np.zeros((len(codebook.strata), n + 1, n))
     counts[:, :n] = 1.0
-    rows: NDArray[np.int64] = counts.sum(axis=2).astype(np.int64)
-    smallest = np.where(rows > 0, 1.0, np.inf)
-    return Confusion(codebook.classes, codebook.strata, counts, counts.copy(), rows, smallest)
+    return Confusion.of_units(codebook, counts)
 
 
 # --- MonitorDisplay: what was won against each statement, row by row ------------------------------

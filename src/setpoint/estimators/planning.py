@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.goals import Expression, Goal, Label, as_goal, requirements_of
 from setpoint.guarantees import Pilot, RowsPlan, rows_of
 from setpoint.inputs import check_labels, decided_inputs
@@ -90,15 +90,7 @@ def stated_tables(rates: Mapping[str, Any], goal: Goal) -> list[Confusion]:
 def _confusion(strata: tuple[Stratum, ...], tables: list[Floats]) -> Confusion:
     counts = np.zeros((len(strata), 3, 2))
     counts[:, :2] = np.rint(_ROWS * np.stack(tables))
-    rows = counts.sum(axis=2)
-    return Confusion(
-        CLASSES,
-        strata,
-        counts,
-        counts.copy(),
-        rows.astype(np.int64),
-        np.where(rows > 0, 1.0, np.inf),
-    )
+    return Confusion.of_units(Codebook.of(CLASSES, strata), counts)
 
 
 def _key(name: str, goal: Goal, columns: set[str]) -> tuple[tuple[str, Label], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,19 +34,18 @@ class Confusion:
 
     Parameters
     ----------
-    classes : tuple of labels
-    strata : tuple of Stratum
+    codebook : Codebook
+        Classes and strata. Strata are tables times plain strata: first rows, then a table for
+        each measure, in which rows count by a column of numbers.
     counts : array of shape (strata, n + 1, n)
         Sums of weights; row n of axis 1 holds unlabelled rows.
-    squares : array of shape (strata, n + 1, n)
-        Sums of squared weights: what the variance of a rate needs.
+    products : array of shape (tables, tables, plain strata, n + 1, n)
+        Sums over rows of the products of what each weighs in two tables: what the variance of a
+        rate needs, and the covariance of two.
     rows : array of shape (strata, n + 1)
         Numbers of rows, whatever their weight.
     smallest : array of shape (strata, n + 1)
         The smallest positive row weight; inf where there are no rows.
-    products : array of shape (1 + measures, 1 + measures, plain strata, n + 1, n) or None
-        Sums of products of what a row weighs in two tables, that of rows counted once each and
-        those of the measures: what the covariance of rates needs. None without measures.
     decided : DecidedRows, optional
         The rows behind the counts, for tests that need the values of each. A sum has none.
 
@@ -58,35 +58,36 @@ class Confusion:
            [ 0.,  0.]])
     """
 
-    classes: tuple[Label, ...]
-    strata: tuple[Stratum, ...]
+    codebook: Codebook
     counts: Floats
-    squares: Floats
+    products: Floats
     rows: NDArray[np.int64]
     smallest: Floats
-    products: Floats | None = None
     decided: DecidedRows | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
         """One stratum of unit rows, from counts (n + 1, n)."""
-        table = np.asarray(counts, dtype=float)[None]
-        rows = table.sum(axis=2)
-        return cls(
-            classes,
-            (Stratum(),),
-            table,
-            table.copy(),
-            rows.astype(np.int64),
-            np.where(rows > 0, 1.0, np.inf),
-        )
+        return cls.of_units(Codebook.of(classes), np.asarray(counts, dtype=float)[None])
+
+    @classmethod
+    def of_units(cls, codebook: Codebook, counts: Floats) -> Confusion:
+        """Rows that weigh 1 and have no measures, from counts (strata, n + 1, n)."""
+        rows = counts.sum(axis=2)
+        smallest = np.where(rows > 0, 1.0, np.inf)
+        return cls(codebook, counts, counts[None, None], rows.astype(np.int64), smallest)
 
     @property
-    def codebook(self) -> Codebook:
-        """The classes, the strata, and the columns that their keys name."""
-        return Codebook.of(self.classes, self.strata)
+    def classes(self) -> tuple[Label, ...]:
+        """What is decided, and what rows are."""
+        return self.codebook.classes
 
     @property
+    def strata(self) -> tuple[Stratum, ...]:
+        """The plain strata, and their copies by each measure."""
+        return self.codebook.strata
+
+    @cached_property
     def marginals(self) -> Marginals:
         """The weight by stratum and true class, the same for every decision."""
         return Marginals(np.asarray(self.counts.sum(axis=2)), self.smallest)
@@ -96,45 +97,22 @@ class Confusion:
             return NotImplemented
         if self.classes != other.classes:
             raise InputError(f"classes differ: {self.classes} and {other.classes}")
-        strata = (self.codebook | other.codebook).strata
-        place = {c: i for i, c in enumerate(strata)}
-        mine = [place[c] for c in self.strata]
-        theirs = [place[c] for c in other.strata]
-
-        def added(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-            out = np.zeros((len(strata), *a.shape[1:]), a.dtype)
-            out[mine] += a
-            out[theirs] += b
-            return out
-
-        smallest = np.full((len(strata), len(self.classes) + 1), np.inf)
-        smallest[mine] = self.smallest
-        smallest[theirs] = np.minimum(smallest[theirs], other.smallest)
-        return Confusion(
-            self.classes,
-            strata,
-            added(self.counts, other.counts),
-            added(self.squares, other.squares),
-            added(self.rows, other.rows),
-            smallest,
-            _products(Codebook.of(self.classes, strata), self, other),
-        )
-
-
-def _products(book: Codebook, *parts: Confusion) -> Floats | None:
-    """The products of several confusions, added up under one codebook."""
-    if not book.measures:
-        return None
-    k, n = 1 + len(book.measures), book.n_classes
-    plain = {c: i for i, c in enumerate(book.strata[: book.n_plain])}
-    out = np.zeros((k, k, book.n_plain, n + 1, n))
-    for part in parts:
-        own = part.codebook
-        tables = np.array([0, *(1 + book.measures.index(m) for m in own.measures)])
-        strata = np.array([plain[c] for c in own.strata[: own.n_plain]])
-        products = part.squares[None, None] if part.products is None else part.products
-        out[np.ix_(tables, tables, strata)] += products
-    return out
+        books = [Codebook.of(part.classes, part.strata) for part in (self, other)]
+        book = books[0] | books[1]
+        place = {c: i for i, c in enumerate(book.strata)}
+        tables, n = 1 + len(book.measures), book.n_classes
+        shape = (len(book.strata), n + 1)
+        counts, rows = np.zeros((*shape, n)), np.zeros(shape, np.int64)
+        smallest = np.full(shape, np.inf)
+        products = np.zeros((tables, tables, book.n_plain, n + 1, n))
+        for part, own in zip((self, other), books, strict=True):
+            strata = [place[c] for c in part.strata]
+            counts[strata] += part.counts
+            rows[strata] += part.rows
+            smallest[strata] = np.minimum(smallest[strata], part.smallest)
+            held = [0, *(1 + book.measures.index(m) for m in own.measures)]
+            products[np.ix_(held, held, strata[: own.n_plain])] += part.products
+        return Confusion(book, counts, products, rows, smallest)
 
 
 # --- Counting kernels: accepted weights of a threshold --------------------------------------------

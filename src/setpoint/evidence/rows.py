@@ -232,15 +232,15 @@ class Rows:
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
-        counts, squares = self._counted(decisions, self.weight)
-        if self.measures is None:
-            return self._confusion(counts, squares)
-        tables = [(counts, squares), *(self._counted(decisions, w) for w in self.by_measure)]
-        return self._confusion(
-            np.concatenate([c for c, _ in tables]),
-            np.concatenate([s for _, s in tables]),
-            self._products(decisions, [s for _, s in tables]),
-        )
+        weights = [self.weight, *self.by_measure]
+        tables = [self._counted(decisions, w) for w in weights]
+        out = np.empty((len(tables), len(tables), *tables[0][1].shape))
+        for a, (_, squares) in enumerate(tables):
+            out[a, a] = squares
+            for b, other in enumerate(weights[:a]):
+                product = weights[a] if other is None else np.multiply(other, weights[a])
+                out[a, b] = out[b, a] = self._counted(decisions, product)[0]
+        return self._confusion(np.concatenate([counts for counts, _ in tables]), out)
 
     def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
         """Sums of some weights and of their squares, by stratum, true and decided class."""
@@ -249,17 +249,6 @@ class Rows:
         if decisions.ndim == 1:
             return count_pairs(stratum, self.true, decisions, m, n + 1, n, weight)
         return count_distribution(stratum, self.true, decisions, m, n + 1, weight)
-
-    def _products(self, decisions: NDArray[Any], squares: list[Floats]) -> Floats:
-        """Sums of products of what rows weigh by two measures, or once each and by one."""
-        ones = np.ones(self.n_rows) if self.weight is None else self.weight
-        weights = [ones, *self.by_measure]
-        out = np.empty((len(weights), len(weights), *squares[0].shape))
-        for a, x in enumerate(weights):
-            out[a, a] = squares[a]
-            for b in range(a):
-                out[a, b] = out[b, a] = self._counted(decisions, x * weights[b])[0]
-        return out
 
     def undecided(self, decided: Floats) -> float:
         """The share of the weight of rows whose decision depends on a draw."""
@@ -273,11 +262,9 @@ class Rows:
             raise InputError("only unweighted rows of two classes are known by their number")
         parts = [accepted] if deferred is None else [accepted, deferred]
         counts = np.stack([self.marginals.weights - sum(parts), *parts], axis=2)
-        return self._confusion(counts, counts.copy())
+        return self._confusion(counts, counts[None, None])
 
-    def _confusion(
-        self, counts: Floats, squares: Floats, products: Floats | None = None
-    ) -> Confusion:
+    def _confusion(self, counts: Floats, products: Floats) -> Confusion:
         marginals, book = self.marginals, self.codebook
         shape = (book.n_plain, book.n_classes + 1)
         if self.weight is None:
@@ -285,9 +272,7 @@ class Rows:
         else:
             rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
         rows = np.tile(rows, (1 + len(book.measures), 1))
-        return Confusion(
-            book.classes, book.strata, counts, squares, rows, marginals.smallest, products
-        )
+        return Confusion(book, counts, products, rows, marginals.smallest)
 
 
 def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None:

@@ -235,14 +235,9 @@ class Tally(Counted):
                 raise InputError("a threshold of the rule lies inside a bin: count the rows by it")
             for k, (stratum, true) in enumerate(bins.kinds):
                 counts[:, stratum, true] = bins.counts[:, k] @ decided
-        rows = self.totals[0]
+        squares = counts[None, None, 2] * self.unit
         return Confusion(
-            self.classes,
-            self.strata,
-            counts[1] * self.unit,
-            counts[2] * self.unit,
-            rows,
-            self.smallest,
+            self.codebook, counts[1] * self.unit, squares, self.totals[0], self.smallest
         )
 
     def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
@@ -251,6 +246,4 @@ class Tally(Counted):
             raise InputError("only unweighted rows of two classes are known by their number")
         parts = [accepted] if deferred is None else [accepted, deferred]
         counts = np.stack([self.marginals.weights - sum(parts), *parts], axis=2)
-        return Confusion(
-            self.classes, self.strata, counts, counts.copy(), self.totals[0], self.smallest
-        )
+        return Confusion(self.codebook, counts, counts[None, None], self.totals[0], self.smallest)

@@ -18,6 +18,7 @@ from setpoint.guarantees.requirements import (
     Requirement,
     leaves,
     needs_one_of_several,
+    rates_of,
     requirements_of,
 )
 from setpoint.inference import CountedRates
@@ -125,56 +126,21 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
 def _increments(
     counted: CountedRates, x: Requirement, i: int, bound: ProgramConstraint, names: _Names
 ) -> Increments:
-    shares: list[Share] = []
-    const = _gather(counted, x.function, 1.0, shares)
-    if const is None or not _apart(shares):
+    profiles = counted.profiles(x.function.features)
+    rates = rates_of(x.function, profiles)
+    linear, shares = rates.linear, list[Share]()
+    if linear is not None:
+        for coef, *parts in zip(linear[0].tolist(), rates.above, rates.below, strict=True):
+            above, below = (counted.of_entries(part, profiles).ravel() for part in parts)
+            shares.append(Share(coef, above, below))
+    if linear is None or not _apart(shares):
         raise GoalError(
             f"{bound} cannot be watched row by row: it is neither one fraction of counts "
             "(recall, precision, F1, predicted rate, churn, costs a row) nor a sum or difference "
             "of rates of different rows (groups, classes); watch bounds on the rates that it is "
             "made of"
         )
-    return Increments(i, names.of(x.function), x.sign, x.level - const, tuple(shares))
-
-
-def _gather(
-    counted: CountedRates, x: fn.RateFunction, coef: float, shares: list[Share]
-) -> float | None:
-    """Add the shares of a function to a list; what is constant in it, or None if it has others."""
-    if isinstance(x, fn.WeightedSum):
-        total = 0.0
-        for k, child in zip(x.coefs, x.children, strict=True):
-            const = _gather(counted, child, coef * k, shares)
-            if const is None:
-                return None
-            total += const
-        return total
-    if not isinstance(x, (fn.Affine, fn.Ratio)):
-        return None
-    index = sorted(x.features)
-    if not index:
-        return coef * float(x.value(np.zeros(len(counted.features))))
-    weights = counted.fraction_of_entries(x)
-    if weights is not None:
-        above, below = (part.ravel() for part in weights)
-        shares.append(Share(coef, above, below))
-        return 0.0
-    if isinstance(x, fn.Ratio):
-        return None
-    return _affine(x, index, counted.event(index), counted.given(index), coef, shares)
-
-
-def _affine(
-    x: fn.Affine, index: list[int], event: Floats, given: Floats, coef: float, shares: list[Share]
-) -> float:
-    """The shares of a sum of rates: one for each sort of rows that they are measured on."""
-    kinds: dict[bytes, list[int]] = {}
-    for place in range(len(index)):
-        kinds.setdefault(given[place].tobytes(), []).append(place)
-    for places in kinds.values():
-        coefs = np.array([x.terms[index[p]] for p in places])
-        shares.append(Share(coef, np.asarray(coefs @ event[places]), given[places[0]]))
-    return coef * x.const
+    return Increments(i, names.of(x.function), x.sign, x.level - linear[1], tuple(shares))
 
 
 def _apart(shares: list[Share]) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betainc, betainccinv, betaincinv, logsumexp
+from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
 from setpoint.errors import GoalError, InputError
@@ -25,8 +25,8 @@ from setpoint.guarantees.requirements import (
     rates_in,
     requirements_of,
 )
-from setpoint.inference import CountedRates, exact_limits, fraction_in, trials_of, value_at
-from setpoint.program import Affine, Node, ProgramConstraint, RateFunction, WeightedSum
+from setpoint.inference import CountedRates, exact_limits, of_two_sorts, trials_of
+from setpoint.program import Affine, Node, ProgramConstraint, RateFunction
 
 # --- P-values that are proved for any rows: bets on one rate --------------------------------------
 
@@ -37,6 +37,9 @@ _BETS: Floats = np.concatenate([np.geomspace(1e-4, 0.05, 30), np.linspace(0.06, 
 
 _STEPS = 60
 """Halvings in a search for a level or a limit."""
+
+_FEW_STEPS = 24
+"""Halvings of the range of a constraint: beyond, no user sees a difference."""
 
 
 def betting_p(above: Floats, below: Floats, counts: Floats, level: float, sign: float) -> float:
@@ -72,11 +75,7 @@ def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False)
 
     if not met(1.0 - 1e-12):
         return 1.0
-    low, high = -700.0, 0.0  # logarithms of levels
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if met(math.exp(middle)) else (middle, high)
-    return math.exp(high)
+    return math.exp(_halved(0.0, -700.0, lambda log: met(math.exp(log)))[0])
 
 
 def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
@@ -106,29 +105,14 @@ def _limit(
     bottom, top = ends
     whole = bool((np.abs(counts - np.rint(counts)) <= 1e-9 * np.maximum(counts, 1.0)).all())
     if len(counts) == 2 and whole and not fractional:
-        return _proportion(above, below, np.rint(counts), side, tail)
+        ends = of_two_sorts(above, below, np.rint(counts), (tail, tail), math.nan)
+        return ends[0] if side > 0 else ends[1]
     if not (math.isfinite(bottom) and math.isfinite(top)):
         return bottom if side > 0 else top
-    low, high = bottom, top
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        shown = betting_p(above, below, counts, middle, side) <= tail
-        if shown == (side > 0):
-            low = middle
-        else:
-            high = middle
-    return low if side > 0 else high
-
-
-def _proportion(above: Floats, below: Floats, counts: Floats, side: float, tail: float) -> float:
-    """Clopper and Pearson's limit of a rate that tells two sorts of rows apart."""
-    rising = above[0] * below[1] >= above[1] * below[0]
-    k, n = float(counts[0]), float(counts.sum())
-    if (side > 0) == rising:
-        share = float(betaincinv(k, n - k + 1.0, tail)) if k > 0 else 0.0
-    else:
-        share = float(betainccinv(k + 1.0, n - k, tail)) if k < n else 1.0
-    return value_at(share, above, below, math.nan)
+    shown, open_ = (bottom, top) if side > 0 else (top, bottom)
+    return _halved(
+        shown, open_, lambda level: betting_p(above, below, counts, level, side) <= tail
+    )[0]
 
 
 def _direction(x: RateFunction, j: int) -> float:
@@ -241,7 +225,7 @@ Ranges = Mapping[str, tuple[float, float]]
 def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint) -> None:
     """Refuse what is over values of rows and has no test."""
     for x in leaves(part):
-        if counted.is_measured(x.function) and _fraction(x.function, counted) is None:
+        if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
             raise GoalError(
                 f"{written} cannot be promised: it counts rows by a column of numbers, and "
                 "combines several such rates of different rows. Write a bound for each of them, "
@@ -251,7 +235,7 @@ def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint)
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
     """The p-value of a bound on one fraction of sums over values of rows."""
-    parts, decided = _fraction(x.function, counted), counted.confusion.decided
+    parts, decided = _by_table(x.function, counted), counted.confusion.decided
     assert parts is not None
     assert decided is not None
     added = x.sign * (parts[0] - x.level * parts[1])
@@ -268,25 +252,22 @@ def bounded_range(
     x: RateFunction, counted: CountedRates, ranges: Ranges
 ) -> tuple[float, float] | None:
     """Between which values a mean of a column lies whatever the rows; None for other fractions."""
-    parts = _fraction(x, counted)
-    if parts is None:
+    parts = _by_table(x, counted)
+    if parts is None or parts[1][1:].any():
         return None
     above, below = parts
-    if below[1:].any():
-        return None
     low, high = _ends(above, counted, ranges)
     inside = below[0] > 0.0
     rows = below[0][inside]
     return float((low[inside] / rows).min()), float((high[inside] / rows).max())
 
 
-def _fraction(x: RateFunction, counted: CountedRates) -> tuple[Floats, Floats] | None:
+def _by_table(x: RateFunction, counted: CountedRates) -> tuple[Floats, Floats] | None:
     """What a row adds above and below the line (tables, plain strata, n + 1, n)."""
-    index = sorted(x.features)
-    found = fraction_in(x, index, counted.event(index), counted.given(index))
+    found = counted.fraction_of_entries(x)
     if found is None:
         return None
-    shape = (-1, counted.n_plain, *counted.confusion.counts.shape[1:])
+    shape = (-1, *counted.confusion.products.shape[2:])
     return found[0].reshape(shape), found[1].reshape(shape)
 
 
@@ -436,34 +417,17 @@ class _RateTerm:
 
 def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | None:
     """The p-value of a bound on a weighted sum of two binomial rates of disjoint rows."""
-    coefs = _coefficients(rates)
-    if coefs is None or bool((rates.used(0) & rates.used(1)).any()):
+    linear = rates.linear if len(rates) == 2 else None
+    if linear is None or (linear[0] == 0.0).any() or (rates.used(0) & rates.used(1)).any():
         return None
-    terms = [_term(rates, j, requirement.sign * coef) for j, coef in enumerate(coefs[:2])]
-    first, second = terms
+    coefs, const = linear
+    first, second = (_term(rates, j, requirement.sign * k) for j, k in enumerate(coefs.tolist()))
     if first is None or second is None:
         return None
     m = _QUANTILES if level >= 0.05 else _MORE_QUANTILES
     u = (np.arange(m) + 0.5) / m
-    needed = requirement.sign * (requirement.level - coefs[2]) - first.value(first.lower(u))
+    needed = requirement.sign * (requirement.level - const) - first.value(first.lower(u))
     return float(np.mean(second.below_chance(needed)))
-
-
-def _coefficients(rates: Rates) -> tuple[float, float, float] | None:
-    """Those of the two rates in a weighted sum of them, and what is added."""
-    x, out = rates.function, np.zeros(3)
-    if len(rates) != 2:
-        return None
-    parts = [(1.0, x)]
-    if isinstance(x, WeightedSum):
-        parts = list(zip(x.coefs, x.children, strict=True))
-    for k, part in parts:
-        if not isinstance(part, Affine):
-            return None
-        for j, coef in part.terms.items():
-            out[j] += k * coef
-        out[2] += k * part.const
-    return None if (out[:2] == 0.0).any() else (float(out[0]), float(out[1]), float(out[2]))
 
 
 def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
@@ -500,17 +464,9 @@ class PValue(NamedTuple):
     kind: str
 
 
-def p_value(
-    part: Part,
-    counted: CountedRates,
-    *,
-    level: float,
-    strict: bool = False,
-    fractional: bool = False,
-    ranges: Ranges | None = None,
-    seed: int = 0,
-) -> PValue:
-    """The p-value of a constraint from the counts of rows that did not choose the rule.
+@dataclass(frozen=True, eq=False)
+class PValues:
+    """P-values of statements from the counts of rows that did not choose the rule.
 
     Examples
     --------
@@ -519,48 +475,36 @@ def p_value(
     >>> from setpoint.metrics import fbeta, precision
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
     >>> (x, y), counted = bind_counted([precision, fbeta(2)], found)
-    >>> p, kind = p_value(Requirement(x, 0.5, 1.0), counted, level=0.05)
+    >>> p, kind = PValues(counted).of(Requirement(x, 0.5, 1.0), 0.05)
     >>> round(p, 4), kind
     (0.0043, 'binomial')
-    >>> p, kind = p_value(Requirement(y, 0.7, 1.0), counted, level=0.05)
+    >>> p, kind = PValues(counted).of(Requirement(y, 0.7, 1.0), 0.05)
     >>> round(p, 2), kind
     (0.06, 'gaffke')
     """
-    if not 0.0 < level < 1.0:
-        raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
-    return _Testing(counted, strict, fractional, ranges, seed).test(part, level)
 
+    counted: CountedRates
+    strict: bool = False
+    fractional: bool = False
+    ranges: Ranges | None = None
+    seed: int = 0
 
-class _Testing:
-    """Finds p-values of statements on one set of counts."""
-
-    def __init__(
-        self,
-        counted: CountedRates,
-        strict: bool,
-        fractional: bool,
-        ranges: Ranges | None,
-        seed: int,
-    ) -> None:
-        self.counted = counted
-        self.strict = strict
-        self.fractional = fractional
-        self.ranges = ranges
-        self.seed = seed
-
-    def test(self, part: Part, level: float) -> PValue:
+    def of(self, part: Part, level: float) -> PValue:
+        """The p-value of a constraint, for a test at this level."""
+        if not 0.0 < level < 1.0:
+            raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
         if isinstance(part, Requirement):
             return self._requirement(part, level)
         if isinstance(part, AllHold):
-            found = [self.test(inner, level) for inner in part.parts]
+            found = [self.of(inner, level) for inner in part.parts]
             return PValue(max((f.p for f in found), default=0.0), _weakest(found))
         able = [inner for inner in part.parts if not _never(inner)]
         m = max(len(able), 1)
-        found = [self.test(inner, level / m) for inner in able]
+        found = [self.of(inner, level / m) for inner in able]
         return PValue(min(1.0, m * min((f.p for f in found), default=1.0)), _weakest(found))
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
-        if self.counted.is_measured(x.function):
+        if self.counted.looks_at_amounts(x.function):
             p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
         if not self.fractional:
@@ -590,6 +534,55 @@ class _Testing:
             return PValue(betting_p(*one, x.level, x.sign), kind)
         return PValue(boxes_p(x, rates, fractional=self.fractional), kind)
 
+    def limit(self, constraint: ProgramConstraint, level: float) -> float | None:
+        """The strictest bound on a constraint's left side that the same test would pass.
+
+        Examples
+        --------
+        >>> from setpoint import Goal
+        >>> from setpoint.evidence import Confusion
+        >>> from setpoint.guarantees.promise import Promise
+        >>> from setpoint.program.linking import link
+        >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])
+        >>> goal = Goal.parse("maximize recall subject to precision >= 0.8")
+        >>> rules = Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)
+        >>> round(PValues(rules.counted(found)).limit(rules.program.constraints[0], 0.05), 3)
+        0.851
+        """
+        x, counted, ranges = constraint.function, self.counted, self.ranges
+        part = requirements_of(constraint)
+        plain = isinstance(part, Requirement) and part.function is x
+        if plain and not (self.strict or self.fractional):
+            ends = exact_limits(x, counted, level, level)
+            if ends is not None:
+                return ends[0] if constraint.sign > 0 else ends[1]
+        amounts = ranges and counted.looks_at_amounts(x)
+        ends = bounded_range(x, counted, ranges) if ranges and amounts else None
+        bottom, top = counted.range(x) if ends is None else ends
+        if not (math.isfinite(bottom) and math.isfinite(top)):
+            return None
+
+        def passes(bound: float) -> bool:
+            moved = requirements_of(replace(constraint, level=bound))
+            return self.of(moved, level).p <= level
+
+        loose, hard = (bottom, top) if constraint.sign > 0 else (top, bottom)
+        if passes(constraint.level):
+            loose = constraint.level
+        else:
+            hard = constraint.level
+        return _halved(loose, hard, passes, _FEW_STEPS)[0]
+
+
+def _halved(
+    inside: float, outside: float, holds: Callable[[float], bool], steps: int = _STEPS
+) -> tuple[float, float]:
+    """The last number for which something holds, and the first for which it does not."""
+    for _ in range(steps):
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return inside, outside
+
 
 def _never(part: Part) -> bool:
     return isinstance(part, Some) and not part.parts
@@ -597,69 +590,3 @@ def _never(part: Part) -> bool:
 
 def _weakest(found: list[PValue]) -> str:
     return max((f.kind for f in found), key=KINDS.index, default="trivial")
-
-
-# --- One-sided limits that go with the p-values ---------------------------------------------------
-
-
-_P_VALUES_STEPS = 24
-"""Halvings of the range: beyond, no user sees a difference."""
-
-
-def limit_of_constraint(
-    constraint: ProgramConstraint,
-    counted: CountedRates,
-    *,
-    level: float,
-    strict: bool = False,
-    fractional: bool = False,
-    ranges: Ranges | None = None,
-) -> float | None:
-    """The strictest bound on a constraint's left side that the same test would pass.
-
-    Examples
-    --------
-    >>> from setpoint import Goal
-    >>> from setpoint.evidence import Confusion
-    >>> from setpoint.guarantees.promise import Promise
-    >>> from setpoint.program import link
-    >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])
-    >>> goal = Goal.parse("maximize recall subject to precision >= 0.8")
-    >>> rules = Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)
-    >>> counted = rules.counted(found)
-    >>> round(limit_of_constraint(rules.program.constraints[0], counted, level=0.05), 3)
-    0.851
-    """
-    x = constraint.function
-    part = requirements_of(constraint)
-    plain = isinstance(part, Requirement) and part.function is x
-    if plain and not (strict or fractional):
-        ends = exact_limits(x, counted, level, level)
-        if ends is not None:
-            return ends[0] if constraint.sign > 0 else ends[1]
-    ends = bounded_range(x, counted, ranges) if ranges and counted.is_measured(x) else None
-    bottom, top = counted.range(x) if ends is None else ends
-    if not (math.isfinite(bottom) and math.isfinite(top)):
-        return None
-
-    def passes(bound: float) -> bool:
-        moved = requirements_of(replace(constraint, level=bound))
-        found = p_value(
-            moved,
-            counted,
-            level=level,
-            strict=strict,
-            fractional=fractional,
-            ranges=ranges,
-        )
-        return found.p <= level
-
-    loose, hard = (bottom, top) if constraint.sign > 0 else (top, bottom)
-    if passes(constraint.level):
-        loose = constraint.level
-    else:
-        hard = constraint.level
-    for _ in range(_P_VALUES_STEPS):
-        middle = 0.5 * (loose + hard)
-        loose, hard = (middle, hard) if passes(middle) else (loose, middle)
-    return loose

@@ -20,12 +20,14 @@ from setpoint.goals import Constraint, as_goal
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, requirements_of
 from setpoint.inference import (
     CountedRates,
+    Profiles,
     added_by,
     at_least,
     influence_of,
     quantile,
     successes_needed,
     trials_of,
+    worst_of,
 )
 from setpoint.program import LinkedGoal, Linker, Program, ProgramConstraint, link
 
@@ -133,31 +135,36 @@ class Smooth:
     def _rows(self) -> float:
         return float(self.counted.confusion.rows.sum())
 
+    @property
+    def _profiles(self) -> Profiles:
+        return self.counted.profiles(self.requirement.function.features)
+
     @cached_property
     def _worst(self) -> Floats:
         """A row (profiles,) in each population that speaks most against the statement."""
-        x = self.requirement.function
-        profiles = self.counted.profiles(x.features)
-        even = 0.1 / len(profiles.counts) * profiles.units
-        _, effect = influence_of(x, profiles, profiles.counts + even, self.counted.v)
-        effect = self.requirement.sign * effect
-        out = np.zeros(len(effect))
-        for given in np.unique(profiles.given != 0, axis=0):
-            seen = np.flatnonzero(given)
-            worst = seen[np.argmin(effect[seen])]
-            out[worst] = profiles.units[worst]
+        x, units = self.requirement.function, self._profiles.units
+        unit = units.typical.unit
+        counts = units.counts + 0.1 / len(self._profiles) * unit
+        _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
+        added = (effect.reshape(unit.shape) * (unit / unit[0])).sum(axis=0)
+        out = np.zeros(len(self._profiles))
+        out[worst_of(-self.requirement.sign * added, self._profiles.populations)] = 1.0
         return out
 
     def at(self, n: int) -> float:
         """The chance with `n` rows; fewer count than there are, by :data:`ALLOWANCE`."""
-        x, sign = self.requirement.function, self.requirement.sign
-        profiles = self.counted.profiles(x.features)
-        times = n / ALLOWANCE / self._rows
-        counts = times * profiles.counts + self._worst
-        value, effect = influence_of(x, profiles, counts, self.counted.v)
-        drawn = times * float(profiles.squares @ effect**2)
-        tested = drawn + float((self._worst * profiles.units) @ effect**2)
-        slack = sign * (value - self.requirement.level)
+        x, sign, units = self.requirement.function, self.requirement.sign, self._profiles.units
+        times, (unit, products) = n / ALLOWANCE / self._rows, units.typical
+        counts = (times * units.counts + self._worst * unit).ravel()
+        value, effect = influence_of(x, self._profiles.weights, counts, self.counted.v)
+        effect = effect.reshape(unit.shape)
+
+        def variance(of: Floats) -> float:
+            return float((np.einsum("abm,bm->am", of, effect) * effect).sum())
+
+        drawn = times * variance(units.products)
+        tested = drawn + variance(self._worst * products)
+        slack = sign * (float(value) - self.requirement.level)
         over = slack - quantile(self.delta) * math.sqrt(tested)
         if drawn <= 0.0:
             return float(over >= 0.0)
@@ -296,34 +303,23 @@ class Pilot:
         return RowsPlan(constraint, self.counted, delta)
 
 
-_Chances: TypeAlias = "Binomial | Smooth | _All | _Any"
+_Chances: TypeAlias = "Binomial | Smooth | _Several"
 
 
 @dataclass(frozen=True)
-class _All:
-    """Statements that all have to be shown."""
+class _Several:
+    """Statements that all have to be shown, or one of which has to."""
 
     parts: tuple[_Chances, ...]
+    every: bool
 
     @property
     def reaches(self) -> bool:
-        return all(part.reaches for part in self.parts)
+        return (all if self.every else any)(part.reaches for part in self.parts)
 
     def at(self, n: int) -> float:
-        return 1.0 - sum(1.0 - part.at(n) for part in self.parts)
-
-
-@dataclass(frozen=True)
-class _Any:
-    """Statements one of which has to be shown."""
-
-    parts: tuple[_Chances, ...]
-
-    @property
-    def reaches(self) -> bool:
-        return any(part.reaches for part in self.parts)
-
-    def at(self, n: int) -> float:
+        if self.every:
+            return 1.0 - sum(1.0 - part.at(n) for part in self.parts)
         return max((part.at(n) for part in self.parts if part.reaches), default=0.0)
 
 
@@ -371,15 +367,14 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     """Rows that show all of some constraints with that chance; None where no number does."""
     if not all(plan.reaches for plan in plans):
         return None
-    return least_rows(_All(tuple(plan.chances for plan in plans)).at, power)
+    return least_rows(_Several(tuple(plan.chances for plan in plans), True).at, power)
 
 
 def _chances(part: Part, counted: CountedRates, delta: float) -> _Chances:
     if not isinstance(part, Requirement):
-        if isinstance(part, AllHold):
-            return _All(tuple(_chances(inner, counted, delta) for inner in part.parts))
-        level = delta / max(len(part.parts), 1)
-        return _Any(tuple(_chances(inner, counted, level) for inner in part.parts))
+        every = isinstance(part, AllHold)
+        level = delta if every else delta / max(len(part.parts), 1)
+        return _Several(tuple(_chances(inner, counted, level) for inner in part.parts), every)
     one = trials_of(part.function, counted, part.relation, part.level)
     if one is None:
         return Smooth(part, counted, delta)

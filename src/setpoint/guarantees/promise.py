@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,11 +18,20 @@ from setpoint.errors import GoalError, InputError
 from setpoint.evidence import Confusion, Marginals
 from setpoint.goals import Goal, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
-from setpoint.guarantees.p_values import Ranges, limit_of_constraint, p_value, require_bounded_sums
+from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
-from setpoint.inference import CountedRates, added_by, share_needed
+from setpoint.inference import CountedRates, Weights, added_by, influence_of, share_needed
 from setpoint.parameters import SATISFIED
-from setpoint.program import Affine, LinkedGoal, Linker, Node, Program, RateFunction, backend
+from setpoint.program import (
+    Affine,
+    Folder,
+    LinkedGoal,
+    Linker,
+    Node,
+    Program,
+    RateFunction,
+    backend,
+)
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------
 
@@ -201,51 +210,20 @@ def slack_and_error(
     x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> tuple[Floats, Floats]:
     """How far a statement is met by some rules (m,), and the standard errors (m,) of that."""
-    index = sorted(x.function.features)
-    event, given = counted.event(index), counted.given(index)
+    index, event, given = counted.weights(sorted(x.function.features))
     # Of a mean of a column the sums lie in other tables than the rows it is a mean over.
     seen = np.flatnonzero(given.any(axis=0) | event.any(axis=0))
-    event, given, counts, times = event[:, seen], given[:, seen], counts[seen], times[seen]
-    unit = counted.row_weights[seen]
+    weights, counts = Weights(index, event[:, seen], given[:, seen]), counts[seen]
+    unit, v = counted.row_weights[seen], np.zeros(len(counted.features))
     with np.errstate(all="ignore"):
-        _, influence = _influence(x.function, counted, index, event, given, counts)
+        _, influence = influence_of(x.function, weights, counts, v)
         worst = counts.copy()
-        for rows in np.unique(given != 0, axis=0):
-            inside = np.where(rows[:, None], x.sign * influence, INF)
-            at = np.argmin(inside, axis=0)
+        for rows in np.unique(weights.given != 0, axis=0):
+            at = np.argmin(np.where(rows[:, None], x.sign * influence, INF), axis=0)
             worst[at, np.arange(counts.shape[1])] += unit[at]
-        value, influence = _influence(x.function, counted, index, event, given, worst)
-        error = np.sqrt(((unit * times)[:, None] * worst * influence**2).sum(axis=0))
+        value, influence = influence_of(x.function, weights, worst, v)
+        error = np.sqrt(((unit * times[seen])[:, None] * worst * influence**2).sum(axis=0))
     return x.sign * (value - x.level), error
-
-
-def _influence(
-    x: RateFunction,
-    counted: CountedRates,
-    index: list[int],
-    event: Floats,
-    given: Floats,
-    N: Floats,
-) -> tuple[Floats, Floats]:
-    """Values (m,) of a function, and the influence (entries, m) of a unit of weight."""
-    norms = given @ N
-    own = (event @ N) / norms
-    v = np.zeros((N.shape[1], len(counted.features)))
-    v[:, index] = own.T
-    slope = slopes(x, v)[:, index].T / norms
-    return np.asarray(x.value(v)), event.T @ slope - given.T @ (slope * own)
-
-
-def slopes(x: RateFunction, v: Floats) -> Floats:
-    """Gradients (m, d) of a function at several points (m, d)."""
-    if isinstance(x, Affine) or not isinstance(x, Node):
-        return np.broadcast_to(x.gradient(v[0]), v.shape)
-    xs = [c.value(v) for c in x.children]
-    out = np.zeros(v.shape)
-    for partial, child in zip(x.partials(backend(v), xs), x.children, strict=True):
-        if child.features:
-            out += np.asarray(partial)[..., None] * slopes(child, v)
-    return out
 
 
 # --- Which of several tests count -----------------------------------------------------------------
@@ -442,19 +420,8 @@ class RuleTests:
     # ------------------------------------------------------------------ on the rows tested
     def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
-        counted = self.counted(confusion)
-        for part, level in zip(self.parts, self.promise.levels, strict=True):
-            if part is None or level is None:
-                continue
-            found = p_value(part, counted, level=level, **self._how(fractional))
-            if not found.p <= level:
-                return False
-        return True
-
-    def _how(self, fractional: bool) -> dict[str, Any]:
-        return {
-            "strict": self.promise.strict, "fractional": fractional, "ranges": self.promise.ranges,
-        }  # fmt: skip
+        found = self._tested(confusion, fractional, limits=False)
+        return all(shown.passed for shown, _ in found)
 
     @property
     def is_measured(self) -> bool:
@@ -481,36 +448,23 @@ class RuleTests:
 
     def _tested(
         self, confusion: Confusion, fractional: bool, *, limits: bool, among: int = 1
-    ) -> list[tuple[Shown, float]]:
+    ) -> Iterator[tuple[Shown, float]]:
         counted, promise = self.counted(confusion), self.promise
-        out = []
+        tests = PValues(counted, promise.strict, fractional, promise.ranges)
         rows = zip(
             self.program.constraints, self.parts, promise.confidences, promise.levels, strict=True
         )
         for c, part, confidence, level in rows:
             if part is None or level is None or confidence is None:
                 continue
-            how = self._how(fractional)
             own = level / among
-            found = p_value(part, counted, level=own, **how)
-            limit = limit_of_constraint(c, counted, level=own, **how) if limits else None
+            p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs
-            out.append(
-                (
-                    Shown(
-                        str(c.written),
-                        confidence,
-                        found.p,
-                        found.kind,
-                        bool(found.p <= own),
-                        counted.value(c.function) if plain else None,
-                        limit if plain else None,
-                    ),
-                    level,
-                )
-            )
-        return out
+            value = counted.value(c.function) if plain else None
+            limit = tests.limit(c, own) if limits and plain else None
+            passed = bool(p <= own)
+            yield Shown(str(c.written), confidence, p, kind, passed, value, limit), level
 
     # ------------------------------------------------------------------ on rows that learn a path
     def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from typing import Any, NamedTuple, TypeAlias
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.evidence import Confusion
-from setpoint.inference import CountedRates, RowProfiles, above_and_below, rounded, summed
+from setpoint.inference import CountedRates, Profiles, Weights, rounded, summed
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
 from setpoint.rules import Rule
@@ -44,6 +44,23 @@ class Rates:
         """Whether the function is its only rate, and nothing is done to it."""
         x = self.function
         return isinstance(x, fn.Affine) and x.terms == {0: 1.0} and x.const == 0.0
+
+    @property
+    def linear(self) -> tuple[Floats, float] | None:
+        """Coefficients (rates,) and what is added, where the function is a weighted sum."""
+        coefs, const, parts = np.zeros(len(self)), 0.0, [(1.0, self.function)]
+        while parts:
+            k, x = parts.pop(0)
+            if isinstance(x, fn.WeightedSum):
+                parts += [(k * own, child) for own, child in zip(x.coefs, x.children, strict=True)]
+            elif isinstance(x, fn.Affine):
+                coefs[list(x.terms)] += k * np.array(list(x.terms.values()))
+                const += k * x.const
+            elif x.features:
+                return None
+            else:
+                const += k * float(x.value(self.values))
+        return coefs, const
 
     @cached_property
     def values(self) -> Floats:
@@ -102,28 +119,31 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
     >>> rates_in(y, counted).values.round(3)
     array([0.947, 0.81 ])
     """
-    profiles = counted.profiles(x.features)
-    finder = _RateCollector(profiles)
+    found = rates_of(x, counted.profiles(x.features))
+    used = ((np.abs(found.above) > _TINY) | (found.below > _TINY)).any(axis=0)
+    both = np.concatenate([rounded(a)[None, used] for a in (*found.above, *found.below)])
+    _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)
+    return replace(
+        found,
+        above=found.above[:, used][:, first],
+        below=found.below[:, used][:, first],
+        counts=summed(place.ravel(), found.counts[used], len(first)),
+    )
+
+
+def rates_of(x: fn.RateFunction, profiles: Profiles) -> Rates:
+    """The rates that a function is made of, by profiles."""
+    finder = _RateCollector(profiles.weights)
     function = finder.function(x)
     above, below = np.stack(finder.above), np.stack(finder.below)
-    used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
-    both = np.concatenate([rounded(a)[None, used] for a in (*above, *below)])
-    _, first, place = np.unique(both, axis=1, return_index=True, return_inverse=True)
-    place, n = place.ravel(), len(first)
-    return Rates(
-        function,
-        above[:, used][:, first],
-        below[:, used][:, first],
-        summed(place, profiles.counts[used], n),
-        tuple(finder.features),
-    )
+    return Rates(function, above, below, profiles.units.counts[0], tuple(finder.features))
 
 
 class _RateCollector:
     """Rewrites a function of features as one of rates, which it collects."""
 
-    def __init__(self, profiles: RowProfiles) -> None:
-        self.profiles = profiles
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
         self.above: list[Floats] = []
         self.below: list[Floats] = []
         self.features: list[frozenset[int]] = []
@@ -131,7 +151,7 @@ class _RateCollector:
     def function(self, x: fn.RateFunction) -> fn.RateFunction:
         if not x.features:
             return x
-        parts = above_and_below(x, self.profiles)
+        parts = self.weights.above_and_below(x)
         if parts is not None:
             return self._rate(*parts, x.features)
         if isinstance(x, fn.Affine):
@@ -142,15 +162,14 @@ class _RateCollector:
         """A sum of shares of different rows: a rate for each sort of rows."""
         alike: dict[bytes, list[int]] = {}
         for j in sorted(x.terms):
-            given = self.profiles.given[self.profiles.index.index(j)]
+            given = self.weights.given[self.weights.features.index(j)]
             alike.setdefault(given.tobytes(), []).append(j)
         out = fn.Affine({}, x.const)
         for members in alike.values():
             # One share stays as it is: elsewhere it may have another coefficient.
             k = x.terms[members[0]] if len(members) == 1 else 1.0
-            parts = above_and_below(
-                fn.Affine({j: x.terms[j] / k for j in members}, 0.0), self.profiles
-            )
+            scaled = fn.Affine({j: x.terms[j] / k for j in members}, 0.0)
+            parts = self.weights.above_and_below(scaled)
             assert parts is not None
             out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
         return out

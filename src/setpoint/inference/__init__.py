@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.inference.delta import influence_of, influence_of_entries
+    from setpoint.inference.delta import influence_of, influence_of_entries, worst_of
     from setpoint.inference.intervals import (
         FAILS,
         OPEN,
@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     )
     from setpoint.inference.profiles import (
         CountedRates,
-        RowProfiles,
-        above_and_below,
+        Profiles,
+        Weights,
         bind_counted,
-        fraction_in,
         rounded,
         summed,
-        value_at,
     )
     from setpoint.inference.tails import (
         CONFIDENCE,
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
         clopper_pearson,
         exact_limits,
         fresh_labels,
+        of_two_sorts,
         quantile,
         share_needed,
         successes_needed,

@@ -3,136 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion
 from setpoint.goals import Expression
-from setpoint.inference.delta import (
-    by_influence,
-    by_moments,
-    influence_by_table,
-    influence_of,
-    of_two_profiles,
-    unsmoothed,
-)
+from setpoint.inference.delta import correlations, smooth_limits, unsmoothed
 from setpoint.inference.profiles import CountedRates, bind_counted
-from setpoint.inference.tails import difference_above, ratio_above, ratio_below
+from setpoint.inference.tails import difference_above, of_fraction, ratio_above, ratio_below
 from setpoint.parameters import SATISFIED
 from setpoint.program import functions as fn
-
-# --- Limits over several groups or classes at once ------------------------------------------------
-
-
-Limits: TypeAlias = Callable[[fn.RateFunction, float, float], tuple[float, float]]
-"""Limits of a bound expression at the tails (low, high)."""
-
-
-def largest(
-    children: Sequence[fn.RateFunction], limits: Limits, low: float, high: float, sides: int
-) -> tuple[float, float]:
-    """Limits of the largest value."""
-    ends = [limits(x, low / max(sides, 1), high) for x in children]
-    return max(e[0] for e in ends), max(e[1] for e in ends)
-
-
-def smallest(
-    children: Sequence[fn.RateFunction], limits: Limits, low: float, high: float, sides: int
-) -> tuple[float, float]:
-    """Limits of the smallest value; parameters as in :func:`largest`."""
-    ends = [limits(x, low, high / max(sides, 1)) for x in children]
-    return min(e[0] for e in ends), min(e[1] for e in ends)
-
-
-def spread(
-    children: Sequence[fn.RateFunction],
-    counted: CountedRates,
-    limits: Limits,
-    low: float,
-    high: float,
-    *,
-    smooth: bool,
-) -> tuple[float, float]:
-    """Limits of the largest value minus the smallest, over the ordered pairs."""
-    if len(children) == 1:
-        return 0.0, 0.0
-    x = np.array([counted.value(c) for c in children])
-    corr = correlations(children, counted) if smooth else _opposed(len(x))
-    pairs = len(x) * (len(x) - 1)
-    above = difference_above(x, *_ends(children, limits, low / pairs), corr)
-    below = -difference_above(x, *_ends(children, limits, high), corr).T
-    others = ~np.eye(len(x), dtype=bool)
-    return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
-
-
-def ratio_of_groups(
-    children: Sequence[fn.RateFunction],
-    counted: CountedRates,
-    limits: Limits,
-    low: float,
-    high: float,
-    *,
-    smooth: bool,
-) -> tuple[float, float]:
-    """Limits of the smallest value over the largest; parameters as in :func:`spread`."""
-    if len(children) == 1:
-        return (1.0, 1.0) if counted.value(children[0]) > 0 else (0.0, 1.0)
-    x = np.array([counted.value(c) for c in children])
-    corr = correlations(children, counted) if smooth else _opposed(len(x))
-    pairs = len(x) * (len(x) - 1)
-    above = ratio_above(x, *_ends(children, limits, low), corr)
-    below = ratio_below(x, *_ends(children, limits, high / pairs), corr)
-    others = ~np.eye(len(x), dtype=bool)
-    return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
-
-
-def correlations(children: Sequence[fn.RateFunction], counted: CountedRates) -> Floats:
-    """Correlations (m, m) of the children's estimates, from their influences."""
-    m = len(children)
-    if any(counted.is_measured(c) for c in children):
-        return _correlated(_measured_covariance(children, counted))
-    features = frozenset().union(*(c.features for c in children))
-    profiles = counted.profiles(features)
-    if profiles.counts.sum() <= 0 or not features:
-        return np.eye(m)
-    extra = profiles.units / len(profiles.counts)
-    counts, squares = profiles.counts + extra, profiles.squares + extra * profiles.units
-    each = np.stack([influence_of(c, profiles, counts, counted.v)[1] for c in children])
-    return _correlated((each * squares) @ each.T)
-
-
-def _measured_covariance(children: Sequence[fn.RateFunction], counted: CountedRates) -> Floats:
-    """Covariances (m, m) of the children's estimates, where rows count by columns of numbers."""
-    moments = counted.moments(frozenset().union(*(c.features for c in children)))
-    extra = 1.0 / moments.sums.shape[1]
-    sums = moments.sums + extra * moments.unit
-    products = moments.products + extra * moments.unit_products
-    each = np.stack([influence_by_table(c, moments, sums, counted.v)[1] for c in children])
-    return np.asarray(np.einsum("iam,jbm,abm->ij", each, each, products))
-
-
-def _correlated(cov: Floats) -> Floats:
-    sd = np.sqrt(np.diagonal(cov))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        corr = np.where((sd[:, None] > 0) & (sd > 0), cov / sd / sd[:, None], 0.0)
-    # Of disjoint rows the correlation is 0, and rounding should not show.
-    return np.where(np.abs(corr) < 1e-9, 0.0, np.clip(corr, -1.0, 1.0))
-
-
-def _opposed(m: int) -> Floats:
-    return np.full((m, m), -1.0)
-
-
-def _ends(
-    children: Sequence[fn.RateFunction], limits: Limits, tail: float
-) -> tuple[Floats, Floats]:
-    ends = np.array([limits(c, tail, tail) for c in children])
-    return ends[:, 0], ends[:, 1]
-
 
 # --- Confidence intervals for every expression of the language ------------------------------------
 
@@ -234,8 +117,8 @@ def _varying(x: fn.RateFunction) -> Sequence[fn.RateFunction]:
 def _kind(x: fn.RateFunction, counted: CountedRates) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
-        profiles = len(fraction.merged.counts)
-        return "delta" if profiles > 2 else "clopper-pearson" if profiles == 2 else "exact"
+        sorts = fraction.n_sorts
+        return "delta" if sorts > 2 else "clopper-pearson" if sorts == 2 else "exact"
     if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
         return "pairs"
     if isinstance(x, (fn.Max, fn.Min)):
@@ -264,13 +147,9 @@ class _LimitFinder:
         if isinstance(x, (fn.Affine, fn.Ratio)):
             return self._fraction(x, low, high)
         if isinstance(x, (fn.Max, fn.Min)):
-            sides = len(_varying(x))  # where a limit can fail; of a size on both sides, below
-            of = largest if isinstance(x, fn.Max) else smallest
-            return of(x.children, self.limits, low, high, sides)
+            return self._extreme(x, low, high)
         if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
-            of_pairs = spread if isinstance(x, fn.MaxMinusMin) else ratio_of_groups
-            smooth = all(_is_smooth(c) for c in x.children)
-            return of_pairs(x.children, self.counted, self.limits, low, high, smooth=smooth)
+            return self._pairs(x, low, high)
         if isinstance(x, fn.Absolute):
             return self._absolute(x, low, high)
         if isinstance(x, (fn.Log, fn.Sqrt)):
@@ -278,19 +157,39 @@ class _LimitFinder:
         if isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
             return self._multiple(x, low, high)
         if _is_smooth(x):
-            return self._by_influence(x, low, high)
+            return smooth_limits(x, self.counted, low, high)
         return self._parts(x, low, high)
 
     def _fraction(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
         fraction = self.counted.fraction(x)
-        two = None if fraction is None else of_two_profiles(fraction, low, high)
-        return self._by_influence(x, low, high) if two is None else two
+        exact = None if fraction is None else of_fraction(fraction, low, high)
+        return smooth_limits(x, self.counted, low, high) if exact is None else exact
 
-    def _by_influence(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
-        counted = self.counted
-        if not counted.is_measured(x):
-            return by_influence(x, counted, low, high)
-        return by_moments(x, counted.moments(x.features), counted.v, low, high)
+    def _extreme(self, x: fn.Max | fn.Min, low: float, high: float) -> tuple[float, float]:
+        # A limit can fail in each of them; of a size on both sides, below.
+        sides, largest = max(len(_varying(x)), 1), isinstance(x, fn.Max)
+        tails = (low / sides, high) if largest else (low, high / sides)
+        ends = np.array([self.limits(c, *tails) for c in x.children])
+        first, last = (ends.max(axis=0) if largest else ends.min(axis=0)).tolist()
+        return first, last
+
+    def _pairs(self, x: fn.Node, low: float, high: float) -> tuple[float, float]:
+        """Limits of the largest value minus the smallest, or of that over it, by ordered pairs."""
+        m, ratio = len(x.children), isinstance(x, fn.MinOverMax)
+        if m == 1:
+            certain = not ratio or self.counted.value(x.children[0]) > 0
+            return float(ratio and certain), float(ratio)
+        v = np.array([self.counted.value(c) for c in x.children])
+        smooth = all(_is_smooth(c) for c in x.children)
+        corr = correlations(x.children, self.counted) if smooth else np.full((m, m), -1.0)
+        pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
+        tails = (low, high / pairs) if ratio else (low / pairs, high)
+        (a, b), (c, d) = (np.array([self.limits(y, t, t) for y in x.children]).T for t in tails)
+        if ratio:
+            above, below = ratio_above(v, a, b, corr), ratio_below(v, c, d, corr)
+            return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
+        above, below = difference_above(v, a, b, corr), -difference_above(v, c, d, corr).T
+        return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
 
     def _absolute(self, x: fn.Absolute, low: float, high: float) -> tuple[float, float]:
         # Near 0 the lower limit can fail on both sides.

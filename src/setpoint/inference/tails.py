@@ -9,13 +9,13 @@ from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaincc, betainccinv, betaincinv
+from scipy.special import betainc, betainccinv, betaincinv
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.inference.profiles import CountedRates, value_at
+from setpoint.inference.profiles import CountedRates, Fraction
 from setpoint.parameters import is_number
-from setpoint.program import RateFunction
+from setpoint.program import INF, RateFunction
 
 # --- Limits of one proportion ---------------------------------------------------------------------
 
@@ -51,6 +51,43 @@ def clopper_pearson(
     top = float(betainccinv(hits + 1.0, rest, high)) if rest > 0.0 else 1.0
     # Of a tiny part of a row the limits are rounding.
     return (min(bottom, hits / n), max(top, hits / n)) if n > 0.0 else (bottom, top)
+
+
+_BORROWED = 10.0
+"""Rows of average weight that a profile's own mean weight is drawn to."""
+
+
+def of_two_sorts(
+    above: Floats, below: Floats, rows: Floats, tails: tuple[float, float], at_zero: float
+) -> tuple[float, float]:
+    """Limits of a fraction of two sorts of rows (2,), of which there are so many each."""
+    rises = above[0] * below[1] >= above[1] * below[0]
+    ends = clopper_pearson(float(rows[0]), float(rows.sum()), *(tails if rises else tails[::-1]))
+    first, last = (_value_at(share, above, below, at_zero) for share in ends)
+    return (first, last) if rises else (last, first)
+
+
+def _value_at(share: float, above: Floats, below: Floats, at_zero: float) -> float:
+    """The value of a fraction at the share of rows that are of the first sort."""
+    up = above[0] * share + above[1] * (1 - share)
+    down = below[0] * share + below[1] * (1 - share)
+    if down > 0:
+        return float(up / down)
+    return math.copysign(INF, up) if up else at_zero
+
+
+def of_fraction(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
+    """Exact limits of a fraction that tells two sorts of rows apart; None if it has more."""
+    if fraction.n_sorts > 2:
+        return None
+    two = fraction.sorts
+    counts, squares = two.units.counts[0], two.units.products[0, 0]
+    if len(counts) < 2 or counts.sum() <= 0:
+        return two.range
+    unit = two.units.typical.unit[0]
+    weight = (squares + _BORROWED * unit * unit) / (counts + _BORROWED * unit)
+    above, below = two.above[0] * weight, two.below[0] * weight
+    return of_two_sorts(above, below, counts / weight, (low, high), two.at_zero)
 
 
 def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
@@ -112,60 +149,6 @@ def at_least(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> float | Floats:
     return _plain(np.where(inside, betainc(a, b, share), np.where(k < 1, 1.0, 0.0)))
 
 
-@overload
-def at_most(k: float, n: float, share: float) -> float: ...
-@overload
-def at_most(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> Floats: ...
-def at_most(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> float | Floats:
-    """The chance of `k` successes or fewer in `n` trials.
-
-    Examples
-    --------
-    >>> round(at_most(2, 5, 0.9), 5)
-    0.00856
-    """
-    k, n, share = _tail_arguments(k, n, share)
-    inside = (k >= 0) & (k < n)
-    a, b = np.where(inside, k + 1, 1.0), np.where(inside, n - k, 1.0)
-    return _plain(np.where(inside, betaincc(a, b, share), np.where(k < 0, 0.0, 1.0)))
-
-
-@overload
-def lower_limit(k: float, n: float, tail: float) -> float: ...
-@overload
-def lower_limit(k: ArrayLike, n: ArrayLike, tail: float) -> Floats: ...
-def lower_limit(k: ArrayLike, n: ArrayLike, tail: float) -> float | Floats:
-    """The lower Clopper-Pearson limit of a share: above it with confidence ``1 - tail``.
-
-    Examples
-    --------
-    >>> round(lower_limit(28, 28, 0.05), 4), round(lower_limit(29, 29, 0.05), 4)
-    (0.8985, 0.9019)
-    """
-    k, n = _limit_arguments(k, n, tail)
-    some = k > 0
-    a, b = np.where(some, k, 1.0), np.where(some, n - k + 1, 1.0)
-    return _plain(np.where(some, betaincinv(a, b, tail), 0.0))
-
-
-@overload
-def upper_limit(k: float, n: float, tail: float) -> float: ...
-@overload
-def upper_limit(k: ArrayLike, n: ArrayLike, tail: float) -> Floats: ...
-def upper_limit(k: ArrayLike, n: ArrayLike, tail: float) -> float | Floats:
-    """The upper Clopper-Pearson limit of a share: below it with confidence ``1 - tail``.
-
-    Examples
-    --------
-    >>> round(upper_limit(0, 100, 0.05), 4)
-    0.0295
-    """
-    k, n = _limit_arguments(k, n, tail)
-    some = k < n
-    a, b = np.where(some, k + 1, 1.0), np.where(some, n - k, 1.0)
-    return _plain(np.where(some, betainccinv(a, b, tail), 1.0))
-
-
 def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int64]:
     """The smallest count of successes that as many or more reach with a chance of `tail` at most.
 
@@ -184,30 +167,15 @@ def successes_needed(n: ArrayLike, share: float, tail: float) -> NDArray[np.int6
     return np.asarray(k, np.int64)
 
 
-def _counts(k: ArrayLike, n: ArrayLike) -> tuple[Floats, Floats]:
-    k, n = np.asarray(k, float), np.asarray(n, float)
+def _tail_arguments(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    k, n, share = np.asarray(k, float), np.asarray(n, float), np.asarray(share, float)
     if not all((np.isfinite(x) & (x == np.round(x))).all() for x in (k, n)):
         raise InputError("successes and trials are whole numbers")
-    return k, n
-
-
-def _tail_arguments(k: ArrayLike, n: ArrayLike, share: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    k, n = _counts(k, n)
-    share = np.asarray(share, float)
     if not (n >= 0).all():
         raise InputError("the number of trials is 0 or more")
     if not ((share >= 0) & (share <= 1)).all():
         raise InputError("a share of successes lies between 0 and 1")
     return k, n, share
-
-
-def _limit_arguments(k: ArrayLike, n: ArrayLike, tail: float) -> tuple[Floats, Floats]:
-    k, n = _counts(k, n)
-    if not ((k >= 0) & (k <= n)).all():
-        raise InputError("the number of successes is from 0 to n")
-    if not 0.0 < tail < 1.0:
-        raise InputError(f"a tail lies between 0 and 1, got {tail}")
-    return k, n
 
 
 def _plain(x: Floats) -> float | Floats:
@@ -420,15 +388,14 @@ def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: floa
     """
     if relation not in (">=", "<="):
         raise InputError(f"the relation is '>=' or '<=', got {relation!r}")
-    fraction = None if counted.is_large else counted.fraction(x)
-    weight = counted.weight_of_rows(x)
-    if fraction is None or weight is None:
+    found = _of_alike_rows(x, counted)
+    if found is None:
         return None
-    sign = 1.0 if relation == ">=" else -1.0
-    added = added_by(fraction.above, fraction.below, bound, sign)
+    fraction, weight = found
+    added = added_by(fraction.above[0], fraction.below[0], bound, 1.0 if relation == ">=" else -1.0)
     good, bad = added > 0, added < 0
-    successes = _whole(float(fraction.counts[good].sum()) / weight)
-    failures = _whole(float(fraction.counts[bad].sum()) / weight)
+    counts = fraction.units.counts[0]
+    successes, failures = (_whole(float(counts[one].sum()) / weight) for one in (good, bad))
     if successes is None or failures is None:
         return None
     if not good.any():  # at best the bound is met with nothing to spare
@@ -477,23 +444,21 @@ def exact_limits(
     >>> [round(limit, 4) for limit in exact_limits(x, counted, 0.025, 0.025)]
     [0.5294, 0.7018]
     """
-    fraction = None if counted.is_large else counted.fraction(x)
-    weight = counted.weight_of_rows(x)
-    if fraction is None or weight is None:
+    found = _of_alike_rows(x, counted)
+    if found is None or found[0].n_sorts != 2:
         return None
-    two = fraction.merged
-    if len(two.counts) != 2:
+    two, weight = found[0].sorts, found[1]
+    rows = [_whole(float(count) / weight) for count in two.units.counts[0]]
+    if None in rows:
         return None
-    first, second = (_whole(float(c) / weight) for c in two.counts)
-    if first is None or second is None:
-        return None
-    a, b = two.above, two.below
-    rising = a[0] * b[1] >= a[1] * b[0]
-    tails = (low, high) if rising else (high, low)
-    n = first + second
-    ends = lower_limit(first, n, tails[0]), upper_limit(first, n, tails[1])
-    bottom, top = (value_at(p, a, b, two.at_zero) for p in ends)
-    return (bottom, top) if rising else (top, bottom)
+    return of_two_sorts(two.above[0], two.below[0], np.array(rows), (low, high), two.at_zero)
+
+
+def _of_alike_rows(x: RateFunction, counted: CountedRates) -> tuple[Fraction, float] | None:
+    """An expression as a fraction of rows that all have the same weight."""
+    weight = None if counted.is_large else counted.weight_of_rows(x)
+    fraction = None if weight is None else counted.fraction(x)
+    return None if weight is None or fraction is None else (fraction, weight)
 
 
 def _whole(x: float) -> int | None:

@@ -237,7 +237,7 @@ class CountedRows:
         np.add.at(squares, at, of_lines * square[:, None] * self.unit)
         np.add.at(numbers, at, self._joined("rows"))
         np.minimum.at(smallest, at, self._joined("least"))
-        return Confusion(book.classes, book.strata, counts, squares, numbers, smallest)
+        return Confusion(book, counts, squares[None, None], numbers, smallest)
 
 
 def _decided_on(decide_on: DecideOn) -> tuple[str, ...]:

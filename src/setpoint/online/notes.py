@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from setpoint.evidence import Confusion, Stratum
+from setpoint.evidence import Codebook, Confusion
 from setpoint.goals import Goal
 from setpoint.online import learners as at
 from setpoint.online.engine import Engine
@@ -184,10 +184,9 @@ def _confusion(engine: Engine) -> Confusion:
     zero = np.zeros((1, 1, 2))
     numbers = tally[at.NUMBER_OF_ROWS].sum(axis=1)
     return Confusion(
-        engine.labels,
-        (Stratum(),),
+        Codebook.of(engine.labels),
         np.concatenate([tally[None, at.WEIGHT_OF_ROWS], zero], axis=1),
-        np.concatenate([tally[None, at.SQUARED_WEIGHT], zero], axis=1),
+        np.concatenate([tally[None, at.SQUARED_WEIGHT], zero], axis=1)[None, None],
         np.append(numbers, 0.0).astype(np.int64)[None],
         np.append(engine.state.record["smallest"], np.inf)[None],
     )

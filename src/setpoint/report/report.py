@@ -335,9 +335,7 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: BoundSide) -> tuple
     for k, name in enumerate(names):
         counts = np.zeros_like(confusion.counts)
         counts[..., k] = confusion.counts.sum(axis=2)
-        alike = CountedRates(
-            counter.linker.table, replace(confusion, counts=counts, squares=counts)
-        )
+        alike = CountedRates(counter.linker.table, replace(confusion, counts=counts))
         constants.append((name, float(alike.value(bound))))
     if n_labels > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
