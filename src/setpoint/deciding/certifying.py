@@ -29,9 +29,8 @@ from setpoint.exact import (
     MOST_SEGMENTS,
     CutoffSet,
     MonotoneConstraint,
-    band_ladder,
+    candidate_path,
     certified_windows,
-    cutoff_ladder,
     find_rule,
     nests,
     sides_of,
@@ -106,10 +105,10 @@ def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[
     path_rules: list[PathRule] = []
     for found in (plain,) if ways.models is None else ways.models(plain):
         if isinstance(found.outcome.rule, Band) and ways.allowed is None:
-            own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
+            own = candidate_path(learnt, found.evidence, times, near=found.outcome.rule)
             path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif _has_few_cutoffs(found.evidence) and not plain.outcome.rule.randomized:
-            own = cutoff_ladder(learnt, found.evidence, times, ways.allowed)
+            own = candidate_path(learnt, found.evidence, times, ways.allowed)
             path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif ways.inwards is not None:
             path_rules += _searched(learnt, found, ways.inwards, times)

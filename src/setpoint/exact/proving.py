@@ -1,0 +1,323 @@
+"""The best cut-offs without draws, proved: by what the multipliers of the best mixture leave."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Floats
+from setpoint.errors import ShapeError
+from setpoint.exact.cutoffs import CutoffSet
+from setpoint.exact.deterministic import best_combination, near_mixture
+from setpoint.program import Affine, Program, Ratio
+from setpoint.search import (
+    SAME,
+    InfeasibleMasterError,
+    Limits,
+    Master,
+    MixtureWeights,
+    Optimum,
+    Region,
+    Status,
+    StoppedError,
+    UnfinishedError,
+    best_mixture,
+    measure,
+)
+
+# --- What multipliers leave -----------------------------------------------------------------------
+
+
+INF = float("inf")
+_PRICINGS = 50
+_ROUNDING, _FLOOR = 1e-12, 1e-9
+
+
+class _Bound(NamedTuple):
+    """No choice is worth more than ``const + slopes @ v``; one that is better needs `needed`."""
+
+    slopes: Floats
+    const: float
+    needed: float
+
+    def deficit(self, tops: Floats) -> float:
+        """By how much a better choice, and so each of its columns, may fall short at most."""
+        # What rounding may add to sums of so few terms.
+        size = abs(self.const) + float(np.abs(tops).sum())
+        return max(self.const + float(tops.sum()) - self.needed, 0.0) + _ROUNDING * (1.0 + size)
+
+    def left(
+        self, cuts: CutoffSet, tops: Floats, deficit: float, most: float = INF
+    ) -> list[NDArray[np.int64]] | None:
+        """For each segment the choices that fall short by no more; None: more than `most`."""
+        out = []
+        for segment, top in zip(cuts.segments, tops.tolist(), strict=True):
+            own = segment.worth(self.slopes, top - deficit, most)
+            if own is None:
+                return None
+            out.append(own)
+        return out
+
+
+def _bound_at(
+    cuts: CutoffSet, program: Program, master: Master, value: float, at: Floats
+) -> _Bound | None:
+    """Multipliers that bound all choices of a larger score than `value`; None: none known."""
+    score, needed = program.score, value
+    if isinstance(score, Ratio):
+        if score.at_zero != score.offset:
+            return None
+        score, needed = score.above.plus(score.below.scaled(score.offset - value)), 0.0
+    if not isinstance(score, Affine):
+        if not score.shape.concave or score.smallest_floored_argument(at) < _FLOOR:
+            return None
+        slopes = score.gradient(at)
+        score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
+    try:
+        region = Region(cuts, program, master)
+        for _ in range(_PRICINGS):
+            found = region.solve(score)
+            if not master.price(found).grown:
+                break
+    except (InfeasibleMasterError, UnfinishedError, ShapeError):
+        return None
+    return _Bound(found.slopes, found.const, needed)
+
+
+# --- Two cut-offs a segment: rounds of multipliers ------------------------------------------------
+
+
+_ROUNDS, _HALVED = 6, 12
+_MOST_TRIED = 1_000_000
+_CLOSING_METHOD = "pairs of cut-offs that the multipliers of the best mixture leave"
+
+
+def closed_by_multipliers(
+    cuts: CutoffSet,
+    program: Program,
+    master: Master,
+    mixed: Optimum,
+    start: Optimum,
+    tol: float,
+) -> Optimum:
+    """The best choice without draws, or a better one than `start` with a smaller bound."""
+    best = replace(start, bound=mixed.bound)
+    for _ in range(_ROUNDS):
+        gap = best.bound - best.value
+        if gap <= SAME * (1.0 + abs(best.value)):
+            return replace(best, status="optimal")
+        if gap <= tol:
+            return best
+        try:
+            known = _bound_at(cuts, program, master, best.value, mixed.v)
+        except StoppedError:
+            return best
+        if known is None:
+            return best
+        before = best.value
+        best, done = _tried(cuts, program, best, known)
+        if done:
+            return replace(best, status="optimal", bound=best.value)
+        if best.value <= before:
+            return best
+    return best
+
+
+def _tried(cuts: CutoffSet, program: Program, best: Optimum, known: _Bound) -> tuple[Optimum, bool]:
+    """The best of the choices that the multipliers leave, and whether that is all of them."""
+    tops = cuts.price(known.slopes).values
+    within = deficit = known.deficit(tops)
+    most = max(int(_MOST_TRIED ** (1.0 / cuts.n_blocks)), 1)
+    for _ in range(_HALVED):
+        lists = known.left(cuts, tops, within, most)
+        if lists is not None:
+            break
+        within *= 0.5
+    else:
+        return best, False
+    named, _ = best_combination(cuts, program, lists, best.value)
+    if named is not None:
+        found = measure(cuts, program, named, "feasible", _CLOSING_METHOD)
+        if found.is_feasible and found.value > best.value:
+            best = replace(found, bound=best.bound)
+    if within >= deficit:
+        return best, True
+    if isinstance(program.score, Affine):
+        top = known.const + float(tops.sum())
+        best = replace(best, bound=max(min(best.bound, top - within), best.value))
+    return best, False
+
+
+# --- One cut-off a segment: branch and bound over windows -----------------------------------------
+
+
+_WORK, _MOST_BOXES = 3200, 400
+"""Where the user sets no limit, boxes times the square of the segments, about what the programs
+cost: a second or two with four groups of 20,000 rows; and the most boxes."""
+_ALL_TRIED = 20_000
+"""Up to so many combinations of a box are all tried."""
+_TRIED = 1000
+"""Combinations near the mixture of a box that are tried."""
+_METHOD = "branch and bound over cut-offs"
+
+
+class _Box(NamedTuple):
+    """Windows of cut-offs, first and last, and the best mixture within them."""
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    mixed: Optimum
+
+    @property
+    def lists(self) -> list[NDArray[np.int64]]:
+        """The cut-offs of each window."""
+        return [np.arange(a, b + 1) for a, b in zip(self.first, self.last, strict=True)]
+
+
+def branch_and_bound(
+    cuts: CutoffSet,
+    program: Program,
+    master: Master,
+    mixed: Optimum,
+    start: Optimum,
+    limits: Limits,
+    tol: float = 0.0,
+) -> Optimum:
+    """The best thresholds to within `tol`, or the best ones known when a limit is reached."""
+    search = _BranchSearch(cuts, program, start)
+    whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
+    budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
+    order = count()
+    open_boxes = [(-mixed.bound, next(order), whole)]
+    stopped = ""
+    try:
+        left = search.left(cuts, master, whole)
+        open_boxes = [] if left is None else [(-mixed.bound, next(order), left)]
+        while open_boxes and -open_boxes[0][0] > search.value + max(search.least_gain, tol):
+            if limits.max_calls is None and limits.calls >= budget:
+                stopped = f"not finished after {budget} boxes"
+                break
+            limits.call()
+            box = open_boxes[0][2]
+            halves = []
+            for half in _halves(cuts, box):
+                if search.tried(half.lists):
+                    continue
+                rest = Limits(None, limits.max_seconds, started=limits.started)
+                window = cuts.window(half.first, half.last, rest)
+                inner = Master(window)
+                try:
+                    inside = best_mixture(window, program, master=inner)
+                except InfeasibleMasterError:
+                    continue
+                except UnfinishedError:
+                    halves.append(half)  # the bound of both holds here, too
+                    continue
+                if inside.stopped:  # has warned
+                    stopped = inside.stopped
+                    break
+                bound = min(inside.bound, box.mixed.bound)
+                found = half._replace(mixed=replace(_shifted(inside, half.first), bound=bound))
+                left = search.left(window, inner, found)
+                if left is not None:
+                    halves.append(left)
+            if stopped:
+                break
+            heapq.heappop(open_boxes)
+            for half in halves:
+                heapq.heappush(open_boxes, (-half.mixed.bound, next(order), half))
+    except (StoppedError, KeyboardInterrupt) as error:
+        limits.stop(error)
+        stopped = limits.stopped
+    choice, value = search.choice, search.value
+    bound = max(-open_boxes[0][0], value) if open_boxes else value
+    closed = not stopped and bound <= value + search.least_gain
+    status: Status = "optimal" if closed else "feasible"
+    if choice is None:
+        return replace(start, choice=(), stopped=stopped, status=status)
+    found_last = measure(cuts, program, choice, status, _METHOD)
+    return replace(found_last, bound=value if closed else bound, stopped=stopped)
+
+
+class _BranchSearch:
+    """The best thresholds so far."""
+
+    def __init__(self, cuts: CutoffSet, program: Program, start: Optimum) -> None:
+        self.cuts, self.program = cuts, program
+        known = start.is_feasible
+        self.value = start.value if known else -INF
+        self.choice: MixtureWeights | None = start.choice if known else None
+
+    @property
+    def least_gain(self) -> float:
+        """What is more than rounding."""
+        return SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
+
+    def left(self, window: CutoffSet, master: Master, box: _Box) -> _Box | None:
+        """What may still be better in a box with its best mixture; None: nothing."""
+        self._try(near_mixture(self.cuts, box.mixed.choice, _TRIED))
+        known = self.value + self.least_gain
+        if box.mixed.bound <= known:
+            return None
+        if not np.isfinite(known):
+            return box
+        bound = _bound_at(window, self.program, master, known, box.mixed.v)
+        if bound is None:
+            return box
+        tops = np.array([segment.best(bound.slopes)[1] for segment in window.segments])
+        kept = bound.left(window, tops, bound.deficit(tops))
+        assert kept is not None
+        lists = [x + a for x, a in zip(kept, box.first, strict=True)]
+        if self.tried(lists):
+            return None
+        first, last = zip(*((int(x[0]), int(x[-1])) for x in lists), strict=True)
+        return box._replace(first=first, last=last)
+
+    def tried(self, lists: list[NDArray[np.int64]]) -> bool:
+        """Whether these are few enough that all combinations were tried."""
+        few = math.prod(map(len, lists)) <= _ALL_TRIED
+        if few:
+            self._try(lists)
+        return few
+
+    def _try(self, lists: list[NDArray[np.int64]]) -> None:
+        if not all(map(len, lists)):
+            return
+        beaten = None if self.choice is None else self.value
+        named, better = best_combination(self.cuts, self.program, lists, beaten)
+        if named is not None:
+            self.choice, self.value = named, better
+
+
+def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:
+    """Two boxes: the window whose mixture draws among the most different cut-offs is split."""
+    spreads = []
+    for segment, part, a, b in zip(
+        cuts.segments, box.mixed.choice, box.first, box.last, strict=True
+    ):
+        at, p = np.fromiter(part, np.int64), np.array(list(part.values()))
+        inside = (at >= a) & (at <= b)  # the mixture may be that of a larger box
+        counts = segment.curve.counts[:, at] / np.maximum(segment.curve.counts[:, -1:], 1e-300)
+        apart = np.abs(counts - (counts @ p)[:, None]).sum(axis=0) @ p
+        spreads.append((a < b, bool(inside.all()) * float(apart), b - a))
+    s = max(range(len(spreads)), key=spreads.__getitem__)
+    a, b, part = box.first[s], box.last[s], box.mixed.choice[s]
+    middle = (a + b) // 2
+    if len(part) > 1:
+        middle = int(cuts.segments[s].near(part, 1)[0])
+    middle = min(max(middle, a), b - 1)
+    yield box._replace(last=(*box.last[:s], middle, *box.last[s + 1 :]))
+    yield box._replace(first=(*box.first[:s], middle + 1, *box.first[s + 1 :]))
+
+
+def _shifted(mixed: Optimum, first: tuple[int, ...]) -> Optimum:
+    """A mixture of a window in the numbers of all cut-offs."""
+    parts = zip(mixed.choice, first, strict=True)
+    return replace(mixed, choice=[{j + a: p for j, p in part.items()} for part, a in parts])
