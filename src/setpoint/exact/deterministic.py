@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
@@ -303,13 +303,13 @@ _SOME = 4096
 _ALIGNED = 64
 """So many levels for each way to treat segments alike."""
 _LEAST_GAIN = 1e-12
+_WIDEST, _MOST_ROUNDED = 20_000, 1_000_000
+"""Choices of one segment near a mixture, and their combinations with those that it draws."""
 
 
 def near_mixture(cuts: CutoffSet, choice: MixtureWeights, most: int) -> list[NDArray[np.int64]]:
     """For each segment choices near those of a mixture, so that there are `most` combinations."""
-    width = max(int(most ** (1.0 / cuts.n_blocks)), 1)
-    if cuts.defers:
-        width = min(width, cuts.kind.at_once)
+    width = min(max(int(most ** (1.0 / cuts.n_blocks)), 1), _WIDEST)
     return [s.near(part, width) for s, part in zip(cuts.segments, choice, strict=True)]
 
 
@@ -317,7 +317,7 @@ def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
     """Cut-offs near a mixture, improved one after the other; "feasible" at best."""
     near = near_mixture(cuts, mixed.choice, NEAR_A_MIXTURE)
     best = nothing(cuts, "feasible")
-    if 1 < math.prod(map(len, near)) <= cuts.kind.at_last:
+    if 1 < math.prod(map(len, near)) <= _MOST_ROUNDED:
         best = enumerate_cutoffs(cuts, program, near)
     starts = cuts.constants()
     if not best.is_feasible:
@@ -345,7 +345,8 @@ def nearest_cutoffs(cuts: CutoffSet, program: Program) -> Optimum:
     if cuts.n_combinations <= cuts.kind.at_last:
         return measure(cuts, program, least_of_all(cuts, program), "nearest")
     alike = [*cuts.constants(), *common_cutoffs(cuts, program)]
-    starts, blame = [least_violating(cuts, program, alike)[0]], {}
+    starts = [least_violating(cuts, program, alike)[0]]
+    blame: Mapping[int, float] = {}
     try:
         near = nearest_mixture(cuts, program)
         blame = near.blame

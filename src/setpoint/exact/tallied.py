@@ -330,8 +330,8 @@ def solve_tallied(
                 search.StoppedWarning,
             )
             break
-    known = _bounded(cuts, program, found, step, randomized)
-    return conclude(cuts, program, known, randomized, on_infeasible, tol), step
+    found = _bounded(cuts, program, found, step, randomized)
+    return conclude(cuts, program, found, randomized, on_infeasible, tol), step
 
 
 def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: bool) -> float:
