@@ -5,8 +5,7 @@ import pytest
 
 from setpoint import Goal, solve
 from setpoint.evidence import Evidence
-from setpoint.exact import CutoffSet
-from setpoint.exact import levels
+from setpoint.exact import CutoffSet, levels
 from setpoint.exact.deterministic import enumerate_cutoffs
 from setpoint.exact.levels import solve_by_levels
 from setpoint.program import link

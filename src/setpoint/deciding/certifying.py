@@ -32,8 +32,7 @@ from setpoint.exact import (
     candidate_path,
     certified_windows,
     find_rule,
-    nests,
-    sides_of,
+    monotone_constraints,
 )
 from setpoint.guarantees import (
     MARGINS,
@@ -302,11 +301,8 @@ class NestedCuts:
 
 def nested(rule: Rule, rows: Counted, tests: RuleTests) -> NestedCuts | None:
     """The cut-offs of some rows, where every constraint loosens as one threshold moves one way."""
-    if rule.randomized or not nests(rows, tests):
-        return None
-    cuts = CutoffSet(tests.program.table, rows)
-    sides = sides_of(cuts, tests)
-    return NestedCuts(cuts, sides) if sides else None
+    sides = [] if rule.randomized else monotone_constraints(rows, tests)
+    return NestedCuts(CutoffSet(tests.program.table, rows), sides) if sides else None
 
 
 # --- From a rule that was found to one that is certified: a path of rules -------------------------

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from setpoint.exact.cutoffs import CutoffSet
     from setpoint.exact.deterministic import least_violation, sweep
     from setpoint.exact.frontier import MOST_SEGMENTS, candidate_path, frontier_exact
-    from setpoint.exact.nested import MonotoneConstraint, certified_windows, nests, sides_of
+    from setpoint.exact.nested import MonotoneConstraint, certified_windows, monotone_constraints
     from setpoint.exact.solver import find_rule, solve_exact
     from setpoint.exact.tallied import CountPass, Ranges, solve_tallied
 

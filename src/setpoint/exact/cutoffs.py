@@ -85,10 +85,6 @@ class Segment:
         """The choices that lie at one cut-off."""
         return cutoffs
 
-    def number(self, at: int) -> int:
-        """The number of one of :attr:`every`."""
-        return at
-
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some choices, or a slice of all; each lies contiguous in memory."""
         return np.asarray(
@@ -163,10 +159,6 @@ class Segment:
 
     def near(self, part: dict[int, float], most: int) -> NDArray[np.int64]:
         """The choices whose counts are nearest to a mixture's, nearest first."""
-        return self._near(part, most)
-
-    def _near(self, part: dict[int, float], most: int) -> NDArray[np.int64]:
-        """The cut-offs whose counts are nearest to those of a mixture of cut-offs."""
         counts = self.curve.counts
         mean = counts[:, list(part)] @ np.array(list(part.values()))
         scale = np.maximum(counts[:, -1], 1e-300)
@@ -302,10 +294,6 @@ class BandSegment(Segment):
         """The pairs that defer nobody."""
         return cutoffs * (self.curve.n_cutoffs + 1)
 
-    def number(self, at: int) -> int:
-        """The number of one of :attr:`every`."""
-        return int(self.every[at])
-
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some pairs, or a slice of all; each lies contiguous in memory."""
         high, low = self.cutoffs(self.every[numbers] if isinstance(numbers, slice) else numbers)
@@ -373,7 +361,7 @@ class BandSegment(Segment):
         for number, p in part.items():
             for mean, cutoff in zip(means, divmod(number, self.curve.n_cutoffs), strict=True):
                 mean[cutoff] = mean.get(cutoff, 0.0) + p
-        high, low = (self._near(mean, max(math.isqrt(most), 1)) for mean in means)
+        high, low = (super().near(mean, max(math.isqrt(most), 1)) for mean in means)
         numbers = (high[:, None] * self.curve.n_cutoffs + low)[high[:, None] <= low]
         return np.array(list(dict.fromkeys([*numbers[:most].tolist(), *part])), np.int64)
 
@@ -492,22 +480,18 @@ class CutoffSet(AchievableSet):
 
     def confusion_of(self, rule: Rule) -> Confusion:
         """What a rule does; that of thresholds is read off the prefix sums."""
-        choice = self.choice_of(rule)
-        return self.evidence.confusion(rule) if choice is None else self.confusion(choice)
-
-    def choice_of(self, rule: Rule) -> MixtureWeights | None:
-        """The cut-offs that thresholds stand for on these rows; None for rules of other kinds."""
         rules = rule.rules if isinstance(rule, PerSegment) else (rule,)
         same = not isinstance(rule, PerSegment) or rule.segments == self.evidence.segments
-        if self.defers or not same or len(rules) != len(self.segments):
-            return None
-        out: list[dict[int, float]] = []
-        for part, segment in zip(rules, self.segments, strict=True):
-            if not isinstance(part, Threshold) or part.width > 0.0:
-                return None
-            # The values descend.
-            out.append({bisect_right(segment.curve.values, -part.threshold, key=neg): 1.0})
-        return out
+        plain = [part for part in rules if isinstance(part, Threshold) and part.width <= 0.0]
+        if self.defers or not same or not len(plain) == len(rules) == len(self.segments):
+            return self.evidence.confusion(rule)
+        # The values descend.
+        return self.confusion(
+            [
+                {bisect_right(segment.curve.values, -part.threshold, key=neg): 1.0}
+                for part, segment in zip(plain, self.segments, strict=True)
+            ]
+        )
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""

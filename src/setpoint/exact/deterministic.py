@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.evidence import BestCutoff, Ratios, best_of, zeros_of
@@ -18,15 +19,6 @@ from setpoint.exact.cutoffs import CutoffSet, Segment
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import Program, ProgramConstraint, algebra
 from setpoint.program import functions as fn
-from setpoint.search import (
-    AchievableSet,
-    MixtureWeights,
-    Optimum,
-    Status,
-    least_violating,
-    measure,
-    nearest_mixture,
-)
 
 # --- One segment: the sweep over every choice -----------------------------------------------------
 
@@ -37,7 +29,7 @@ _FEW = 4
 
 
 def sweep(
-    cuts: AchievableSet,
+    cuts: search.AchievableSet,
     segment: Segment,
     objective: fn.RateFunction,
     constraints: tuple[ProgramConstraint, ...],
@@ -106,7 +98,7 @@ def _general(
     best = float(values.max())
     ties = np.flatnonzero(met & (values >= tied(best)))
     index = int(ties[segment.nearest(ties)])
-    return BestCutoff(segment.number(index), float(values[index]), int(met.sum()))
+    return BestCutoff(int(segment.every[index]), float(values[index]), int(met.sum()))
 
 
 def least_violation(
@@ -117,7 +109,7 @@ def least_violation(
     for some, v in segment.blocks():
         worst[some] = program.violation(v if rest is None else v + rest)
     index = int(np.argmin(worst))
-    return segment.number(index), float(worst[index])
+    return int(segment.every[index]), float(worst[index])
 
 
 # --- Segments that nothing couples: one sweep each ------------------------------------------------
@@ -126,7 +118,7 @@ def least_violation(
 _NOTHING = fn.Affine({}, 0.0)
 
 
-def solve_separable(cuts: CutoffSet, program: Program, most: int) -> Optimum | None:
+def solve_separable(cuts: CutoffSet, program: Program, most: int) -> search.Optimum | None:
     """One sweep a segment; None where the goal couples them, or some has too many pairs."""
     parts = separated(cuts, program)
     if parts is None or (cuts.defers and max(s.n_choices for s in cuts.segments) > most):
@@ -141,7 +133,7 @@ def solve_separable(cuts: CutoffSet, program: Program, most: int) -> Optimum | N
         if best.cutoff < 0:
             return nothing(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
-    return measure(cuts, program, choice, "optimal", cuts.kind.swept)
+    return search.measure(cuts, program, choice, "optimal", cuts.kind.swept)
 
 
 class SegmentGoal(NamedTuple):
@@ -175,9 +167,9 @@ def each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
     return [x for child in c.function.children for x in each_alone(replace(c, function=child))]
 
 
-def nothing(cuts: CutoffSet, status: Status) -> Optimum:
+def nothing(cuts: CutoffSet, status: search.Status) -> search.Optimum:
     """No choice; "optimal" where all were tried."""
-    return Optimum((), np.zeros(cuts.d), -INF, status=status)
+    return search.Optimum((), np.zeros(cuts.d), -INF, status=status)
 
 
 def parts_of(cuts: CutoffSet, program: Program) -> list[fn.RateFunction] | None:
@@ -215,7 +207,7 @@ _LOOKED_AT = 256
 
 def iter_combinations(
     cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
+) -> Iterator[tuple[Floats, Callable[[int], search.MixtureWeights]]]:
     """Features (m, d) of all combinations of some choices, a part at a time, and one's name."""
     cuts.limits.call()
     *tables, last = [s.features(c).T for s, c in zip(cuts.segments, lists, strict=True)]
@@ -228,7 +220,9 @@ def iter_combinations(
         for table, i in zip(tables, heads, strict=False):
             v += table[:, i]
 
-        def choice_of(k: int, heads: tuple[NDArray[np.int64], ...] = heads) -> MixtureWeights:
+        def choice_of(
+            k: int, heads: tuple[NDArray[np.int64], ...] = heads
+        ) -> search.MixtureWeights:
             at = [*(i[k // n_last] for i in heads[: len(tables)]), k % n_last]
             return [{int(c[j]): 1.0} for c, j in zip(lists, at, strict=True)]
 
@@ -237,17 +231,15 @@ def iter_combinations(
 
 def enumerate_cutoffs(
     cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
-) -> Optimum:
+) -> search.Optimum:
     """Try every combination of one choice a segment, or of the candidates."""
     lists = candidates or [s.every for s in cuts.segments]
     choice, best = best_combination(cuts, program, lists)
+    status: search.Status = "optimal" if candidates is None else "feasible"
     if choice is None:
-        return nothing(cuts, "optimal" if candidates is None else "feasible")
-    if candidates is None:
-        found = measure(cuts, program, choice, "optimal", cuts.kind.tried)
-    else:
-        found = measure(cuts, program, choice, "feasible", cuts.kind.rounded)
-    return replace(found, value=best)
+        return nothing(cuts, status)
+    how = cuts.kind.tried if candidates is None else cuts.kind.rounded
+    return replace(search.measure(cuts, program, choice, status, how), value=best)
 
 
 def best_combination(
@@ -255,7 +247,7 @@ def best_combination(
     program: Program,
     lists: Sequence[NDArray[np.int64]],
     beaten: float | None = None,
-) -> tuple[MixtureWeights | None, float]:
+) -> tuple[search.MixtureWeights | None, float]:
     """Of all combinations of some choices the best that meets the constraints, and its score."""
     best, choice = -INF if beaten is None else beaten, None
     for v, choice_of in iter_combinations(cuts, lists):
@@ -283,9 +275,9 @@ def _best_met(program: Program, v: Floats, beaten: float | None) -> tuple[int, f
     return -1, -INF
 
 
-def least_of_all(cuts: CutoffSet, program: Program) -> MixtureWeights:
+def least_of_all(cuts: CutoffSet, program: Program) -> search.MixtureWeights:
     """Of all combinations of choices the first with the least violation."""
-    least: tuple[float, int, Callable[[int], MixtureWeights]] | None = None
+    least: tuple[float, int, Callable[[int], search.MixtureWeights]] | None = None
     for v, choice_of in iter_combinations(cuts, [s.every for s in cuts.segments]):
         worst = program.violation(v)
         k = int(np.argmin(worst))
@@ -307,13 +299,15 @@ _WIDEST, _MOST_ROUNDED = 20_000, 1_000_000
 """Choices of one segment near a mixture, and their combinations with those that it draws."""
 
 
-def near_mixture(cuts: CutoffSet, choice: MixtureWeights, most: int) -> list[NDArray[np.int64]]:
+def near_mixture(
+    cuts: CutoffSet, choice: search.MixtureWeights, most: int
+) -> list[NDArray[np.int64]]:
     """For each segment choices near those of a mixture, so that there are `most` combinations."""
     width = min(max(int(most ** (1.0 / cuts.n_blocks)), 1), _WIDEST)
     return [s.near(part, width) for s, part in zip(cuts.segments, choice, strict=True)]
 
 
-def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
+def round_mixture(cuts: CutoffSet, program: Program, mixed: search.Optimum) -> search.Optimum:
     """Cut-offs near a mixture, improved one after the other; "feasible" at best."""
     near = near_mixture(cuts, mixed.choice, NEAR_A_MIXTURE)
     best = nothing(cuts, "feasible")
@@ -324,40 +318,40 @@ def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
         starts += common_cutoffs(cuts, program)
         starts.append(coordinate_descent(cuts, program, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
-        found = measure(cuts, program, choice, "feasible", cuts.kind.rounded)
+        found = search.measure(cuts, program, choice, "feasible", cuts.kind.rounded)
         if found.is_feasible and (not best.is_feasible or found.value > best.value):
             best = found
     return _improved(cuts, program, best) if best.is_feasible else best
 
 
-def from_nearest(cuts: CutoffSet, program: Program) -> Optimum:
+def from_nearest(cuts: CutoffSet, program: Program) -> search.Optimum:
     """Cut-offs that a search for the least violation ends at, if they meet the goal."""
     choice = nearest_cutoffs(cuts, program).choice
-    found = measure(cuts, program, choice, "feasible", "search for the least violation")
+    found = search.measure(cuts, program, choice, "feasible", "search for the least violation")
     return _improved(cuts, program, found) if found.is_feasible else nothing(cuts, "feasible")
 
 
-def nearest_cutoffs(cuts: CutoffSet, program: Program) -> Optimum:
+def nearest_cutoffs(cuts: CutoffSet, program: Program) -> search.Optimum:
     """Cut-offs with the least largest violation; "nearest" where all were tried."""
     if cuts.n_blocks == 1 and not cuts.defers:
         cutoff, _ = least_violation(program, cuts.segments[0])
-        return measure(cuts, program, [{cutoff: 1.0}], "nearest")
+        return search.measure(cuts, program, [{cutoff: 1.0}], "nearest")
     if cuts.n_combinations <= cuts.kind.at_last:
-        return measure(cuts, program, least_of_all(cuts, program), "nearest")
+        return search.measure(cuts, program, least_of_all(cuts, program), "nearest")
     alike = [*cuts.constants(), *common_cutoffs(cuts, program)]
-    starts = [least_violating(cuts, program, alike)[0]]
+    starts = [search.least_violating(cuts, program, alike)[0]]
     blame: Mapping[int, float] = {}
     try:
-        near = nearest_mixture(cuts, program)
+        near = search.nearest_mixture(cuts, program)
         blame = near.blame
         starts.append([{max(p, key=lambda j: p[j]): 1.0} for p in near.choice])
     except ShapeError:
         pass
     choice, _ = min((coordinate_descent(cuts, program, s) for s in starts), key=lambda r: r[1])
-    return replace(measure(cuts, program, choice, "feasible"), blame=blame)
+    return replace(search.measure(cuts, program, choice, "feasible"), blame=blame)
 
 
-def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
+def common_cutoffs(cuts: CutoffSet, program: Program) -> list[search.MixtureWeights]:
     """Of thresholds that treat the segments alike: the best, and those with the least violation."""
     curves = [segment.curve for segment in cuts.segments]
     some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
@@ -381,54 +375,59 @@ def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
     return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
-def _lines(
-    cuts: CutoffSet, choice: list[dict[int, float]]
-) -> Iterator[tuple[int, Segment, range, Floats]]:
-    """One cut-off after the other of a choice that may change: where it may go, and the rest."""
-    for s, segment in enumerate(cuts.segments):
-        for moving in range(segment.k):
-            own = segment.features(np.array(list(choice[s])))[0]
-            rest = cuts.features(choice) - own
-            yield s, *segment.along(min(choice[s]), moving), rest
+def _moved(
+    cuts: CutoffSet,
+    choice: search.MixtureWeights,
+    value: float,
+    best_on: Callable[[Segment, Floats], tuple[int, float]],
+    least_gain: float,
+) -> tuple[search.MixtureWeights, float]:
+    """Move one cut-off after the other, the rest held fixed, until no more is gained."""
+    choice = list(choice)
+    for _ in range(_SWEEPS):
+        before = value
+        for s, segment in enumerate(cuts.segments):
+            for moving in range(segment.k):
+                rest = cuts.features(choice) - cuts.columns(s, list(choice[s]))[0]
+                line, numbers = segment.along(min(choice[s]), moving)
+                cutoff, now = best_on(line, rest)
+                if cutoff >= 0 and now > value + least_gain:
+                    choice[s], value = {numbers[cutoff]: 1.0}, now
+        if value <= before + least_gain:
+            break
+    return choice, value
 
 
 def coordinate_descent(
-    cuts: CutoffSet, program: Program, choice: MixtureWeights
-) -> tuple[MixtureWeights, float]:
+    cuts: CutoffSet, program: Program, choice: search.MixtureWeights
+) -> tuple[search.MixtureWeights, float]:
     """Move one cut-off after the other to the least violation until none is gained."""
-    choice = list(choice)
+
+    def best_on(line: Segment, rest: Floats) -> tuple[int, float]:
+        cutoff, worst = least_violation(program, line, rest)
+        return cutoff, -worst
+
     worst = float(program.violation(cuts.features(choice)))
-    for _ in range(_SWEEPS):
-        before = worst
-        for s, line, numbers, rest in _lines(cuts, choice):
-            cutoff, now = least_violation(program, line, rest)
-            if now < worst:
-                choice[s], worst = {numbers[cutoff]: 1.0}, now
-        if worst >= before:
-            break
-    return choice, worst
+    choice, least = _moved(cuts, choice, -worst, best_on, 0.0)
+    return choice, -least
 
 
-def _improved(cuts: CutoffSet, program: Program, best: Optimum) -> Optimum:
+def _improved(cuts: CutoffSet, program: Program, best: search.Optimum) -> search.Optimum:
     """Sweep one cut-off after the other, the rest held fixed, until nothing is gained."""
-    choice = list(best.choice)
-    value = best.value
-    for _ in range(_SWEEPS):
-        before = value
-        for s, line, numbers, rest in _lines(cuts, choice):
-            best_one = sweep(cuts, line, program.score, program.constraints, rest)
-            if best_one.cutoff >= 0 and best_one.value > value + _LEAST_GAIN:
-                choice[s], value = {numbers[best_one.cutoff]: 1.0}, best_one.value
-        if value <= before + _LEAST_GAIN:
-            break
-    found = measure(cuts, program, choice, "feasible", best.method)
+
+    def best_on(line: Segment, rest: Floats) -> tuple[int, float]:
+        found = sweep(cuts, line, program.score, program.constraints, rest)
+        return found.cutoff, found.value
+
+    choice, _ = _moved(cuts, best.choice, best.value, best_on, _LEAST_GAIN)
+    found = search.measure(cuts, program, choice, "feasible", best.method)
     return found if found.is_feasible else best
 
 
 # --- Of cut-offs that are equally good ------------------------------------------------------------
 
 
-def plainest(cuts: CutoffSet, program: Program, found: Optimum) -> Optimum:
+def plainest(cuts: CutoffSet, program: Program, found: search.Optimum) -> search.Optimum:
     """The cut-offs that were found, moved one after the other where all else is as good."""
     alone = cuts.n_blocks == 1 and not cuts.defers
     if alone or found.is_drawn or not found.is_feasible:
@@ -448,7 +447,7 @@ def plainest(cuts: CutoffSet, program: Program, found: Optimum) -> Optimum:
             if len(tie):
                 at = tie[segment.curve.nearest(cutoffs[tie], segment.plain)]
                 choice[s] = {int(numbers[at]): 1.0}
-    new = measure(cuts, program, choice)
+    new = search.measure(cuts, program, choice)
     if choice == list(found.choice) or not (new.is_feasible and new.value >= least):
         return found
     return replace(found, choice=choice, v=new.v, value=new.value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, ShapeError
 from setpoint.evidence import Counted, Curve, Evidence
@@ -19,21 +20,6 @@ from setpoint.guarantees import PathRule, path_rules_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, link
 from setpoint.rules import Band
-from setpoint.search import (
-    Frontier,
-    FrontierPoints,
-    InfeasibleError,
-    Limits,
-    NoRuleError,
-    Optimum,
-    Randomized,
-    Vary,
-    frontier_of,
-    levels_of,
-    solve_levels,
-    trace_frontier,
-    vary_of,
-)
 
 if TYPE_CHECKING:
     from setpoint.guarantees import RuleTests
@@ -50,24 +36,24 @@ _SLOW_POINTS = 20
 def frontier_exact(
     goal: Goal,
     evidence: Evidence,
-    vary: Vary = None,
+    vary: search.Vary = None,
     values: Any = None,
     *,
-    randomized: Randomized = False,
+    randomized: search.Randomized = False,
     tol: float = 1e-4,
-) -> Frontier:
+) -> search.Frontier:
     """The best objective of a binary goal as one bound moves."""
-    goal, i = vary_of(goal, vary)
-    levels = levels_of(values)
+    goal, i = search.vary_of(goal, vary)
+    levels = search.levels_of(values)
     # Of many programs in a row each needs few columns, and small ones are solved sooner.
     program = link(goal, evidence.codebook).at(evidence.marginals)
     cuts = CutoffSet(program.table, evidence, most=0)
     if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
         try:
-            found, kind = trace_frontier(cuts, program, i, levels, _POINTS)
+            found, kind = search.trace_frontier(cuts, program, i, levels, _POINTS)
             if (found.gaps > SATISFIED).any() and cuts.n_blocks == 1 and not cuts.defers:
                 found = _against_steps(cuts, program, i, found)
-            return frontier_of(program, i, found, kind)
+            return search.frontier_of(program, i, found, kind)
         except ShapeError:
             if randomized is True:
                 raise
@@ -76,12 +62,12 @@ def frontier_exact(
         if cuts.n_blocks == 1:
             curve = cuts.segments[0].curve
             thresholds = np.array([curve.threshold(*one[0]) for one in found.choices if one])
-        whole = frontier_of(program, i, found, "steps", thresholds)
+        whole = search.frontier_of(program, i, found, "steps", thresholds)
         return whole if levels is None else whole.sampled(levels)
     if levels is None:
-        laxest, _ = trace_frontier(cuts, program, i, None, 2)
+        laxest, _ = search.trace_frontier(cuts, program, i, None, 2)
         levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-    return frontier_of(program, i, _searched(cuts, program, i, levels), "points")
+    return search.frontier_of(program, i, _searched(cuts, program, i, levels), "points")
 
 
 def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
@@ -90,15 +76,15 @@ def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
         return True
     try:
         return find_rule(cuts, program, "auto", tol).is_drawn
-    except NoRuleError:
+    except search.NoRuleError:
         return False
 
 
 def _against_steps(
-    cuts: CutoffSet, program: Program, i: int, found: FrontierPoints
-) -> FrontierPoints:
+    cuts: CutoffSet, program: Program, i: int, found: search.FrontierPoints
+) -> search.FrontierPoints:
     """Thresholds without draws, where they are better than a stationary point."""
-    steps = frontier_of(program, i, _steps(cuts, program, i), "steps")
+    steps = search.frontier_of(program, i, _steps(cuts, program, i), "steps")
     plain = steps.sampled(found.bounds)
     gain = program.sense * (plain.values - found.values)
     better = gain > 0.0
@@ -107,10 +93,10 @@ def _against_steps(
     both = zip(better, plain.choices, found.choices, strict=True)
     choices = tuple(step if gains else mixed for gains, step, mixed in both)
     gaps = np.where(better, np.maximum(found.gaps - gain, 0.0), found.gaps)
-    return FrontierPoints(found.bounds, values, reached, gaps, choices)
+    return search.FrontierPoints(found.bounds, values, reached, gaps, choices)
 
 
-def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
+def _steps(cuts: CutoffSet, program: Program, i: int) -> search.FrontierPoints:
     """The undominated choices of thresholds, by objective and strictness."""
     moving = program.constraints[i]
     others = program.without(i).constraints
@@ -126,7 +112,7 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
         kept.append((f[index][best], g[index][best], index[best] + start))
     f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
     if not len(f):
-        raise InfeasibleError(f"without {moving} no rule meets the other constraints either")
+        raise search.InfeasibleError(f"without {moving} no rule meets the other constraints either")
     best = _undominated(f, g)[::-1]  # from lax to strict
     f, g, index = f[best], g[best], index[best]
     if moving.sign < 0:
@@ -135,7 +121,9 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
     sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
     numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
     choices = tuple([{j: 1.0} for j in one] for one in numbers)
-    return FrontierPoints(bounds, program.sense * f, bounds.copy(), np.zeros(len(f)), choices)
+    return search.FrontierPoints(
+        bounds, program.sense * f, bounds.copy(), np.zeros(len(f)), choices
+    )
 
 
 def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
@@ -165,18 +153,18 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
     return np.asarray(at[last])
 
 
-def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> FrontierPoints:
+def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> search.FrontierPoints:
     """Without draws, where there are too many combinations to try: a search for each bound."""
 
-    def solve(level: float) -> tuple[Optimum | None, float]:
+    def solve(level: float) -> tuple[search.Optimum | None, float]:
         try:
-            found = find_rule(cuts, program.at_level(i, level), False, 0.0, Limits())
-        except NoRuleError as error:
+            found = find_rule(cuts, program.at_level(i, level), False, 0.0, search.Limits())
+        except search.NoRuleError as error:
             # Unless that is proved, a rule may be there that was not found.
             return None, -INF if error.certain else INF
         return found, found.bound
 
-    return solve_levels(program, i, levels, solve)
+    return search.solve_levels(program, i, levels, solve)
 
 
 # --- Paths over cut-offs: the best rule with each margin ------------------------------------------

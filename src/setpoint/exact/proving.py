@@ -12,25 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.exact.cutoffs import CutoffSet
 from setpoint.exact.deterministic import best_combination, near_mixture
 from setpoint.program import Affine, Program, Ratio
-from setpoint.search import (
-    SAME,
-    InfeasibleMasterError,
-    Limits,
-    Master,
-    MixtureWeights,
-    Optimum,
-    Region,
-    Status,
-    StoppedError,
-    UnfinishedError,
-    best_mixture,
-    measure,
-)
 
 # --- What multipliers leave -----------------------------------------------------------------------
 
@@ -67,7 +54,7 @@ class _Bound(NamedTuple):
 
 
 def _bound_at(
-    cuts: CutoffSet, program: Program, master: Master, value: float, at: Floats
+    cuts: CutoffSet, program: Program, master: search.Master, value: float, at: Floats
 ) -> _Bound | None:
     """Multipliers that bound all choices of a larger score than `value`; None: none known."""
     score, needed = program.score, value
@@ -81,12 +68,12 @@ def _bound_at(
         slopes = score.gradient(at)
         score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
     try:
-        region = Region(cuts, program, master)
+        region = search.Region(cuts, program, master)
         for _ in range(_PRICINGS):
             found = region.solve(score)
             if not master.price(found).grown:
                 break
-    except (InfeasibleMasterError, UnfinishedError, ShapeError):
+    except (search.InfeasibleMasterError, search.UnfinishedError, ShapeError):
         return None
     return _Bound(found.slopes, found.const, needed)
 
@@ -102,22 +89,22 @@ _CLOSING_METHOD = "pairs of cut-offs that the multipliers of the best mixture le
 def closed_by_multipliers(
     cuts: CutoffSet,
     program: Program,
-    master: Master,
-    mixed: Optimum,
-    start: Optimum,
+    master: search.Master,
+    mixed: search.Optimum,
+    start: search.Optimum,
     tol: float,
-) -> Optimum:
+) -> search.Optimum:
     """The best choice without draws, or a better one than `start` with a smaller bound."""
     best = replace(start, bound=mixed.bound)
     for _ in range(_ROUNDS):
         gap = best.bound - best.value
-        if gap <= SAME * (1.0 + abs(best.value)):
+        if gap <= search.SAME * (1.0 + abs(best.value)):
             return replace(best, status="optimal")
         if gap <= tol:
             return best
         try:
             known = _bound_at(cuts, program, master, best.value, mixed.v)
-        except StoppedError:
+        except search.StoppedError:
             return best
         if known is None:
             return best
@@ -130,7 +117,9 @@ def closed_by_multipliers(
     return best
 
 
-def _tried(cuts: CutoffSet, program: Program, best: Optimum, known: _Bound) -> tuple[Optimum, bool]:
+def _tried(
+    cuts: CutoffSet, program: Program, best: search.Optimum, known: _Bound
+) -> tuple[search.Optimum, bool]:
     """The best of the choices that the multipliers leave, and whether that is all of them."""
     tops = cuts.price(known.slopes).values
     within = deficit = known.deficit(tops)
@@ -144,7 +133,7 @@ def _tried(cuts: CutoffSet, program: Program, best: Optimum, known: _Bound) -> t
         return best, False
     named, _ = best_combination(cuts, program, lists, best.value)
     if named is not None:
-        found = measure(cuts, program, named, "feasible", _CLOSING_METHOD)
+        found = search.measure(cuts, program, named, "feasible", _CLOSING_METHOD)
         if found.is_feasible and found.value > best.value:
             best = replace(found, bound=best.bound)
     if within >= deficit:
@@ -173,7 +162,7 @@ class _Box(NamedTuple):
 
     first: tuple[int, ...]
     last: tuple[int, ...]
-    mixed: Optimum
+    mixed: search.Optimum
 
     @property
     def lists(self) -> list[NDArray[np.int64]]:
@@ -184,23 +173,23 @@ class _Box(NamedTuple):
 def branch_and_bound(
     cuts: CutoffSet,
     program: Program,
-    master: Master,
-    mixed: Optimum,
-    start: Optimum,
-    limits: Limits,
+    master: search.Master,
+    mixed: search.Optimum,
+    start: search.Optimum,
+    limits: search.Limits,
     tol: float = 0.0,
-) -> Optimum:
+) -> search.Optimum:
     """The best thresholds to within `tol`, or the best ones known when a limit is reached."""
-    search = _BranchSearch(cuts, program, start)
+    known = _Known(cuts, program, start)
     whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
     budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
     order = count()
     open_boxes = [(-mixed.bound, next(order), whole)]
     stopped = ""
     try:
-        left = search.left(cuts, master, whole)
+        left = known.left(cuts, master, whole)
         open_boxes = [] if left is None else [(-mixed.bound, next(order), left)]
-        while open_boxes and -open_boxes[0][0] > search.value + max(search.least_gain, tol):
+        while open_boxes and -open_boxes[0][0] > known.value + max(known.least_gain, tol):
             if limits.max_calls is None and limits.calls >= budget:
                 stopped = f"not finished after {budget} boxes"
                 break
@@ -208,16 +197,16 @@ def branch_and_bound(
             box = open_boxes[0][2]
             halves = []
             for half in _halves(cuts, box):
-                if search.tried(half.lists):
+                if known.tried(half.lists):
                     continue
-                rest = Limits(None, limits.max_seconds, started=limits.started)
+                rest = search.Limits(None, limits.max_seconds, started=limits.started)
                 window = cuts.window(half.first, half.last, rest)
-                inner = Master(window)
+                inner = search.Master(window)
                 try:
-                    inside = best_mixture(window, program, master=inner)
-                except InfeasibleMasterError:
+                    inside = search.best_mixture(window, program, master=inner)
+                except search.InfeasibleMasterError:
                     continue
-                except UnfinishedError:
+                except search.UnfinishedError:
                     halves.append(half)  # the bound of both holds here, too
                     continue
                 if inside.stopped:  # has warned
@@ -225,7 +214,7 @@ def branch_and_bound(
                     break
                 bound = min(inside.bound, box.mixed.bound)
                 found = half._replace(mixed=replace(_shifted(inside, half.first), bound=bound))
-                left = search.left(window, inner, found)
+                left = known.left(window, inner, found)
                 if left is not None:
                     halves.append(left)
             if stopped:
@@ -233,34 +222,34 @@ def branch_and_bound(
             heapq.heappop(open_boxes)
             for half in halves:
                 heapq.heappush(open_boxes, (-half.mixed.bound, next(order), half))
-    except (StoppedError, KeyboardInterrupt) as error:
+    except (search.StoppedError, KeyboardInterrupt) as error:
         limits.stop(error)
         stopped = limits.stopped
-    choice, value = search.choice, search.value
+    choice, value = known.choice, known.value
     bound = max(-open_boxes[0][0], value) if open_boxes else value
-    closed = not stopped and bound <= value + search.least_gain
-    status: Status = "optimal" if closed else "feasible"
+    closed = not stopped and bound <= value + known.least_gain
+    status: search.Status = "optimal" if closed else "feasible"
     if choice is None:
         return replace(start, choice=(), stopped=stopped, status=status)
-    found_last = measure(cuts, program, choice, status, _METHOD)
+    found_last = search.measure(cuts, program, choice, status, _METHOD)
     return replace(found_last, bound=value if closed else bound, stopped=stopped)
 
 
-class _BranchSearch:
+class _Known:
     """The best thresholds so far."""
 
-    def __init__(self, cuts: CutoffSet, program: Program, start: Optimum) -> None:
+    def __init__(self, cuts: CutoffSet, program: Program, start: search.Optimum) -> None:
         self.cuts, self.program = cuts, program
         known = start.is_feasible
         self.value = start.value if known else -INF
-        self.choice: MixtureWeights | None = start.choice if known else None
+        self.choice: search.MixtureWeights | None = start.choice if known else None
 
     @property
     def least_gain(self) -> float:
         """What is more than rounding."""
-        return SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
+        return search.SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
 
-    def left(self, window: CutoffSet, master: Master, box: _Box) -> _Box | None:
+    def left(self, window: CutoffSet, master: search.Master, box: _Box) -> _Box | None:
         """What may still be better in a box with its best mixture; None: nothing."""
         self._try(near_mixture(self.cuts, box.mixed.choice, _TRIED))
         known = self.value + self.least_gain
@@ -317,7 +306,7 @@ def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:
     yield box._replace(first=(*box.first[:s], middle + 1, *box.first[s + 1 :]))
 
 
-def _shifted(mixed: Optimum, first: tuple[int, ...]) -> Optimum:
+def _shifted(mixed: search.Optimum, first: tuple[int, ...]) -> search.Optimum:
     """A mixture of a window in the numbers of all cut-offs."""
     parts = zip(mixed.choice, first, strict=True)
     return replace(mixed, choice=[{j + a: p for j, p in part.items()} for part, a in parts])

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
+from setpoint import search
 from setpoint.errors import ShapeError
 from setpoint.evidence import Counted
 from setpoint.exact.cutoffs import CutoffSet
@@ -24,27 +25,6 @@ from setpoint.exact.levels import solve_by_levels
 from setpoint.exact.proving import branch_and_bound, closed_by_multipliers
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program
-from setpoint.search import (
-    SAME,
-    InfeasibleMasterError,
-    Limits,
-    Master,
-    NoRuleError,
-    Optimum,
-    Outcome,
-    Randomized,
-    Region,
-    StoppedError,
-    StoppedWarning,
-    UnfinishedError,
-    best_mixture,
-    blame_of,
-    explain,
-    nearest_mixture,
-    nearest_outcome,
-    outcome_of,
-    warn_constant,
-)
 
 # --- One solve: find a rule, then say what is known of it -----------------------------------------
 
@@ -56,17 +36,17 @@ def solve_exact(
     program: Program,
     evidence: Counted,
     *,
-    randomized: Randomized = False,
+    randomized: search.Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
-    limits: Limits | None = None,
-) -> Outcome:
+    limits: search.Limits | None = None,
+) -> search.Outcome:
     """The rule over cut-offs that reaches a binary goal on these rows."""
     cuts = CutoffSet(program.table, evidence)
-    found: Optimum | NoRuleError
+    found: search.Optimum | search.NoRuleError
     try:
         found = find_rule(cuts, program, randomized, tol, limits)
-    except NoRuleError as error:
+    except search.NoRuleError as error:
         found = error
     return conclude(cuts, program, found, randomized, on_infeasible, tol)
 
@@ -74,23 +54,25 @@ def solve_exact(
 def conclude(
     cuts: CutoffSet,
     program: Program,
-    found: Optimum | NoRuleError,
-    randomized: Randomized,
+    found: search.Optimum | search.NoRuleError,
+    randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
-) -> Outcome:
+) -> search.Outcome:
     """What a search found as a rule with its certificate; or what is nearest, or why not."""
-    if isinstance(found, NoRuleError):
-        near = nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
+    if isinstance(found, search.NoRuleError):
+        near = search.nearest_outcome(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "nearest":
             return near
-        raise explain(cuts, program, near, found, lambda c, p: find_rule(c, p, randomized, 0.0))
+        raise search.explain(
+            cuts, program, near, found, lambda c, p: find_rule(c, p, randomized, 0.0)
+        )
     found = plainest(cuts, program, found)
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(cuts, program))
-    proved = max(SAME * (1 + abs(found.value)), tol)
-    outcome = outcome_of(cuts, program, found, proved=proved)
-    warn_constant(cuts, program, outcome)
+    proved = max(search.SAME * (1 + abs(found.value)), tol)
+    outcome = search.outcome_of(cuts, program, found, proved=proved)
+    search.warn_constant(cuts, program, outcome)
     return outcome
 
 
@@ -104,17 +86,17 @@ def _value_of_mixture(cuts: CutoffSet, program: Program) -> float:
         return -INF
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StoppedWarning)
-            return best_mixture(cuts.within(Limits(_FEW_CALLS)), program).value
-    except (InfeasibleMasterError, UnfinishedError, ShapeError, StoppedError):
+            warnings.simplefilter("ignore", search.StoppedWarning)
+            return search.best_mixture(cuts.within(search.Limits(_FEW_CALLS)), program).value
+    except (search.InfeasibleMasterError, search.UnfinishedError, ShapeError, search.StoppedError):
         return -INF
 
 
-def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optimum:
+def _nearest(cuts: CutoffSet, program: Program, randomized: search.Randomized) -> search.Optimum:
     """The choice or the mixture with the least violation, and which bounds are to blame."""
     with suppress(ShapeError):
         if randomized is not False:
-            near = nearest_mixture(cuts, program)
+            near = search.nearest_mixture(cuts, program)
             many = cuts.n_blocks > 1 or (cuts.defers and cuts.n_combinations > cuts.kind.at_last)
             if near.status == "nearest" or many:
                 return near
@@ -125,7 +107,9 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optim
     near = nearest_cutoffs(cuts, program)
     if not near.blame and randomized is False:
         with suppress(ShapeError):
-            return replace(near, blame=blame_of(Region(cuts.within(Limits()), program)))
+            return replace(
+                near, blame=search.blame_of(search.Region(cuts.within(search.Limits()), program))
+            )
     return near
 
 
@@ -135,10 +119,10 @@ def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optim
 def find_rule(
     cuts: CutoffSet,
     program: Program,
-    randomized: Randomized,
+    randomized: search.Randomized,
     tol: float,
-    limits: Limits | None = None,
-) -> Optimum:
+    limits: search.Limits | None = None,
+) -> search.Optimum:
     """The choice of cut-offs that reaches a program, and what is known of it."""
     shape, kind = program.score.shape, cuts.kind
     at_once = kind.at_once if shape.concave or shape.quasiconcave else kind.at_last
@@ -148,25 +132,25 @@ def find_rule(
         if apart.is_feasible and (randomized is False or at_vertex):
             return _fixed(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
-            raise NoRuleError(True, _mixture_exists(cuts, program))
+            raise search.NoRuleError(True, _mixture_exists(cuts, program))
     elif cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
         _require_mixable(cuts, program)
     elif randomized is False and cuts.n_combinations <= at_once:
         every = best_of_all(cuts, program, at_once)
         assert every is not None
         if not every.is_feasible:
-            raise NoRuleError(True, _mixture_exists(cuts, program))
+            raise search.NoRuleError(True, _mixture_exists(cuts, program))
         return _fixed(every, every.value, among_all=False)
-    master = Master(cuts)
+    master = search.Master(cuts)
     try:
-        mixed = best_mixture(cuts, program, master=master)
-    except (InfeasibleMasterError, UnfinishedError) as error:
-        if apart is None and isinstance(error, UnfinishedError):
+        mixed = search.best_mixture(cuts, program, master=master)
+    except (search.InfeasibleMasterError, search.UnfinishedError) as error:
+        if apart is None and isinstance(error, search.UnfinishedError):
             apart = best_of_all(cuts, program, kind.at_last)
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return _fixed(replace(apart, status="feasible"), INF)
-        raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
+        raise search.NoRuleError(isinstance(error, search.InfeasibleMasterError)) from None
     except ShapeError:
         if apart is None and randomized is not True:
             apart = best_of_all(cuts, program, kind.at_last)
@@ -192,7 +176,7 @@ def find_rule(
 
 def best_of_all(
     cuts: CutoffSet, program: Program, most: int, near: float | None = None
-) -> Optimum | None:
+) -> search.Optimum | None:
     """The best of all choices: by levels, or of up to so many combinations; else None."""
     found = None if cuts.defers else solve_by_levels(cuts, program, near)
     if found is None and cuts.n_combinations <= most:
@@ -222,16 +206,16 @@ def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
 def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
     """Whether rules that draw can meet the constraints."""
     try:
-        v = Region(cuts, program).solve(Affine({}, 0.0)).v
-    except (InfeasibleMasterError, ShapeError, UnfinishedError):
+        v = search.Region(cuts, program).solve(Affine({}, 0.0)).v
+    except (search.InfeasibleMasterError, ShapeError, search.UnfinishedError):
         return False
     # Where weights lie far apart, a linear program takes for met what is not.
     return float(program.violation(v)) <= SATISFIED
 
 
 def _without_mixture(
-    cuts: CutoffSet, program: Program, randomized: Randomized, apart: Optimum | None
-) -> Optimum:
+    cuts: CutoffSet, program: Program, randomized: search.Randomized, apart: search.Optimum | None
+) -> search.Optimum:
     """The shape has no bound over mixtures: every combination of cut-offs, or refuse."""
     if randomized is True:
         raise ShapeError(
@@ -246,13 +230,17 @@ def _without_mixture(
             "decide on the score alone (`decide_on=None`)"
         )
     if not apart.is_feasible:
-        raise NoRuleError(True)
+        raise search.NoRuleError(True)
     return _fixed(apart, apart.value, among_all=False)
 
 
 def _without_draws(
-    cuts: CutoffSet, program: Program, mixed: Optimum, apart: Optimum | None, tol: float
-) -> Optimum:
+    cuts: CutoffSet,
+    program: Program,
+    mixed: search.Optimum,
+    apart: search.Optimum | None,
+    tol: float,
+) -> search.Optimum:
     if apart is not None:
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
@@ -273,37 +261,41 @@ def _without_draws(
 
 
 def _settled(
-    fixed: Optimum, mixed: Optimum, randomized: Randomized, tol: float, rivals: str
-) -> Optimum:
+    fixed: search.Optimum,
+    mixed: search.Optimum,
+    randomized: search.Randomized,
+    tol: float,
+    rivals: str,
+) -> search.Optimum:
     """The rule without draws, or the mixture where draws are asked for and gain more than `tol`."""
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
-            raise NoRuleError(fixed.status == "optimal", True)
+            raise search.NoRuleError(fixed.status == "optimal", True)
         bound = fixed.value if exact else min(fixed.bound, mixed.bound)
         fixed = replace(fixed, mixed=mixed.value)
         return _fixed(fixed, bound, among_all=bound >= mixed.bound)
-    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, SAME):
+    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, search.SAME):
         # Nothing certain is known of the mixtures: what is known of rules without draws is said.
         alone = exact and mixed.status == "stationary"
         return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
     return _drawn(mixed, rivals)
 
 
-def _fixed(fixed: Optimum, bound: float, *, among_all: bool = True) -> Optimum:
+def _fixed(fixed: search.Optimum, bound: float, *, among_all: bool = True) -> search.Optimum:
     """A rule without draws, with what bounds its rivals: all rules, or those without draws."""
     rivals = "rule" if among_all else "rule without draws"
     draws = "no draws" + (" needed" if among_all else "")
     return replace(fixed, bound=bound, draws=draws, rivals=rivals)
 
 
-def _drawn(mixed: Optimum, rivals: str) -> Optimum:
+def _drawn(mixed: search.Optimum, rivals: str) -> search.Optimum:
     """A mixture that does better than any of its rivals, named in words."""
     best = f"a mixture: a draw does better than any {rivals}"
     return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
-def _better_of(mixed: Optimum, fixed: Optimum) -> Optimum:
+def _better_of(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
     """A mixture that may not be the best one, or a rule without draws where it is better."""
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
