@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from operator import neg
 from typing import ClassVar
@@ -149,9 +149,9 @@ class Segment:
         """One cut-off of a choice alone, the others held: its segment, and the choices there."""
         return self, range(self.curve.n_cutoffs)
 
-    def moves(self, number: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Choices to go over to where all is as good, and the cut-off that moves."""
-        return [(self.every, self.every)]
+    def moves(self, number: int, moving: int) -> NDArray[np.int64]:
+        """Choices to go over to where all is as good: one cut-off moves, or both that are one."""
+        return self.every
 
     def nearest(self, numbers: NDArray[np.int64]) -> int:
         """Which of some choices departs least from a plain decision."""
@@ -341,15 +341,12 @@ class BandSegment(Segment):
         rows = self._between(rest, (_DEFERRED, _ACCEPTED))
         return Segment(self.curve.piece(0, j), rows, self.plain), range(j, j * n + j + 1, n)
 
-    def moves(self, number: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Pairs to go over to and the cut-off that moves: both where nobody is deferred, or one."""
-        n = self.curve.n_cutoffs
-        i, j = divmod(number, n)
-        if i == j:
-            every = np.arange(n)
-            return [(self.alike(every), every)]
-        high, low = np.arange(j + 1), np.arange(i, n)
-        return [(high * n + j, high), (i * n + low, low)]
+    def moves(self, number: int, moving: int) -> NDArray[np.int64]:
+        """Pairs to go over to where all is as good: one cut-off moves, or both that are one."""
+        high, low = divmod(number, self.curve.n_cutoffs)
+        if high == low:
+            return self.alike(np.arange(self.curve.n_cutoffs))
+        return np.array(self.along(number, moving)[1])
 
     def nearest(self, numbers: NDArray[np.int64]) -> int:
         """The first: of pairs that are as good the cut-offs are moved one by one."""
@@ -361,7 +358,8 @@ class BandSegment(Segment):
         for number, p in part.items():
             for mean, cutoff in zip(means, divmod(number, self.curve.n_cutoffs), strict=True):
                 mean[cutoff] = mean.get(cutoff, 0.0) + p
-        high, low = (super().near(mean, max(math.isqrt(most), 1)) for mean in means)
+        width, near = max(math.isqrt(most), 1), super().near
+        high, low = (near(mean, width) for mean in means)
         numbers = (high[:, None] * self.curve.n_cutoffs + low)[high[:, None] <= low]
         return np.array(list(dict.fromkeys([*numbers[:most].tolist(), *part])), np.int64)
 
@@ -388,18 +386,13 @@ class CutoffSet(AchievableSet):
         curves = [evidence.curve(s) for s in range(len(evidence.segments))]
         plain = plain_threshold(curves)
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
-        if evidence.codebook.defers:
-            first = [
-                AcceptedRates(rates, c.kinds, c.counts[:, -1], None, (_REJECTED, _DEFERRED))
-                for c in curves
-            ]
-            self.segments = tuple(
-                BandSegment(c, rows, plain, rates) for c, rows in zip(curves, first, strict=True)
-            )
-        else:
-            self.segments = tuple(
-                Segment(c, AcceptedRates(rates, c.kinds, c.counts[:, -1]), plain) for c in curves
-            )
+        defers = evidence.codebook.defers
+        answers = _REJECTED, _DEFERRED if defers else _ACCEPTED
+        kind = partial(BandSegment, table=rates) if defers else Segment
+        self.segments = tuple(
+            kind(c, AcceptedRates(rates, c.kinds, c.counts[:, -1], None, answers), plain)
+            for c in curves
+        )
         few = max(most, sum(len(s.ends) for s in self.segments))
         self._whole = sum(s.n_columns for s in self.segments) <= few
 

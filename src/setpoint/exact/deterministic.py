@@ -120,12 +120,10 @@ _NOTHING = fn.Affine({}, 0.0)
 
 def solve_separable(cuts: CutoffSet, program: Program, most: int) -> search.Optimum | None:
     """One sweep a segment; None where the goal couples them, or some has too many pairs."""
-    parts = separated(cuts, program)
+    parts, bounds = separated(cuts, program), bounds_of(cuts, program)
     if parts is None or (cuts.defers and max(s.n_choices for s in cuts.segments) > most):
         return None
-    pieces = [x for c in program.constraints for x in each_alone(c)]
-    fixed = [c for c in pieces if not cuts.segments_of(c.function)]
-    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in fixed):
+    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in bounds.idle):
         return nothing(cuts, "optimal")
     choice: list[dict[int, float]] = []
     for segment, part in zip(cuts.segments, parts, strict=True):
@@ -146,25 +144,44 @@ class SegmentGoal(NamedTuple):
 
 def separated(cuts: CutoffSet, program: Program) -> list[SegmentGoal] | None:
     """What each segment is to do by itself; None where objective or constraints couple them."""
-    parts = parts_of(cuts, program)
-    pieces = [x for c in program.constraints for x in each_alone(c)]
-    where = [cuts.segments_of(c.function) for c in pieces]
-    if parts is None or (cuts.n_blocks > 1 and any(len(w) > 1 for w in where)):
+    parts, bounds = parts_of(cuts, program), bounds_of(cuts, program)
+    if parts is None or bounds.joint:
         return None
+    each = zip(parts, bounds.alone, rests_of(cuts), strict=True)
+    return [SegmentGoal(part, tuple(own), rest) for part, own, rest in each]
+
+
+def rests_of(cuts: CutoffSet) -> list[Floats]:
+    """For each segment the features (d,) of all others where nobody is accepted."""
+    if cuts.n_blocks == 1:
+        return [np.zeros(cuts.d)]
     base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
-    out = []
-    for s, segment in enumerate(cuts.segments):
-        own = tuple(c for c, w in zip(pieces, where, strict=True) if s in w)
-        rest = np.zeros(cuts.d) if cuts.n_blocks == 1 else base - segment.base
-        out.append(SegmentGoal(parts[s], own, rest))
+    return [base - s.base for s in cuts.segments]
+
+
+class Bounds(NamedTuple):
+    """The constraints on each segment alone, on several, and those that no decision changes."""
+
+    alone: list[list[ProgramConstraint]]
+    joint: list[ProgramConstraint]
+    idle: list[ProgramConstraint]
+
+
+def bounds_of(cuts: CutoffSet, program: Program) -> Bounds:
+    """The constraints by the segments that they bind: a floor on the smallest is one on each."""
+    out = Bounds([[] for _ in cuts.segments], [], [])
+    for c in (x for bound in program.constraints for x in _each_alone(bound)):
+        where = cuts.segments_of(c.function)
+        kind = out.joint if len(where) > 1 else out.alone[min(where)] if where else out.idle
+        kind.append(c)
     return out
 
 
-def each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
+def _each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
     """A floor on the smallest of several as a floor on each; likewise caps."""
     if not isinstance(c.function, fn.Min if c.sign > 0 else fn.Max):
         return [c]
-    return [x for child in c.function.children for x in each_alone(replace(c, function=child))]
+    return [x for child in c.function.children for x in _each_alone(replace(c, function=child))]
 
 
 def nothing(cuts: CutoffSet, status: search.Status) -> search.Optimum:
@@ -436,16 +453,14 @@ def plainest(cuts: CutoffSet, program: Program, found: search.Optimum) -> search
     for s, segment in enumerate(cuts.segments):
         for t in range(segment.k):
             (number,) = choice[s]
-            moves = segment.moves(number)
-            if t == len(moves):
-                break
-            numbers, cutoffs = moves[t]
+            numbers = segment.moves(number, t)
             rest = cuts.features(choice) - cuts.columns(s, [number])[0]
             v = (segment.features(numbers).T + rest[:, None]).T
             tie = np.flatnonzero(program.scores(v) >= least)
             tie = tie[program.violation(v.T[:, tie].T) <= SATISFIED]
             if len(tie):
-                at = tie[segment.curve.nearest(cutoffs[tie], segment.plain)]
+                cutoffs = segment.cutoffs(numbers[tie])[t]
+                at = tie[segment.curve.nearest(cutoffs, segment.plain)]
                 choice[s] = {int(numbers[at]): 1.0}
     new = search.measure(cuts, program, choice)
     if choice == list(found.choice) or not (new.is_feasible and new.value >= least):

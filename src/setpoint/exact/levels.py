@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.exact.cutoffs import CutoffSet, Segment
-from setpoint.exact.deterministic import each_alone, nothing, parts_of
+from setpoint.exact.deterministic import bounds_of, nothing, parts_of, rests_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, ProgramConstraint
 from setpoint.program import functions as fn
@@ -27,98 +27,65 @@ def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None
     score = program.score
     parts, below = parts_of(cuts, program), None
     if parts is None and isinstance(score, fn.Ratio) and score.at_zero == score.offset:
-        parts, below = [score.above] * len(cuts.segments), score.below
-    tied = _tied(cuts, program)
-    if parts is None or tied is None:
+        parts, below = [score.above] * cuts.n_blocks, score.below
+    sweep = _sweep_of(cuts, program) if parts is not None else None
+    if parts is None or sweep is None:
         return None
     cuts.limits.call()
-    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
-    rests = [base - s.base for s in cuts.segments]
-    own = list(zip(cuts.segments, rests, strict=True))
-    sweep = _Sweep([tied.side(s, *part) for s, part in enumerate(own)], tied.end)
+    own = list(zip(cuts.segments, rests_of(cuts), strict=True))
     gains = [_values(x, *part) for x, part in zip(parts, own, strict=True)]
     if below is None:
         choice = sweep.best(gains, np.minimum if isinstance(score, fn.Min) else np.add)
     else:
+        assert isinstance(score, fn.Ratio)
         weights = [_values(below, *part) for part in own]
-        choice = _climbed(cuts, program, sweep, gains, weights, near)
+        choice, value = None, -INF
+        # The largest ratio; where the first round overshoots it, the second comes from below.
+        gamma = 0.0 if near is None else near - score.offset
+        for _ in range(_ROUNDS):
+            over = [a - gamma * b for a, b in zip(gains, weights, strict=True)]
+            better = sweep.best(over, np.add, choice)
+            now = -INF if better is None else program.score_at(cuts.features(better))
+            if not now > value:
+                break
+            choice, value = better, now
+            gamma = value - score.offset
     if choice is None:
         return nothing(cuts, "optimal")
     found = measure(cuts, program, choice, "optimal", "sweep over every level of the groups")
     return found if found.is_feasible else None
 
 
-def _climbed(
-    cuts: CutoffSet,
-    program: Program,
-    sweep: _Sweep,
-    above: list[Floats],
-    below: list[Floats],
-    near: float | None,
-) -> MixtureWeights | None:
-    """The largest ratio; where the first round overshoots it, the second comes from below."""
-    score = program.score
-    assert isinstance(score, fn.Ratio)
-    choice, value = None, -INF
-    gamma = 0.0 if near is None else near - score.offset
-    for _ in range(_ROUNDS):
-        gains = [a - gamma * b for a, b in zip(above, below, strict=True)]
-        better = sweep.best(gains, np.add, choice)
-        now = -INF if better is None else program.score_at(cuts.features(better))
-        if not now > value:
-            break
-        choice, value = better, now
-        gamma = value - score.offset
-    return choice
-
-
-class _Tied(NamedTuple):
-    """What the segments have to do, of which one constraint at most couples them."""
-
-    rates: dict[int, fn.RateFunction]
-    end: Callable[[Floats], Floats]
-    alone: list[list[ProgramConstraint]]
-
-    def side(self, s: int, segment: Segment, rest: Floats) -> _LevelCutoffs:
-        """The cut-offs of a segment that meet what it has to do alone, by ascending rate."""
-        met = np.ones(segment.curve.n_cutoffs, bool)
-        for c in self.alone[s]:
-            met &= np.concatenate([c.violation(v + rest) <= SATISFIED for _, v in segment.blocks()])
-        cutoffs = np.flatnonzero(met)
-        if s not in self.rates:
-            return _LevelCutoffs(cutoffs, None)
-        rates = _values(self.rates[s], segment, rest)[cutoffs]
-        order = np.argsort(rates, kind="stable")
-        known = order[: len(order) - int(np.isnan(rates).sum())]
-        return _LevelCutoffs(cutoffs[known], rates[known])
-
-
-def _tied(cuts: CutoffSet, program: Program) -> _Tied | None:
+def _sweep_of(cuts: CutoffSet, program: Program) -> _Sweep | None:
     """None where more than one difference or ratio couples the segments, or something else."""
-    out = _Tied({}, lambda low: low, [[] for _ in cuts.segments])
-    coupled = False
-    for c in (x for bound in program.constraints for x in each_alone(bound)):
-        where = cuts.segments_of(c.function)
-        if len(where) == 1:
-            out.alone[min(where)].append(c)
-        elif not where:
-            # No decision changes it: one segment knows whether it is met.
-            out.alone[0].append(c)
-        elif coupled or (end := _end(c)) is None:
+    bounds = bounds_of(cuts, program)
+    rates: dict[int, fn.RateFunction] = {}
+    end = _end(bounds.joint)
+    if end is None:
+        return None
+    for child in (child for c in bounds.joint for child in c.function.children):
+        of = cuts.segments_of(child)
+        if len(of) != 1 or min(of) in rates:
             return None
-        else:
-            coupled = True
-            for child in c.function.children:
-                of = cuts.segments_of(child)
-                if len(of) != 1 or min(of) in out.rates:
-                    return None
-                out.rates[min(of)] = child
-            out = out._replace(end=end)
-    return out
+        rates[min(of)] = child
+    # What no decision changes: one segment knows whether it is met.
+    bounds.alone[0].extend(bounds.idle)
+    sides = []
+    for s, (segment, rest) in enumerate(zip(cuts.segments, rests_of(cuts), strict=True)):
+        met = np.ones(segment.n_choices, bool)
+        for c in bounds.alone[s]:
+            met &= np.concatenate([c.violation(v + rest) <= SATISFIED for _, v in segment.blocks()])
+        sides.append(_LevelCutoffs.of(np.flatnonzero(met), rates.get(s), segment, rest))
+    return _Sweep(sides, end)
 
 
-def _end(c: ProgramConstraint) -> Callable[[Floats], Floats] | None:
-    """The largest value that may go with a smallest one; None if the bound is another."""
+def _end(joint: list[ProgramConstraint]) -> Callable[[Floats], Floats] | None:
+    """The largest value that may go with a smallest one; None if the bounds are others."""
+    if not joint:
+        return lambda low: low
+    c, *others = joint
+    if others:
+        return None
     if isinstance(c.function, fn.MaxMinusMin) and c.sign < 0:
         return lambda low: low + (c.level + SATISFIED)
     if isinstance(c.function, fn.MinOverMax) and c.sign > 0 and c.level > SATISFIED:
@@ -140,6 +107,18 @@ class _LevelCutoffs(NamedTuple):
 
     cutoffs: NDArray[np.int64]
     rates: Floats | None
+
+    @staticmethod
+    def of(
+        cutoffs: NDArray[np.int64], rate: fn.RateFunction | None, segment: Segment, rest: Floats
+    ) -> _LevelCutoffs:
+        """Some cut-offs in the order of a rate."""
+        if rate is None:
+            return _LevelCutoffs(cutoffs, None)
+        rates = _values(rate, segment, rest)[cutoffs]
+        order = np.argsort(rates, kind="stable")
+        known = order[: len(order) - int(np.isnan(rates).sum())]
+        return _LevelCutoffs(cutoffs[known], rates[known])
 
     def window(self, low: Floats, high: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Places of the first cut-off within each window, and behind the last one."""

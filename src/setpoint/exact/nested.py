@@ -33,7 +33,7 @@ class MonotoneConstraint:
         good = np.array([self.good[c, t] for c, t in curve.kinds], float)
         # Rejected successes become accepted ones as the threshold falls, or the other way round.
         successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
-        return np.rint(successes).astype(np.int64)
+        return np.asarray(np.rint(successes), np.int64)
 
 
 def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneConstraint]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
@@ -78,10 +79,82 @@ def _bound_at(
     return _Bound(found.slopes, found.const, needed)
 
 
+# --- The best choice so far --------------------------------------------------------------------
+
+
+_ALL_TRIED = 20_000
+"""Up to so many combinations of a box are all tried."""
+_TRIED = 1000
+"""Combinations near the mixture of a box that are tried."""
+
+
+class _Known:
+    """The best choice so far."""
+
+    def __init__(self, cuts: CutoffSet, program: Program, start: search.Optimum) -> None:
+        self.cuts, self.program = cuts, program
+        known = start.is_feasible
+        self.value = start.value if known else -INF
+        self.choice: search.MixtureWeights | None = start.choice if known else None
+
+    @property
+    def least_gain(self) -> float:
+        """What is more than rounding."""
+        return search.SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
+
+    def proved(
+        self, start: search.Optimum, bound: float, method: str, stopped: str = ""
+    ) -> search.Optimum:
+        """The best one that is known, with what bounds all others."""
+        closed = not stopped and bound <= self.value + self.least_gain
+        status: search.Status = "optimal" if closed else "feasible"
+        if self.choice is None:
+            return replace(start, choice=(), stopped=stopped, status=status)
+        found = search.measure(self.cuts, self.program, self.choice, status, method)
+        return replace(found, bound=self.value if closed else bound, stopped=stopped)
+
+    def left(self, window: CutoffSet, master: search.Master, box: _Box) -> _Box | None:
+        """What may still be better in a box with its best mixture; None: nothing."""
+        self.tries(near_mixture(self.cuts, box.mixed.choice, _TRIED))
+        known = self.value + self.least_gain
+        if box.mixed.bound <= known:
+            return None
+        if not np.isfinite(known):
+            return box
+        bound = _bound_at(window, self.program, master, known, box.mixed.v)
+        if bound is None:
+            return box
+        tops = np.array([segment.best(bound.slopes)[1] for segment in window.segments])
+        kept = bound.left(window, tops, bound.deficit(tops))
+        assert kept is not None
+        lists = [x + a for x, a in zip(kept, box.first, strict=True)]
+        if self.tried(lists):
+            return None
+        first, last = zip(*((int(x[0]), int(x[-1])) for x in lists), strict=True)
+        return box._replace(first=first, last=last)
+
+    def tried(self, lists: list[NDArray[np.int64]]) -> bool:
+        """Whether these are few enough that all combinations were tried."""
+        few = math.prod(map(len, lists)) <= _ALL_TRIED
+        if few:
+            self.tries(lists)
+        return few
+
+    def tries(self, lists: list[NDArray[np.int64]]) -> None:
+        """Look for a better one among all combinations."""
+        if not all(map(len, lists)):
+            return
+        beaten = None if self.choice is None else self.value
+        named, better = best_combination(self.cuts, self.program, lists, beaten)
+        if named is not None:
+            self.choice, self.value = named, better
+
+
 # --- Two cut-offs a segment: rounds of multipliers ------------------------------------------------
 
 
-_ROUNDS, _HALVED = 6, 12
+_ROUNDS = 6
+_SHARES = 0.5 ** np.arange(12)
 _MOST_TRIED = 1_000_000
 _CLOSING_METHOD = "pairs of cut-offs that the multipliers of the best mixture leave"
 
@@ -95,53 +168,31 @@ def closed_by_multipliers(
     tol: float,
 ) -> search.Optimum:
     """The best choice without draws, or a better one than `start` with a smaller bound."""
-    best = replace(start, bound=mixed.bound)
-    for _ in range(_ROUNDS):
-        gap = best.bound - best.value
-        if gap <= search.SAME * (1.0 + abs(best.value)):
-            return replace(best, status="optimal")
-        if gap <= tol:
-            return best
-        try:
-            known = _bound_at(cuts, program, master, best.value, mixed.v)
-        except search.StoppedError:
-            return best
-        if known is None:
-            return best
-        before = best.value
-        best, done = _tried(cuts, program, best, known)
-        if done:
-            return replace(best, status="optimal", bound=best.value)
-        if best.value <= before:
-            return best
-    return best
-
-
-def _tried(
-    cuts: CutoffSet, program: Program, best: search.Optimum, known: _Bound
-) -> tuple[search.Optimum, bool]:
-    """The best of the choices that the multipliers leave, and whether that is all of them."""
-    tops = cuts.price(known.slopes).values
-    within = deficit = known.deficit(tops)
+    known, bound = _Known(cuts, program, start), mixed.bound
     most = max(int(_MOST_TRIED ** (1.0 / cuts.n_blocks)), 1)
-    for _ in range(_HALVED):
-        lists = known.left(cuts, tops, within, most)
-        if lists is not None:
-            break
-        within *= 0.5
-    else:
-        return best, False
-    named, _ = best_combination(cuts, program, lists, best.value)
-    if named is not None:
-        found = search.measure(cuts, program, named, "feasible", _CLOSING_METHOD)
-        if found.is_feasible and found.value > best.value:
-            best = replace(found, bound=best.bound)
-    if within >= deficit:
-        return best, True
-    if isinstance(program.score, Affine):
-        top = known.const + float(tops.sum())
-        best = replace(best, bound=max(min(best.bound, top - within), best.value))
-    return best, False
+    with suppress(search.StoppedError):
+        for _ in range(_ROUNDS):
+            before = known.value
+            if bound - before <= max(known.least_gain, tol):
+                break
+            least = _bound_at(cuts, program, master, before, mixed.v)
+            if least is None:
+                break
+            tops = cuts.price(least.slopes).values
+            deficit = least.deficit(tops)
+            every = ((least.left(cuts, tops, x, most), x) for x in deficit * _SHARES)
+            lists, within = next((some for some in every if some[0] is not None), (None, 0.0))
+            if lists is None:
+                break
+            known.tries(lists)
+            if within >= deficit:
+                bound = known.value
+            elif isinstance(program.score, Affine):
+                bound = max(min(bound, least.const + float(tops.sum()) - within), known.value)
+            if known.value <= before:
+                break
+    method = start.method if known.choice is start.choice else _CLOSING_METHOD
+    return known.proved(start, bound, method)
 
 
 # --- One cut-off a segment: branch and bound over windows -----------------------------------------
@@ -150,10 +201,6 @@ def _tried(
 _WORK, _MOST_BOXES = 3200, 400
 """Where the user sets no limit, boxes times the square of the segments, about what the programs
 cost: a second or two with four groups of 20,000 rows; and the most boxes."""
-_ALL_TRIED = 20_000
-"""Up to so many combinations of a box are all tried."""
-_TRIED = 1000
-"""Combinations near the mixture of a box that are tried."""
 _METHOD = "branch and bound over cut-offs"
 
 
@@ -225,64 +272,8 @@ def branch_and_bound(
     except (search.StoppedError, KeyboardInterrupt) as error:
         limits.stop(error)
         stopped = limits.stopped
-    choice, value = known.choice, known.value
-    bound = max(-open_boxes[0][0], value) if open_boxes else value
-    closed = not stopped and bound <= value + known.least_gain
-    status: search.Status = "optimal" if closed else "feasible"
-    if choice is None:
-        return replace(start, choice=(), stopped=stopped, status=status)
-    found_last = search.measure(cuts, program, choice, status, _METHOD)
-    return replace(found_last, bound=value if closed else bound, stopped=stopped)
-
-
-class _Known:
-    """The best thresholds so far."""
-
-    def __init__(self, cuts: CutoffSet, program: Program, start: search.Optimum) -> None:
-        self.cuts, self.program = cuts, program
-        known = start.is_feasible
-        self.value = start.value if known else -INF
-        self.choice: search.MixtureWeights | None = start.choice if known else None
-
-    @property
-    def least_gain(self) -> float:
-        """What is more than rounding."""
-        return search.SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
-
-    def left(self, window: CutoffSet, master: search.Master, box: _Box) -> _Box | None:
-        """What may still be better in a box with its best mixture; None: nothing."""
-        self._try(near_mixture(self.cuts, box.mixed.choice, _TRIED))
-        known = self.value + self.least_gain
-        if box.mixed.bound <= known:
-            return None
-        if not np.isfinite(known):
-            return box
-        bound = _bound_at(window, self.program, master, known, box.mixed.v)
-        if bound is None:
-            return box
-        tops = np.array([segment.best(bound.slopes)[1] for segment in window.segments])
-        kept = bound.left(window, tops, bound.deficit(tops))
-        assert kept is not None
-        lists = [x + a for x, a in zip(kept, box.first, strict=True)]
-        if self.tried(lists):
-            return None
-        first, last = zip(*((int(x[0]), int(x[-1])) for x in lists), strict=True)
-        return box._replace(first=first, last=last)
-
-    def tried(self, lists: list[NDArray[np.int64]]) -> bool:
-        """Whether these are few enough that all combinations were tried."""
-        few = math.prod(map(len, lists)) <= _ALL_TRIED
-        if few:
-            self._try(lists)
-        return few
-
-    def _try(self, lists: list[NDArray[np.int64]]) -> None:
-        if not all(map(len, lists)):
-            return
-        beaten = None if self.choice is None else self.value
-        named, better = best_combination(self.cuts, self.program, lists, beaten)
-        if named is not None:
-            self.choice, self.value = named, better
+    bound = max(-open_boxes[0][0], known.value) if open_boxes else known.value
+    return known.proved(start, bound, _METHOD, stopped)
 
 
 def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:
