@@ -312,7 +312,7 @@ _SOME = 4096
 _ALIGNED = 64
 """So many levels for each way to treat segments alike."""
 _LEAST_GAIN = 1e-12
-_WIDEST, _MOST_ROUNDED = 20_000, 1_000_000
+_WIDEST, _MOST_ROUNDED = 1000, 1_000_000
 """Choices of one segment near a mixture, and their combinations with those that it draws."""
 
 
