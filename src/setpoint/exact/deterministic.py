@@ -401,15 +401,17 @@ def _moved(
 ) -> tuple[search.MixtureWeights, float]:
     """Move one cut-off after the other, the rest held fixed, until no more is gained."""
     choice = list(choice)
+    v = cuts.features(choice)
     for _ in range(_SWEEPS):
         before = value
         for s, segment in enumerate(cuts.segments):
             for moving in range(segment.k):
-                rest = cuts.features(choice) - cuts.columns(s, list(choice[s]))[0]
+                rest = v - cuts.columns(s, list(choice[s]))[0]
                 line, numbers = segment.along(min(choice[s]), moving)
                 cutoff, now = best_on(line, rest)
                 if cutoff >= 0 and now > value + least_gain:
                     choice[s], value = {numbers[cutoff]: 1.0}, now
+                    v = cuts.features(choice)
         if value <= before + least_gain:
             break
     return choice, value

@@ -88,7 +88,7 @@ _TRIED = 1000
 """Combinations near the mixture of a box that are tried."""
 
 
-class _Known:
+class _Incumbent:
     """The best choice so far."""
 
     def __init__(self, cuts: CutoffSet, program: Program, start: search.Optimum) -> None:
@@ -168,7 +168,7 @@ def closed_by_multipliers(
     tol: float,
 ) -> search.Optimum:
     """The best choice without draws, or a better one than `start` with a smaller bound."""
-    known, bound = _Known(cuts, program, start), mixed.bound
+    known, bound = _Incumbent(cuts, program, start), mixed.bound
     most = max(int(_MOST_TRIED ** (1.0 / cuts.n_blocks)), 1)
     with suppress(search.StoppedError):
         for _ in range(_ROUNDS):
@@ -227,7 +227,7 @@ def branch_and_bound(
     tol: float = 0.0,
 ) -> search.Optimum:
     """The best thresholds to within `tol`, or the best ones known when a limit is reached."""
-    known = _Known(cuts, program, start)
+    known = _Incumbent(cuts, program, start)
     whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
     budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
     order = count()
