@@ -18,7 +18,7 @@ import numpy as np
 from cma_data import quiet, run_with_one_thread
 from dsc_data import (
     Measured,
-    Outcome,
+    Found,
     Task,
     accepted,
     adult,
@@ -51,7 +51,7 @@ SAME_RECALL = "minimize predicted_rate subject to recall >= recall.baseline()"
 """A threshold at the deployed model's recall, which is all that the paper's own peer has."""
 OFF, SHORT = 0.001, 0.01
 AT, ERROR = 0.05, 0.156
-Table = dict[float, list[Outcome]]
+Table = dict[float, list[Found]]
 
 
 def goal_of(churn: float, on: str = "") -> str:
@@ -60,7 +60,7 @@ def goal_of(churn: float, on: str = "") -> str:
     return f"minimize error_rate subject to {bounds}"
 
 
-def ramp(task: Task, name: str, churn: float) -> Outcome:
+def ramp(task: Task, name: str, churn: float) -> Found:
     """One fit; "train" are the rows that its churn is measured on."""
     half = name.startswith(UNLABELLED)
     labelled, other = halves(task.train) if half else (task.train, task.train)
@@ -72,7 +72,7 @@ def ramp(task: Task, name: str, churn: float) -> Outcome:
         clf.fit(labelled.X, labelled.y, baseline=task.model, **sets)
     seconds = time.process_time() - start
     found = [Measured.of(accepted(clf, part.X), part) for part in (other, task.test)]
-    return Outcome(name, *found, seconds)
+    return Found(name, *found, seconds)
 
 
 def skipped() -> dict[str, str]:
@@ -105,8 +105,8 @@ def fitted(task: Task) -> Table:
     return out
 
 
-def _named(name: str, o: Outcome) -> Outcome:
-    return Outcome(name, o.train, o.test, o.seconds, o.note)
+def _named(name: str, o: Found) -> Found:
+    return Found(name, o.train, o.test, o.seconds, o.note)
 
 
 # ---------------------------------------------------------------------- tables
@@ -117,7 +117,7 @@ def table(task: Task, found: Table) -> None:
     print(f"     {'':<42}{'churn':>8}{'on test':>9}{'error':>9}{'on test':>9}{'recall':>9}"
           f"{'on test':>9}{'fresh':>8}{'seconds':>9}")  # fmt: skip
     print(f"     {'':<42}{'':>35}{'less the deployed':>18}{'labels':>8}")
-    line(Outcome("the deployed model", *old))
+    line(Found("the deployed model", *old))
     for name in Models:
         by = scored(task, name)
         line(at_zero(task, by))
@@ -130,7 +130,7 @@ def table(task: Task, found: Table) -> None:
             print(f"       {name:<40} skipped: {why}")
 
 
-def line(o: Outcome) -> None:
+def line(o: Found) -> None:
     needed = fresh_labels(o.test.wins, o.test.losses) if o.test.churn > 0 else None
     labels = "-" if needed is None else f"{needed.labels:,}"
     print(

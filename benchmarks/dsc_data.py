@@ -178,7 +178,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Found:
     """One method: what it reaches where it was fitted and on test, and its CPU seconds."""
 
     name: str

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import quiet, run_with_one_thread
-from dsc_data import Measured, Outcome, Task, a9a, accepted, cell, figure, heading
+from dsc_data import Measured, Found, Task, a9a, accepted, cell, figure, heading
 from dsc_peers import Models, at_zero, covariance_path, scored, thresholded, under_covariance
 
 from setpoint import RampClassifier
@@ -33,7 +33,7 @@ SHORT, OFF, SECONDS = 0.002, 0.02, 1.0
 CLEAR = 0.005
 """A gain in test error that would show in the paper's picture."""
 ERRORS = {0.4: 0.153, 0.6: 0.159, 0.8: 0.164, 1.0: 0.171}
-Table = dict[float, list[Outcome]]
+Table = dict[float, list[Found]]
 
 
 def goal_of(kappa: float) -> str:
@@ -41,7 +41,7 @@ def goal_of(kappa: float) -> str:
     return f"minimize error_rate subject to {women} >= {kappa:g} * {men}"
 
 
-def ramp(task: Task, name: str, kappa: float) -> Outcome:
+def ramp(task: Task, name: str, kappa: float) -> Found:
     """One fit, measured on both parts."""
     clf = RampClassifier(goal_of(kappa), **OURS[name])
     train, test = task.train, task.test
@@ -50,7 +50,7 @@ def ramp(task: Task, name: str, kappa: float) -> Outcome:
         clf.fit(train.X, train.y, sensitive_features=train.groups)
     seconds = time.process_time() - start
     found = [Measured.of(accepted(clf, part.X), part) for part in (train, test)]
-    return Outcome(name, *found, seconds, clf.goal_report_.search.why.split(",")[0])
+    return Found(name, *found, seconds, clf.goal_report_.search.why.split(",")[0])
 
 
 def missing() -> dict[str, str]:
@@ -97,7 +97,7 @@ def tables(found: Table) -> None:
             print(f"       {name:<38} skipped: {why}")
 
 
-def line(o: Outcome) -> None:
+def line(o: Found) -> None:
     numbers = (o.train.ratio, o.test.ratio, o.train.error, o.test.error, o.test.accepted)
     print(f"       {o.name:<38}" + "".join(cell(x) for x in numbers)
           + cell(o.seconds, digits=2) + f"  {o.note}")  # fmt: skip

@@ -15,7 +15,7 @@ import dsc_churn
 import dsc_fairness
 import numpy as np
 from cma_data import OUTPUT, run_with_one_thread
-from dsc_data import Measured, Outcome, Task, a9a
+from dsc_data import Measured, Found, Task, a9a
 from dsc_peers import at_zero, blended, covariance_path, scored, thresholded
 from fofo_figures import apart
 
@@ -42,7 +42,7 @@ Both = tuple[Curve, Curve]
 """On training rows and on test rows."""
 
 
-def both(outcomes: list[Outcome]) -> Both:
+def both(outcomes: list[Found]) -> Both:
     return [o.train for o in outcomes], [o.test for o in outcomes]
 
 

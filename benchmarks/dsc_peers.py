@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import Given, quiet
-from dsc_data import Measured, Outcome, Part, Task, accepted
+from dsc_data import Measured, Found, Part, Task, accepted
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -56,7 +56,7 @@ def scored(task: Task, name: str, train: Part | None = None) -> Scored:
 # ---------------------------------------------------------------------- thresholds
 def thresholded(
     task: Task, by: Scored, goal: str, decide_on: str | None = None, train: Part | None = None
-) -> Outcome:
+) -> Found:
     """The best threshold under a goal; with `decide_on` one for each of its values.
 
     That is "sex", or "deployed": what the deployed model decides. Where no threshold meets
@@ -80,7 +80,7 @@ def thresholded(
             for s, c, rows in ((by.train, here, part), (by.test, columns, task.test))
         ]
     name = by.name + (", one threshold" if seen is None else f", a threshold by {decide_on}")
-    return Outcome(name, *found, seconds, "" if clf.goal_report_.satisfied else "not met")
+    return Found(name, *found, seconds, "" if clf.goal_report_.satisfied else "not met")
 
 
 def _posteriors(scores: Floats) -> Floats:
@@ -93,11 +93,11 @@ def _columns(part: Part) -> dict[str, Floats]:
     return {name: values for name, values in both.items() if values is not None}
 
 
-def at_zero(task: Task, by: Scored, train: Part | None = None) -> Outcome:
+def at_zero(task: Task, by: Scored, train: Part | None = None) -> Found:
     """The model as it is."""
     part = task.train if train is None else train
     found = Measured.of(by.train >= 0, part), Measured.of(by.test >= 0, task.test)
-    return Outcome(f"{by.name} alone", *found, by.seconds)
+    return Found(f"{by.name} alone", *found, by.seconds)
 
 
 # ---------------------------------------------------------------------- covariance
@@ -158,7 +158,7 @@ def covariance_path(task: Task, n: int = 25) -> tuple[Covariance, ...]:
     return tuple(out)
 
 
-def under_covariance(task: Task, ratio: float) -> Outcome:
+def under_covariance(task: Task, ratio: float) -> Found:
     """The model of the path that errs least with at least this ratio; else the nearest one."""
     path = covariance_path(task)
     enough = [p for p in path if p.train.ratio >= ratio]
@@ -166,13 +166,13 @@ def under_covariance(task: Task, ratio: float) -> Outcome:
         path, key=lambda p: p.train.ratio
     )  # fmt: skip
     note = f"|cov| <= {best.bound:.4f}" + ("" if enough else ", no more to be had")
-    return Outcome("covariance bound", best.train, best.test, best.seconds, note)
+    return Found("covariance bound", best.train, best.test, best.seconds, note)
 
 
 # ---------------------------------------------------------------------- blending
 def blended(
     task: Task, by: Scored, goal: str, train: Part | None = None, shares: Sequence[float] = ()
-) -> Outcome:
+) -> Found:
     """``share * deployed + (1 - share) * new``, share and threshold the best on training rows.
 
     Both scores are divided by their deviation there.
@@ -201,4 +201,4 @@ def blended(
     assert found is not None
     seconds = by.seconds + time.process_time() - start
     note = f"{share_of_best:.0%} deployed" + (f", {found.note}" if found.note else "")
-    return Outcome("blend with the deployed score", found.train, found.test, seconds, note)
+    return Found("blend with the deployed score", found.train, found.test, seconds, note)

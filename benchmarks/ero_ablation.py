@@ -25,7 +25,7 @@ from ero_data import (
     LEVEL,
     PROBLEMS,
     Measured,
-    Outcome,
+    Found,
     Reached,
     cell,
     mean,
@@ -109,9 +109,9 @@ SPLITS: dict[str, Callable[[int], tuple[Any, ...]]] = {
 }
 
 
-def runs_of(problem: str, name: str, n_seeds: int) -> dict[str, list[Outcome]]:
+def runs_of(problem: str, name: str, n_seeds: int) -> dict[str, list[Found]]:
     """Each variant, one outcome a seed."""
-    out: dict[str, list[Outcome]] = {stage.name: [] for stage in STAGES}
+    out: dict[str, list[Found]] = {stage.name: [] for stage in STAGES}
     for seed in range(n_seeds):
         with quiet():
             found = outcomes(PROBLEMS[problem], *SPLITS[name](seed), stages=STAGES)
@@ -135,7 +135,7 @@ def row(problem: str, runs: list[Reached]) -> tuple[float, ...]:
     return tuple(np.mean(each, axis=0))
 
 
-def table(problem: str, name: str, runs: dict[str, list[Outcome]]) -> None:
+def table(problem: str, name: str, runs: dict[str, list[Found]]) -> None:
     shown = {"raw": "threshold 0, last iterate", "best": "best threshold, best iterate"}
     print(f"\n{name}, {problem}: {PROBLEMS[problem]}")
     print(f"     {'':<30}" + "".join(f"{said:^44}" for said in shown.values()))
@@ -161,7 +161,7 @@ def _met(problem: str, r: Reached) -> bool:
 
 
 # ---------------------------------------------------------------------- what the paper says
-def claims(name: str, found: dict[str, dict[str, list[Outcome]]]) -> None:
+def claims(name: str, found: dict[str, dict[str, list[Found]]]) -> None:
     print(f"\n{name}: the paper's comparisons, on training rows")
     _compared(found, "ER above SS in the objective", EXACT, SMOOTH)
     _compared(found, "ER in closed form above SS", CLOSED, SMOOTH)
@@ -175,7 +175,7 @@ def claims(name: str, found: dict[str, dict[str, list[Outcome]]]) -> None:
 
 
 def _compared(
-    found: dict[str, dict[str, list[Outcome]]], claim: str, better: str, worse: str
+    found: dict[str, dict[str, list[Found]]], claim: str, better: str, worse: str
 ) -> None:
     """Objectives, 0 where the constraint is broken, before and after adjustment."""
     for which in ("raw", "best"):

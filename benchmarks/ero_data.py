@@ -130,7 +130,7 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Found:
     """A method: decided at 0 by its last iterate, that adjusted, and the best adjusted one."""
 
     raw: Reached | None
@@ -147,7 +147,7 @@ def outcomes(
     y_b: np.ndarray,
     stages: tuple[Stage, ...] | None = None,
     **options: Any,
-) -> dict[str, Outcome]:
+) -> dict[str, Found]:
     """Every method of one fit, "all" for what the classifier takes, on train and on test.
 
     `stages` are run in place of the solver's own.
@@ -173,11 +173,11 @@ def outcomes(
             last = measured(theta, _adjusted(plan, theta))
             raw = None if name in UNTHRESHOLDED else measured(theta, 0.0)
         best = measured(candidate.parameters, candidate.cut.threshold)
-        out[name] = Outcome(raw, last, best, pool.ended[name] - before)
+        out[name] = Found(raw, last, best, pool.ended[name] - before)
         before = pool.ended[name]
     champion = pool.champion
     best = measured(champion.parameters, champion.cut.threshold)
-    out["all"] = Outcome(None, None, best, seconds)
+    out["all"] = Found(None, None, best, seconds)
     return out
 
 
@@ -210,7 +210,7 @@ def _measured(goal: str, rows: TrainingRows, theta: np.ndarray, threshold: float
 
 
 # ---------------------------------------------------------------------- lines
-def mean(runs: list[Outcome], which: Callable[[Outcome], float | None]) -> float:
+def mean(runs: list[Found], which: Callable[[Found], float | None]) -> float:
     """Over runs; NaN where the method has no such number."""
     values = [which(run) for run in runs]
     known = [float(v) for v in values if v is not None]

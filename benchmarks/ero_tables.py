@@ -26,7 +26,7 @@ from ero_data import (
     POLISH,
     PROBLEMS,
     SETS,
-    Outcome,
+    Found,
     cell,
     mean,
     outcomes,
@@ -50,7 +50,7 @@ TARGETS = (("wilt", "FPOR", 0.48), ("wilt", "OFBS", 0.75), ("satimage", "FROP", 
 SHORT_OF_LAGRANGIAN = 0.01
 SECONDS, SECONDS_IN_ALL = 1.0, 5.0
 HELD_OUT = 0.25
-Runs = dict[str, list[Outcome]]
+Runs = dict[str, list[Found]]
 """Outcomes of each method, one a seed."""
 
 
@@ -67,7 +67,7 @@ def runs_of(problem: str, name: str, n_seeds: int) -> Runs:
 
 def peers(
     goal: str, a: np.ndarray, y_a: np.ndarray, b: np.ndarray, y_b: np.ndarray
-) -> dict[str, Outcome]:
+) -> dict[str, Found]:
     """Logistic regression by scikit-learn, and the best threshold on its training scores."""
     scaler, P = Standardized.fit(a), float(y_a.sum())
     train, test = (
@@ -85,7 +85,7 @@ def peers(
         seconds = time.perf_counter() - started
         measured = functools.partial(reached, goal, train, test, theta)
         best = measured(cut.threshold)
-        out[name] = Outcome(measured(0.0), best, best, seconds)
+        out[name] = Found(measured(0.0), best, best, seconds)
     return out
 
 
@@ -198,7 +198,7 @@ def on_new_rows(found: dict[str, dict[str, Runs]], n_seeds: int) -> None:
     print(f"     {'':<24}{'training rows choose':>30}{f'{HELD_OUT:.0%} held out choose':>34}")
     print(f"     {'':<24}" + f"{'holds':>10}{'broken by':>11}{'objective':>11}" * 2)
     for problem in ("FPOR", "FROP"):
-        every: list[list[Outcome]] = [[], []]
+        every: list[list[Found]] = [[], []]
         for name in SETS:
             held = []
             for seed in range(n_seeds):
@@ -212,7 +212,7 @@ def on_new_rows(found: dict[str, dict[str, Runs]], n_seeds: int) -> None:
         print(f"     {problem} {'together':<19}" + "".join(map(_held, every)))
 
 
-def _held(runs: list[Outcome]) -> str:
+def _held(runs: list[Found]) -> str:
     met = [o for o in runs if o.best.feasible]
     holds = f"{sum(o.best.holds_on_test for o in met)}/{len(met)}"
     broken = mean(met, lambda o: o.best.test.violation)

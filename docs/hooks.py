@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-
 import setpoint
 from setpoint.cli.begin import (
     event_in_words,

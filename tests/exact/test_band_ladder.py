@@ -6,7 +6,7 @@ import pytest
 from setpoint import Goal
 from setpoint.errors import InputError
 from setpoint.evidence import DEFERRED, Column, Evidence, Rows
-from setpoint.exact import band_ladder
+from setpoint.exact import candidate_path
 from setpoint.guarantees import Promise, path_rules_of
 from setpoint.program import link
 from setpoint.rules import Band
@@ -26,7 +26,7 @@ def test_the_rungs_are_those_of_all_bands():
     y = rng.integers(0, 2, 60)
     scores = np.round(rng.normal(1.5 * y, 1.0), 1)
     evidence, tests, times = laddered(scores, y)
-    found = band_ladder(tests, evidence, times, Band(0.0, 1.0))
+    found = candidate_path(tests, evidence, times, near=Band(0.0, 1.0))
     cuts = [-np.inf, *np.unique(scores), np.inf]
     every = [Band(a, b) for a in cuts for b in cuts if a <= b]
     confusions = [evidence.confusion(rule) for rule in every]
@@ -49,7 +49,7 @@ def test_of_many_cut_offs_those_near_the_rule_are_tried():
     margins = tests.margins(
         evidence.confusion(near).counts.reshape(-1, 1), evidence.confusion(near), times
     )
-    found = band_ladder(tests, evidence, times, near)
+    found = candidate_path(tests, evidence, times, near=near)
     as_safe = [r.score for r in found if r.margin >= margins[0] - 0.5]
     assert max(as_safe) >= tests.score(evidence.confusion(near)) - 0.02
     assert len(found) > 5
@@ -64,4 +64,4 @@ def test_bands_of_two_segments_are_too_many():
     evidence = Evidence(rows, y + 0.1)
     tests = Promise.of(link(goal, rows.codebook), 0.95).tests(rows.marginals)
     with pytest.raises(InputError, match="bands of 2 segments"):
-        band_ladder(tests, evidence, np.ones(24), Band(0.0, 1.0))
+        candidate_path(tests, evidence, np.ones(24), near=Band(0.0, 1.0))

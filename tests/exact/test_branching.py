@@ -9,9 +9,9 @@ import pytest
 
 from setpoint import Evidence, Goal, SearchLimits, solve
 from setpoint.exact import CutoffSet
-from setpoint.exact import solver as branching
+from setpoint.exact import proving as branching
 from setpoint.exact.deterministic import enumerate_cutoffs
-from setpoint.exact.solver import branch_and_bound
+from setpoint.exact.proving import branch_and_bound
 from setpoint.program import link
 from setpoint.search import (
     InfeasibleMasterError,

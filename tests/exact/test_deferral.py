@@ -244,9 +244,8 @@ def test_rule_without_draws_is_the_best_of_all_pairs(seed):
 @over("seed", range(100))
 def test_what_multipliers_leave_holds_the_best_of_all_pairs(seed, monkeypatch):
     """The way of many rows, where not all pairs are tried: the gap holds, and is mostly 0."""
-    monkeypatch.setattr("setpoint.exact.deferral.FEW_PAIRS", 0)
-    monkeypatch.setattr("setpoint.exact.deferral.MOST_PAIRS", 0)
-    monkeypatch.setattr("setpoint.exact.deferral.MOST_PAIRS", 0)
+    monkeypatch.setattr("setpoint.exact.cutoffs.BandSegment.at_once", 0)
+    monkeypatch.setattr("setpoint.exact.cutoffs.BandSegment.at_last", 0)
     rng = np.random.default_rng(2000 + seed)
     r, seen = Rows(rng), bool(rng.integers(2))
     text, sense, objective, limits, apart = problem(rng, r, seen)

@@ -345,14 +345,15 @@ def by_hand(scores, true, group, levels):
 
 @pytest.mark.parametrize("seed", thinned(range(8), 3))
 def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypatch):
-    monkeypatch.setattr("setpoint.exact.solver.MOST_COMBINATIONS", 100)
+    monkeypatch.setattr("setpoint.exact.cutoffs.Segment.at_once", 100)
+    monkeypatch.setattr("setpoint.exact.cutoffs.Segment.at_last", 100)
     # A sweep over levels would leave nothing to branch and bound.
-    monkeypatch.setattr("setpoint.exact.deterministic.solve_by_levels", lambda *args: None)
+    monkeypatch.setattr("setpoint.exact.solver.solve_by_levels", lambda *args: None)
     monkeypatch.setattr("setpoint.exact.deterministic.NEAR_A_MIXTURE", 8)
     monkeypatch.setattr("setpoint.exact.solver.NEAR_A_MIXTURE", 8)
-    monkeypatch.setattr("setpoint.exact.solver._ALL_TRIED", 6)
-    monkeypatch.setattr("setpoint.exact.solver._TRIED", 1)
-    monkeypatch.setattr("setpoint.exact.solver._WORK", 100_000)
+    monkeypatch.setattr("setpoint.exact.proving._ALL_TRIED", 6)
+    monkeypatch.setattr("setpoint.exact.proving._TRIED", 1)
+    monkeypatch.setattr("setpoint.exact.proving._WORK", 100_000)
     rng = np.random.default_rng(seed)
     true, group = rng.integers(0, 2, 40), np.arange(40) % 3
     scores = np.round(rng.normal(size=40) + true + 0.5 * group, 2)
@@ -370,7 +371,7 @@ def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypa
     assert every.gap == 0.0
     best = by_hand(scores, true, group, every.bounds)
     np.testing.assert_allclose(every.values, best, atol=1e-12)
-    monkeypatch.setattr("setpoint.exact.solver._MOST_BOXES", 1)
+    monkeypatch.setattr("setpoint.exact.proving._MOST_BOXES", 1)
     early = frontier_exact(goal, evidence)
     assert early.gap > 0.0
     best = by_hand(scores, true, group, early.bounds)

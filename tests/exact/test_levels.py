@@ -5,9 +5,9 @@ import pytest
 
 from setpoint import Goal, solve
 from setpoint.evidence import Evidence
-from setpoint.exact import CutoffSet
-from setpoint.exact import deterministic as levels
-from setpoint.exact.deterministic import enumerate_cutoffs, solve_by_levels
+from setpoint.exact import CutoffSet, levels
+from setpoint.exact.deterministic import enumerate_cutoffs
+from setpoint.exact.levels import solve_by_levels
 from setpoint.program import link
 from thinning import over
 

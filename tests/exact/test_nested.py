@@ -6,7 +6,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.evidence import Evidence
-from setpoint.exact import CutoffSet, certified_windows, nests, sides_of
+from setpoint.exact import CutoffSet, certified_windows, monotone_constraints
 from setpoint.exact.nested import least_successes
 from setpoint.guarantees import Promise
 from setpoint.program import link
@@ -58,27 +58,26 @@ def built(constraint, n=400, seed=0, decide_on=(), weight=None):
 @pytest.mark.parametrize("constraint", NESTED)
 def test_what_loosens_one_way_is_seen(constraint):
     evidence, tests, _ = built(constraint)
-    assert nests(evidence, tests)
+    assert monotone_constraints(evidence, tests)
 
 
 @pytest.mark.parametrize("constraint", OTHERS)
 def test_what_does_not_is_seen(constraint):
-    evidence, tests, cuts = built(constraint)
-    assert not nests(evidence, tests)
-    assert sides_of(cuts, tests) is None
+    evidence, tests, _ = built(constraint)
+    assert monotone_constraints(evidence, tests) == []
 
 
 def test_weighted_rows_are_tried_along_a_path():
     evidence, tests, _ = built("recall >= 0.8", weight=np.full(400, 2.0))
-    assert not nests(evidence, tests)
+    assert monotone_constraints(evidence, tests) == []
 
 
 @over("constraint", NESTED)
 @over("decide_on", [(), ("g",)])
 def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide_on):
     _, tests, cuts = built(constraint, decide_on=decide_on)
-    sides = sides_of(cuts, tests)
-    if sides is None:  # a rate of all rows, and a threshold for each group
+    sides = monotone_constraints(cuts.evidence, tests)
+    if not sides:  # a rate of all rows, and a threshold for each group
         assert decide_on
         assert "(g" not in constraint
         return
@@ -88,7 +87,7 @@ def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide
         own = [s for s in sides if s.segment == at]
         passing = np.ones(segment.curve.n_cutoffs, bool)
         for side in own:
-            tail = stats.binom.sf(side.successes - 1, side.trials, side.share)
+            tail = stats.binom.sf(side.successes(segment.curve) - 1, side.trials, side.share)
             passing &= tail <= 0.05 / share
         first, last = windows[at]
         assert passing[first : last + 1].all()
@@ -98,7 +97,7 @@ def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide
 
 def test_recall_is_the_order_statistic_of_the_positives():
     evidence, tests, cuts = built("recall >= 0.8", n=1_000)
-    ((first, _),) = certified_windows(cuts, tests, sides_of(cuts, tests))
+    ((first, _),) = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
     positives = np.sort(evidence.scores[evidence.rows.true == 1])
     n = len(positives)
     r = max(k for k in range(1, n + 1) if stats.binom.sf(k - 1, n, 0.2) >= 0.95)
@@ -117,7 +116,7 @@ def test_fewest_successes_by_the_binomial(trials, share):
 
 def test_too_few_rows_certify_nothing():
     _, tests, cuts = built("recall >= 0.99", n=60)
-    assert certified_windows(cuts, tests, sides_of(cuts, tests)) is None
+    assert certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests)) is None
 
 
 def _population(shift):
@@ -143,7 +142,7 @@ def _broken(confidence, decide_on, draws=600):
         )
         tests = Promise.of(link(goal, evidence.codebook), confidence).tests(evidence.marginals)
         cuts = CutoffSet(tests.program.table, evidence)
-        windows = certified_windows(cuts, tests, sides_of(cuts, tests))
+        windows = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
         ends = [] if windows is None else zip(windows, cuts.segments, strict=True)
         thresholds = [s.curve.values[first - 1] if first else np.inf for (first, _), s in ends]
         bad += any(t == np.inf or tails[np.searchsorted(values, t)] < 0.8 for t in thresholds)

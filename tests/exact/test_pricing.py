@@ -29,9 +29,10 @@ def test_blocks_that_are_left_out_hold_nothing_better(problem):
     for scale in rng.lognormal(0.0, 3.0, 200):
         slopes = rng.normal(size=problem.d) * scale
         gains = segment.columns @ slopes
-        k, gain = segment.best(slopes)
+        number, gain = segment.best(slopes)
         assert gain == pytest.approx(gains.max(), rel=1e-14)
-        assert gains[k] == pytest.approx(gains.max(), rel=1e-14)
+        (column,) = segment.features(np.array([number]))
+        assert column @ slopes == pytest.approx(gains.max(), rel=1e-12)
 
 
 def test_all_alike(problem):

@@ -29,12 +29,10 @@ from setpoint.exact import (
     MOST_SEGMENTS,
     CutoffSet,
     MonotoneConstraint,
-    band_ladder,
+    candidate_path,
     certified_windows,
-    cutoff_ladder,
     find_rule,
-    nests,
-    sides_of,
+    monotone_constraints,
 )
 from setpoint.guarantees import (
     MARGINS,
@@ -86,10 +84,10 @@ def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[
     path_rules: list[PathRule] = []
     for found in (plain,) if ways.models is None else ways.models(plain):
         if isinstance(found.rule, Band) and ways.allowed is None:
-            own = band_ladder(learnt, found.evidence, times, found.rule)
+            own = candidate_path(learnt, found.evidence, times, near=found.rule)
             path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif _has_few_cutoffs(found.evidence) and not plain.rule.randomized:
-            own = cutoff_ladder(learnt, found.evidence, times, ways.allowed)
+            own = candidate_path(learnt, found.evidence, times, ways.allowed)
             path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif ways.inwards is not None:
             path_rules += _searched(learnt, found, ways.inwards, times)
@@ -283,11 +281,8 @@ class NestedCuts:
 
 def nested(rule: Rule, rows: Counted, tests: RuleTests) -> NestedCuts | None:
     """The cut-offs of some rows, where every constraint loosens as one threshold moves one way."""
-    if rule.randomized or not nests(rows, tests):
-        return None
-    cuts = CutoffSet(tests.program.table, rows)
-    sides = sides_of(cuts, tests)
-    return NestedCuts(cuts, sides) if sides else None
+    sides = [] if rule.randomized else monotone_constraints(rows, tests)
+    return NestedCuts(CutoffSet(tests.program.table, rows), sides) if sides else None
 
 
 # --- From a rule that was found to one that is certified: a path of rules -------------------------

@@ -18,7 +18,7 @@ from setpoint.deciding.certifying import Certification, FindInwards, promise_of
 from setpoint.deciding.refusal import check_enough
 from setpoint.errors import InputError, quoted
 from setpoint.evidence import Evidence
-from setpoint.exact import nests
+from setpoint.exact import monotone_constraints
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
 from setpoint.program import LinkedGoal
@@ -272,7 +272,7 @@ def split_scored(
     """The rows that rules are found on, and the certification on the others."""
     promise = promise_of(linked, confidence)
     check_enough(promise, evidence.rows, confidence)
-    if whole and nests(evidence, promise.tests(evidence.rows.marginals)):
+    if whole and monotone_constraints(evidence, promise.tests(evidence.rows.marginals)):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
     # Of rows sorted by score the same places would be the same ranks in every draw of the data.

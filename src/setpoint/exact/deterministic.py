@@ -1,57 +1,129 @@
-"""One threshold a segment without draws: enumeration, rounding, levels."""
+"""The best choice of cut-offs without draws: sweeps, enumeration, rounding, descent."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint import search
 from setpoint.array_types import Floats
-from setpoint.exact.cutoffs import CutoffSet, Segment, least_violation, sweep
-from setpoint.exact.pairs import CutoffPairs, PairSegment
-from setpoint.parameters import SATISFIED
+from setpoint.errors import ShapeError
+from setpoint.evidence import BestCutoff, Ratios, best_of, zeros_of
+from setpoint.exact.cutoffs import CutoffSet, Segment
+from setpoint.parameters import SATISFIED, tied
 from setpoint.program import Program, ProgramConstraint, algebra
 from setpoint.program import functions as fn
-from setpoint.search import MixtureWeights, Optimum, Status, measure
 
-# --- The best threshold for each segment, without draws -------------------------------------------
+# --- One segment: the sweep over every choice -----------------------------------------------------
 
 
 INF = float("inf")
-MOST_COMBINATIONS = 1_000_000
-"""Up to so many combinations of cut-offs are all tried."""
+_FEW = 4
+"""Beyond so many groups a difference is cheaper than the bounds on all its pairs."""
 
-NEAR_A_MIXTURE = 200_000
-"""Combinations near a mixture that are tried; where there are no more, all are."""
+
+def sweep(
+    cuts: search.AchievableSet,
+    segment: Segment,
+    objective: fn.RateFunction,
+    constraints: tuple[ProgramConstraint, ...],
+    rest: Floats | None = None,
+) -> BestCutoff:
+    """The feasible choice of one segment with the largest `objective`."""
+    cuts.limits.call()
+    extra = np.zeros(cuts.d) if rest is None else rest
+    if segment.k > 1:
+        return _general(segment, objective, constraints, extra)
+    bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
+    found = [segment.rows.fraction(x, extra) for x in (objective, *(b[0] for b in bounds))]
+    known = [x for x in found if x is not None]
+    if len(known) < len(found):
+        return _general(segment, objective, constraints, extra)
+    counts = segment.curve.counts
+    forms = np.array([x.forms for x in known])
+    ratios = Ratios(
+        forms,
+        zeros_of(forms, counts[:, -1]),
+        np.array([x.offset for x in known]),
+        np.array([k if s > 0 else -INF for _, k, s in bounds]),
+        np.array([k if s < 0 else INF for _, k, s in bounds]),
+    )
+    return best_of(counts, ratios, tiebreak=segment.nearest)
+
+
+def simple_bounds(
+    x: fn.RateFunction, k: float, sign: float
+) -> list[tuple[fn.RateFunction, float, float]]:
+    """A bound on extremes and distances as bounds (function, level, sign) on single ratios."""
+    if isinstance(x, fn.Min if sign > 0 else fn.Max):
+        return [b for c in x.children for b in simple_bounds(c, k, sign)]
+    if isinstance(x, fn.Absolute) and sign < 0:
+        return [(x.children[0], k, -1.0), (x.children[0], -k, 1.0)]
+    if isinstance(x, fn.MaxMinusMin) and sign < 0 and len(x.children) <= _FEW:
+        affine = [c for c in x.children if isinstance(c, fn.Affine)]
+        if len(affine) == len(x.children):
+            return [(a.plus(b.scaled(-1.0)), k, -1.0) for a, b in permutations(affine, 2)]
+    if isinstance(x, fn.WeightedSum) and len(x.children) == 1:
+        coef = x.coefs[0]
+        return simple_bounds(x.children[0], k / coef, sign if coef > 0 else -sign)
+    return [(x, k, sign)]
+
+
+def _general(
+    segment: Segment,
+    objective: fn.RateFunction,
+    constraints: tuple[ProgramConstraint, ...],
+    rest: Floats,
+) -> BestCutoff:
+    values = np.full(segment.n_choices, -INF)
+    met = np.zeros(segment.n_choices, bool)
+    for some, own in segment.blocks():
+        v = own + rest
+        feasible = np.ones(len(v), bool)
+        for c in constraints:
+            feasible &= c.violation(v) <= SATISFIED
+        met[some] = feasible
+        if feasible.any():
+            now = objective.value(v)
+            # What is not a number is worse than any.
+            values[some] = np.where(feasible & ~np.isnan(now), now, -INF)
+    if not met.any():
+        return BestCutoff(-1, -INF, 0)
+    best = float(values.max())
+    ties = np.flatnonzero(met & (values >= tied(best)))
+    index = int(ties[segment.nearest(ties)])
+    return BestCutoff(int(segment.every[index]), float(values[index]), int(met.sum()))
+
+
+def least_violation(
+    program: Program, segment: Segment, rest: Floats | None = None
+) -> tuple[int, float]:
+    """The choice of one segment with the smallest largest violation, and that violation."""
+    worst = np.empty(segment.n_choices)
+    for some, v in segment.blocks():
+        worst[some] = program.violation(v if rest is None else v + rest)
+    index = int(np.argmin(worst))
+    return int(segment.every[index]), float(worst[index])
+
+
+# --- Segments that nothing couples: one sweep each ------------------------------------------------
+
+
 _NOTHING = fn.Affine({}, 0.0)
-_CHUNK = 16_384
-_LOOKED_AT = 256
-_SWEEPS = 20
-_SOME = 4096
-_ALIGNED = 64
-"""So many levels for each way to treat segments alike."""
 
 
-def n_combinations(cuts: CutoffSet) -> int:
-    """Number of ways to pick one cut-off a segment."""
-    out = 1
-    for segment in cuts.segments:
-        out *= segment.curve.n_cutoffs
-    return out
-
-
-def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
-    """One sweep a segment, where neither objective nor constraints couple segments; else None."""
-    parts = separated(cuts, program)
-    if parts is None:
+def solve_separable(cuts: CutoffSet, program: Program, most: int) -> search.Optimum | None:
+    """One sweep a segment; None where the goal couples them, or some has too many pairs."""
+    parts, bounds = separated(cuts, program), bounds_of(cuts, program)
+    if parts is None or (cuts.defers and max(s.n_choices for s in cuts.segments) > most):
         return None
-    pieces = [x for c in program.constraints for x in each_alone(c)]
-    fixed = [c for c in pieces if not cuts.segments_of(c.function)]
-    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in fixed):
+    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in bounds.idle):
         return nothing(cuts, "optimal")
     choice: list[dict[int, float]] = []
     for segment, part in zip(cuts.segments, parts, strict=True):
@@ -59,7 +131,7 @@ def solve_separable(cuts: CutoffSet, program: Program) -> Optimum | None:
         if best.cutoff < 0:
             return nothing(cuts, "optimal")
         choice.append({best.cutoff: 1.0})
-    return measure(cuts, program, choice, "optimal", "sweep over every cut-off")
+    return search.measure(cuts, program, choice, "optimal", cuts.kind.swept)
 
 
 class SegmentGoal(NamedTuple):
@@ -70,39 +142,57 @@ class SegmentGoal(NamedTuple):
     rest: Floats
 
 
-def separated(cuts: CutoffSet | CutoffPairs, program: Program) -> list[SegmentGoal] | None:
+def separated(cuts: CutoffSet, program: Program) -> list[SegmentGoal] | None:
     """What each segment is to do by itself; None where objective or constraints couple them."""
-    parts = parts_of(cuts, program)
-    pieces = [x for c in program.constraints for x in each_alone(c)]
-    where = [cuts.segments_of(c.function) for c in pieces]
-    if parts is None or (len(cuts.segments) > 1 and any(len(w) > 1 for w in where)):
+    parts, bounds = parts_of(cuts, program), bounds_of(cuts, program)
+    if parts is None or bounds.joint:
         return None
-    segments: tuple[Segment | PairSegment, ...] = cuts.segments
-    base = sum((s.base for s in segments), np.zeros(cuts.d))
-    out = []
-    for s, segment in enumerate(segments):
-        own = tuple(c for c, w in zip(pieces, where, strict=True) if s in w)
-        rest = np.zeros(cuts.d) if len(cuts.segments) == 1 else base - segment.base
-        out.append(SegmentGoal(parts[s], own, rest))
+    each = zip(parts, bounds.alone, rests_of(cuts), strict=True)
+    return [SegmentGoal(part, tuple(own), rest) for part, own, rest in each]
+
+
+def rests_of(cuts: CutoffSet) -> list[Floats]:
+    """For each segment the features (d,) of all others where nobody is accepted."""
+    if cuts.n_blocks == 1:
+        return [np.zeros(cuts.d)]
+    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
+    return [base - s.base for s in cuts.segments]
+
+
+class Bounds(NamedTuple):
+    """The constraints on each segment alone, on several, and those that no decision changes."""
+
+    alone: list[list[ProgramConstraint]]
+    joint: list[ProgramConstraint]
+    idle: list[ProgramConstraint]
+
+
+def bounds_of(cuts: CutoffSet, program: Program) -> Bounds:
+    """The constraints by the segments that they bind: a floor on the smallest is one on each."""
+    out = Bounds([[] for _ in cuts.segments], [], [])
+    for c in (x for bound in program.constraints for x in _each_alone(bound)):
+        where = cuts.segments_of(c.function)
+        kind = out.joint if len(where) > 1 else out.alone[min(where)] if where else out.idle
+        kind.append(c)
     return out
 
 
-def each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
+def _each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
     """A floor on the smallest of several as a floor on each; likewise caps."""
     if not isinstance(c.function, fn.Min if c.sign > 0 else fn.Max):
         return [c]
-    return [x for child in c.function.children for x in each_alone(replace(c, function=child))]
+    return [x for child in c.function.children for x in _each_alone(replace(c, function=child))]
 
 
-def nothing(cuts: CutoffSet, status: Status) -> Optimum:
-    """No thresholds; "optimal" where all were tried."""
-    return Optimum((), np.zeros(cuts.d), -INF, status=status)
+def nothing(cuts: CutoffSet, status: search.Status) -> search.Optimum:
+    """No choice; "optimal" where all were tried."""
+    return search.Optimum((), np.zeros(cuts.d), -INF, status=status)
 
 
-def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[fn.RateFunction] | None:
+def parts_of(cuts: CutoffSet, program: Program) -> list[fn.RateFunction] | None:
     """What each segment is to maximise on its own; None where the objective couples segments."""
     score = program.score
-    m = len(cuts.segments)
+    m = cuts.n_blocks
     if m == 1:
         return [score]
     if isinstance(score, fn.Affine):
@@ -123,13 +213,21 @@ def parts_of(cuts: CutoffSet | CutoffPairs, program: Program) -> list[fn.RateFun
     return [algebra.add(o) if o else _NOTHING for o in own]
 
 
+# --- Combinations: one choice of each segment -----------------------------------------------------
+
+
+NEAR_A_MIXTURE = 200_000
+"""Combinations near a mixture that are tried; where there are no more, all are."""
+_CHUNK = 16_384
+_LOOKED_AT = 256
+
+
 def iter_combinations(
-    cuts: CutoffSet | CutoffPairs, lists: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[Floats, Callable[[int], MixtureWeights]]]:
-    """Features (m, d) of all combinations of cut-offs, some at a time, and how to name one."""
+    cuts: CutoffSet, lists: Sequence[NDArray[np.int64]]
+) -> Iterator[tuple[Floats, Callable[[int], search.MixtureWeights]]]:
+    """Features (m, d) of all combinations of some choices, a part at a time, and one's name."""
     cuts.limits.call()
-    segments: tuple[Segment | PairSegment, ...] = cuts.segments
-    *tables, last = [s.features(c).T for s, c in zip(segments, lists, strict=True)]
+    *tables, last = [s.features(c).T for s, c in zip(cuts.segments, lists, strict=True)]
     sizes = [t.shape[1] for t in tables]
     n_heads, n_last = math.prod(sizes), last.shape[1]
     step = max(_CHUNK // n_last, 1)
@@ -139,7 +237,9 @@ def iter_combinations(
         for table, i in zip(tables, heads, strict=False):
             v += table[:, i]
 
-        def choice_of(k: int, heads: tuple[NDArray[np.int64], ...] = heads) -> MixtureWeights:
+        def choice_of(
+            k: int, heads: tuple[NDArray[np.int64], ...] = heads
+        ) -> search.MixtureWeights:
             at = [*(i[k // n_last] for i in heads[: len(tables)]), k % n_last]
             return [{int(c[j]): 1.0} for c, j in zip(lists, at, strict=True)]
 
@@ -148,26 +248,24 @@ def iter_combinations(
 
 def enumerate_cutoffs(
     cuts: CutoffSet, program: Program, candidates: list[NDArray[np.int64]] | None = None
-) -> Optimum:
-    """Try every combination of one cut-off a segment, or of the candidates."""
-    lists = candidates or [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
+) -> search.Optimum:
+    """Try every combination of one choice a segment, or of the candidates."""
+    lists = candidates or [s.every for s in cuts.segments]
     choice, best = best_combination(cuts, program, lists)
+    status: search.Status = "optimal" if candidates is None else "feasible"
     if choice is None:
-        return nothing(cuts, "optimal" if candidates is None else "feasible")
-    if candidates is None:
-        found = measure(cuts, program, choice, "optimal", "enumeration of cut-offs")
-    else:
-        found = measure(cuts, program, choice, "feasible", "rounding")
-    return replace(found, value=best)
+        return nothing(cuts, status)
+    how = cuts.kind.tried if candidates is None else cuts.kind.rounded
+    return replace(search.measure(cuts, program, choice, status, how), value=best)
 
 
 def best_combination(
-    cuts: CutoffSet | CutoffPairs,
+    cuts: CutoffSet,
     program: Program,
     lists: Sequence[NDArray[np.int64]],
     beaten: float | None = None,
-) -> tuple[MixtureWeights | None, float]:
-    """Of all combinations of some cut-offs the best that meets the constraints, and its score."""
+) -> tuple[search.MixtureWeights | None, float]:
+    """Of all combinations of some choices the best that meets the constraints, and its score."""
     best, choice = -INF if beaten is None else beaten, None
     for v, choice_of in iter_combinations(cuts, lists):
         k, value = _best_met(program, v, None if choice is None and beaten is None else best)
@@ -194,12 +292,10 @@ def _best_met(program: Program, v: Floats, beaten: float | None) -> tuple[int, f
     return -1, -INF
 
 
-def least_of_all(
-    cuts: CutoffSet | CutoffPairs, program: Program, lists: Sequence[NDArray[np.int64]]
-) -> MixtureWeights:
-    """Of all combinations of some cut-offs the first with the least violation."""
-    least: tuple[float, int, Callable[[int], MixtureWeights]] | None = None
-    for v, choice_of in iter_combinations(cuts, lists):
+def least_of_all(cuts: CutoffSet, program: Program) -> search.MixtureWeights:
+    """Of all combinations of choices the first with the least violation."""
+    least: tuple[float, int, Callable[[int], search.MixtureWeights]] | None = None
+    for v, choice_of in iter_combinations(cuts, [s.every for s in cuts.segments]):
         worst = program.violation(v)
         k = int(np.argmin(worst))
         if least is None or worst[k] < least[0]:
@@ -208,32 +304,71 @@ def least_of_all(
     return least[2](least[1])
 
 
-def round_mixture(cuts: CutoffSet, program: Program, mixed: Optimum) -> Optimum:
-    """Thresholds near a mixture, improved segment by segment; "feasible" at best."""
-    width = int(NEAR_A_MIXTURE ** (1.0 / len(cuts.segments)))
-    pairs = list(zip(cuts.segments, mixed.choice, strict=True))
-    near = [nearest_cutoffs(segment, part, max(width, 1)) for segment, part in pairs]
+# --- Rounding a mixture, and moving one cut-off after the other -----------------------------------
+
+
+_SWEEPS = 20
+_SOME = 4096
+_ALIGNED = 64
+"""So many levels for each way to treat segments alike."""
+_LEAST_GAIN = 1e-12
+_WIDEST, _MOST_ROUNDED = 1000, 1_000_000
+"""Choices of one segment near a mixture, and their combinations with those that it draws."""
+
+
+def near_mixture(
+    cuts: CutoffSet, choice: search.MixtureWeights, most: int
+) -> list[NDArray[np.int64]]:
+    """For each segment choices near those of a mixture, so that there are `most` combinations."""
+    width = min(max(int(most ** (1.0 / cuts.n_blocks)), 1), _WIDEST)
+    return [s.near(part, width) for s, part in zip(cuts.segments, choice, strict=True)]
+
+
+def round_mixture(cuts: CutoffSet, program: Program, mixed: search.Optimum) -> search.Optimum:
+    """Cut-offs near a mixture, improved one after the other; "feasible" at best."""
+    near = near_mixture(cuts, mixed.choice, NEAR_A_MIXTURE)
     best = nothing(cuts, "feasible")
-    if width > 1:
+    if 1 < math.prod(map(len, near)) <= _MOST_ROUNDED:
         best = enumerate_cutoffs(cuts, program, near)
     starts = cuts.constants()
     if not best.is_feasible:
         starts += common_cutoffs(cuts, program)
         starts.append(coordinate_descent(cuts, program, [{int(n[0]): 1.0} for n in near])[0])
     for choice in starts:
-        found = measure(cuts, program, choice, "feasible", "rounding")
+        found = search.measure(cuts, program, choice, "feasible", cuts.kind.rounded)
         if found.is_feasible and (not best.is_feasible or found.value > best.value):
             best = found
     return _improved(cuts, program, best) if best.is_feasible else best
 
 
-def from_nearest(cuts: CutoffSet, program: Program, choice: MixtureWeights) -> Optimum:
-    """Thresholds that a search for the least violation ended at, if they meet the goal."""
-    found = measure(cuts, program, choice, "feasible", "search for the least violation")
+def from_nearest(cuts: CutoffSet, program: Program) -> search.Optimum:
+    """Cut-offs that a search for the least violation ends at, if they meet the goal."""
+    choice = nearest_cutoffs(cuts, program).choice
+    found = search.measure(cuts, program, choice, "feasible", "search for the least violation")
     return _improved(cuts, program, found) if found.is_feasible else nothing(cuts, "feasible")
 
 
-def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
+def nearest_cutoffs(cuts: CutoffSet, program: Program) -> search.Optimum:
+    """Cut-offs with the least largest violation; "nearest" where all were tried."""
+    if cuts.n_blocks == 1 and not cuts.defers:
+        cutoff, _ = least_violation(program, cuts.segments[0])
+        return search.measure(cuts, program, [{cutoff: 1.0}], "nearest")
+    if cuts.n_combinations <= cuts.kind.at_last:
+        return search.measure(cuts, program, least_of_all(cuts, program), "nearest")
+    alike = [*cuts.constants(), *common_cutoffs(cuts, program)]
+    starts = [search.least_violating(cuts, program, alike)[0]]
+    blame: Mapping[int, float] = {}
+    try:
+        near = search.nearest_mixture(cuts, program)
+        blame = near.blame
+        starts.append([{max(p, key=lambda j: p[j]): 1.0} for p in near.choice])
+    except ShapeError:
+        pass
+    choice, _ = min((coordinate_descent(cuts, program, s) for s in starts), key=lambda r: r[1])
+    return replace(search.measure(cuts, program, choice, "feasible"), blame=blame)
+
+
+def common_cutoffs(cuts: CutoffSet, program: Program) -> list[search.MixtureWeights]:
     """Of thresholds that treat the segments alike: the best, and those with the least violation."""
     curves = [segment.curve for segment in cuts.segments]
     some = np.concatenate([c.values[:: 1 + len(c.values) // _SOME] for c in curves])
@@ -246,7 +381,10 @@ def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
             wanted = np.linspace(0.0, accepted[-1], _ALIGNED)
             after = np.clip(np.searchsorted(accepted, wanted), 1, len(accepted) - 1)
             families.append(after - (wanted - accepted[after - 1] < accepted[after] - wanted))
-    tables = [np.concatenate(families) for families in per_segment]
+    tables = [
+        segment.alike(np.concatenate(families))
+        for segment, families in zip(cuts.segments, per_segment, strict=True)
+    ]
     v = np.sum([s.features(c) for s, c in zip(cuts.segments, tables, strict=True)], axis=0)
     violation = program.violation(v)
     scores = program.scores(v)
@@ -254,262 +392,79 @@ def common_cutoffs(cuts: CutoffSet, program: Program) -> list[MixtureWeights]:
     return [[{int(c[i]): 1.0} for c in tables] for i in {best, int(np.argmin(violation))}]
 
 
-def nearest_cutoffs(
-    segment: Segment | PairSegment, part: dict[int, float], width: int
-) -> NDArray[np.int64]:
-    """The cut-offs of a segment whose counts are nearest to a mixture's, nearest first."""
-    counts = segment.curve.counts
-    mean = counts[:, list(part)] @ np.array(list(part.values()))
-    scale = np.maximum(counts[:, -1], 1e-300)
-    distance = np.abs((counts - mean[:, None]) / scale[:, None]).sum(axis=0)
-    if width < len(distance):
-        nearest = np.argpartition(distance, width)[:width]
-    else:
-        nearest = np.arange(len(distance))
-    return nearest[np.argsort(distance[nearest], kind="stable")]
-
-
-def coordinate_descent(
-    cuts: CutoffSet, program: Program, choice: MixtureWeights
-) -> tuple[MixtureWeights, float]:
-    """Move one segment after the other to the least violation until none is gained."""
+def _moved(
+    cuts: CutoffSet,
+    choice: search.MixtureWeights,
+    value: float,
+    best_on: Callable[[Segment, Floats], tuple[int, float]],
+    least_gain: float,
+) -> tuple[search.MixtureWeights, float]:
+    """Move one cut-off after the other, the rest held fixed, until no more is gained."""
     choice = list(choice)
-    worst = float(program.violation(cuts.features(choice)))
-    for _ in range(_SWEEPS):
-        before = worst
-        for s, segment in enumerate(cuts.segments):
-            cutoff, now = least_violation(program, segment, _others(cuts, choice, s))
-            if now < worst:
-                choice[s], worst = {cutoff: 1.0}, now
-        if worst >= before:
-            break
-    return choice, worst
-
-
-def _others(cuts: CutoffSet, choice: MixtureWeights, s: int) -> Floats:
-    """The features of all segments but one."""
-    own: Floats = cuts.segments[s].features(np.array(list(choice[s])))[0]
-    return cuts.features(choice) - own
-
-
-def _improved(cuts: CutoffSet, program: Program, best: Optimum) -> Optimum:
-    """Sweep one segment after the other, the rest held fixed, until nothing is gained."""
-    choice = list(best.choice)
-    value = best.value
+    v = cuts.features(choice)
     for _ in range(_SWEEPS):
         before = value
         for s, segment in enumerate(cuts.segments):
-            rest = _others(cuts, choice, s)
-            best_one = sweep(cuts, segment, program.score, program.constraints, rest)
-            if best_one.cutoff >= 0 and best_one.value > value + 1e-12:
-                choice[s], value = {best_one.cutoff: 1.0}, best_one.value
-        if value <= before + 1e-12:
+            for moving in range(segment.k):
+                rest = v - cuts.columns(s, list(choice[s]))[0]
+                line, numbers = segment.along(min(choice[s]), moving)
+                cutoff, now = best_on(line, rest)
+                if cutoff >= 0 and now > value + least_gain:
+                    choice[s], value = {numbers[cutoff]: 1.0}, now
+                    v = cuts.features(choice)
+        if value <= before + least_gain:
             break
-    found = measure(cuts, program, choice, "feasible", best.method)
+    return choice, value
+
+
+def coordinate_descent(
+    cuts: CutoffSet, program: Program, choice: search.MixtureWeights
+) -> tuple[search.MixtureWeights, float]:
+    """Move one cut-off after the other to the least violation until none is gained."""
+
+    def best_on(line: Segment, rest: Floats) -> tuple[int, float]:
+        cutoff, worst = least_violation(program, line, rest)
+        return cutoff, -worst
+
+    worst = float(program.violation(cuts.features(choice)))
+    choice, least = _moved(cuts, choice, -worst, best_on, 0.0)
+    return choice, -least
+
+
+def _improved(cuts: CutoffSet, program: Program, best: search.Optimum) -> search.Optimum:
+    """Sweep one cut-off after the other, the rest held fixed, until nothing is gained."""
+
+    def best_on(line: Segment, rest: Floats) -> tuple[int, float]:
+        found = sweep(cuts, line, program.score, program.constraints, rest)
+        return found.cutoff, found.value
+
+    choice, _ = _moved(cuts, best.choice, best.value, best_on, _LEAST_GAIN)
+    found = search.measure(cuts, program, choice, "feasible", best.method)
     return found if found.is_feasible else best
 
 
-# --- The best thresholds of segments that one difference, or one ratio ----------------------------
+# --- Of cut-offs that are equally good ------------------------------------------------------------
 
 
-_BLOCK = 256
-"""Levels that are bounded together, before those of the best blocks are tried one by one."""
-_ROUNDS = 100
-
-
-def every_threshold(
-    cuts: CutoffSet, program: Program, most: int = MOST_COMBINATIONS, near: float | None = None
-) -> Optimum | None:
-    """The best of all thresholds: by levels, or of up to so many combinations; else None."""
-    found = solve_by_levels(cuts, program, near)
-    if found is None and n_combinations(cuts) <= most:
-        return enumerate_cutoffs(cuts, program)
-    return found
-
-
-def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None) -> Optimum | None:
-    """The best thresholds, among all; None where the goal couples segments in another way."""
-    score = program.score
-    parts, below = parts_of(cuts, program), None
-    if parts is None and isinstance(score, fn.Ratio) and score.at_zero == score.offset:
-        parts, below = [score.above] * len(cuts.segments), score.below
-    tied = _tied(cuts, program)
-    if parts is None or tied is None:
-        return None
-    cuts.limits.call()
-    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
-    rests = [base - s.base for s in cuts.segments]
-    own = list(zip(cuts.segments, rests, strict=True))
-    sweep = _Sweep([tied.side(s, *part) for s, part in enumerate(own)], tied.end)
-    gains = [_values(x, *part) for x, part in zip(parts, own, strict=True)]
-    if below is None:
-        choice = sweep.best(gains, np.minimum if isinstance(score, fn.Min) else np.add)
-    else:
-        weights = [_values(below, *part) for part in own]
-        choice = _climbed(cuts, program, sweep, gains, weights, near)
-    if choice is None:
-        return nothing(cuts, "optimal")
-    found = measure(cuts, program, choice, "optimal", "sweep over every level of the groups")
-    return found if found.is_feasible else None
-
-
-def _climbed(
-    cuts: CutoffSet,
-    program: Program,
-    sweep: _Sweep,
-    above: list[Floats],
-    below: list[Floats],
-    near: float | None,
-) -> MixtureWeights | None:
-    """The largest ratio; where the first round overshoots it, the second comes from below."""
-    score = program.score
-    assert isinstance(score, fn.Ratio)
-    choice, value = None, -INF
-    gamma = 0.0 if near is None else near - score.offset
-    for _ in range(_ROUNDS):
-        gains = [a - gamma * b for a, b in zip(above, below, strict=True)]
-        better = sweep.best(gains, np.add, choice)
-        now = -INF if better is None else program.score_at(cuts.features(better))
-        if not now > value:
-            break
-        choice, value = better, now
-        gamma = value - score.offset
-    return choice
-
-
-class _Tied(NamedTuple):
-    """What the segments have to do, of which one constraint at most couples them."""
-
-    rates: dict[int, fn.RateFunction]
-    end: Callable[[Floats], Floats]
-    alone: list[list[ProgramConstraint]]
-
-    def side(self, s: int, segment: Segment, rest: Floats) -> _LevelCutoffs:
-        """The cut-offs of a segment that meet what it has to do alone, by ascending rate."""
-        met = np.ones(segment.curve.n_cutoffs, bool)
-        for c in self.alone[s]:
-            met &= np.concatenate([c.violation(v + rest) <= SATISFIED for _, v in segment.blocks()])
-        cutoffs = np.flatnonzero(met)
-        if s not in self.rates:
-            return _LevelCutoffs(cutoffs, None)
-        rates = _values(self.rates[s], segment, rest)[cutoffs]
-        order = np.argsort(rates, kind="stable")
-        known = order[: len(order) - int(np.isnan(rates).sum())]
-        return _LevelCutoffs(cutoffs[known], rates[known])
-
-
-def _tied(cuts: CutoffSet, program: Program) -> _Tied | None:
-    """None where more than one difference or ratio couples the segments, or something else."""
-    out = _Tied({}, lambda low: low, [[] for _ in cuts.segments])
-    coupled = False
-    for c in (x for bound in program.constraints for x in each_alone(bound)):
-        where = cuts.segments_of(c.function)
-        if len(where) == 1:
-            out.alone[min(where)].append(c)
-        elif not where:
-            # No decision changes it: one segment knows whether it is met.
-            out.alone[0].append(c)
-        elif coupled or (end := _end(c)) is None:
-            return None
-        else:
-            coupled = True
-            for child in c.function.children:
-                of = cuts.segments_of(child)
-                if len(of) != 1 or min(of) in out.rates:
-                    return None
-                out.rates[min(of)] = child
-            out = out._replace(end=end)
-    return out
-
-
-def _end(c: ProgramConstraint) -> Callable[[Floats], Floats] | None:
-    """The largest value that may go with a smallest one; None if the bound is another."""
-    if isinstance(c.function, fn.MaxMinusMin) and c.sign < 0:
-        return lambda low: low + (c.level + SATISFIED)
-    if isinstance(c.function, fn.MinOverMax) and c.sign > 0 and c.level > SATISFIED:
-        # Nothing over nothing is 0.
-        return lambda low: np.where(low > 0.0, low / (c.level - SATISFIED), -INF)
-    return None
-
-
-def _values(x: fn.RateFunction, segment: Segment, rest: Floats) -> Floats:
-    """A function at all cut-offs of a segment."""
-    if isinstance(x, fn.Affine):
-        form = segment.rows.form(x, rest)
-        return np.asarray(form[:-1] @ segment.curve.counts + form[-1])
-    return np.concatenate([np.broadcast_to(x.value(v + rest), len(v)) for _, v in segment.blocks()])
-
-
-class _LevelCutoffs(NamedTuple):
-    """The cut-offs of one segment by ascending rate; None: in any order, all go with any level."""
-
-    cutoffs: NDArray[np.int64]
-    rates: Floats | None
-
-    def window(self, low: Floats, high: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Places of the first cut-off within each window, and behind the last one."""
-        if self.rates is None:
-            return np.zeros(len(low), np.int64), np.full(len(low), len(self.cutoffs))
-        first = np.searchsorted(self.rates, low, side="left")
-        return first, np.searchsorted(self.rates, high, side="right")
-
-
-class _Sweep:
-    """All levels of some sides, as often as gains change."""
-
-    def __init__(self, sides: list[_LevelCutoffs], end: Callable[[Floats], Floats]) -> None:
-        self.sides = sides
-        rates = [side.rates for side in sides if side.rates is not None]
-        # Runs that are sorted already are merged by a stable sort.
-        self.levels = np.sort(np.concatenate(rates), kind="stable") if rates else np.zeros(1)
-        self.ends = end(self.levels)
-        first = np.arange(0, len(self.levels), _BLOCK)
-        last = np.append(first[1:], len(self.levels)) - 1
-        # A block's window holds those of all its levels.
-        most = np.maximum.accumulate(self.ends)[last] if len(last) else self.ends
-        self.blocks = [side.window(self.levels[first], most) for side in sides]
-
-    def best(
-        self, gains: list[Floats], join: np.ufunc, beaten: MixtureWeights | None = None
-    ) -> MixtureWeights | None:
-        """One cut-off a segment, with the largest joint gain; None: none, or none over `beaten`."""
-        top, windows = -INF, None
-        if beaten is not None:
-            top = join.reduce([g[min(part)] for g, part in zip(gains, beaten, strict=True)])
-        own = [g[side.cutoffs] for g, side in zip(gains, self.sides, strict=True)]
-        own = [np.where(np.isnan(g), -INF, g) for g in own]
-        bounds = join.reduce(
-            [_largest(g, *w) for g, w in zip(own, self.blocks, strict=True)], axis=0
-        )
-        for block in np.argsort(-bounds, kind="stable"):
-            if not bounds[block] > top:
-                break
-            at = slice(block * _BLOCK, (block + 1) * _BLOCK)
-            inside = [side.window(self.levels[at], self.ends[at]) for side in self.sides]
-            totals = join.reduce(
-                [_largest(g, *w) for g, w in zip(own, inside, strict=True)], axis=0
-            )
-            k = int(np.argmax(totals))
-            if totals[k] > top:
-                top, windows = totals[k], [(int(a[k]), int(b[k])) for a, b in inside]
-        if windows is None:
-            return None
-        places = [a + int(np.argmax(g[a:b])) for g, (a, b) in zip(own, windows, strict=True)]
-        return [{int(s.cutoffs[k]): 1.0} for s, k in zip(self.sides, places, strict=True)]
-
-
-def _largest(values: Floats, first: NDArray[np.int64], behind: NDArray[np.int64]) -> Floats:
-    """The largest value in each window (m,); -inf where it is empty."""
-    out = np.full(len(first), -INF)
-    size = behind - first
-    if not (size > 0).any():
-        return out
-    start = int(first[size > 0].min())
-    tops, width = values[start : int(behind[size > 0].max())], 1
-    while width <= size.max():
-        asked = np.flatnonzero((size >= width) & (size < 2 * width))
-        a, b = first[asked] - start, behind[asked] - start - width
-        out[asked] = np.maximum(tops[a], tops[b])
-        tops = np.maximum(tops[:-width], tops[width:])
-        width *= 2
-    return out
+def plainest(cuts: CutoffSet, program: Program, found: search.Optimum) -> search.Optimum:
+    """The cut-offs that were found, moved one after the other where all else is as good."""
+    alone = cuts.n_blocks == 1 and not cuts.defers
+    if alone or found.is_drawn or not found.is_feasible:
+        return found
+    choice, least = list(found.choice), tied(found.value)
+    for s, segment in enumerate(cuts.segments):
+        for t in range(segment.k):
+            (number,) = choice[s]
+            numbers = segment.moves(number, t)
+            rest = cuts.features(choice) - cuts.columns(s, [number])[0]
+            v = (segment.features(numbers).T + rest[:, None]).T
+            tie = np.flatnonzero(program.scores(v) >= least)
+            tie = tie[program.violation(v.T[:, tie].T) <= SATISFIED]
+            if len(tie):
+                cutoffs = segment.cutoffs(numbers[tie])[t]
+                at = tie[segment.curve.nearest(cutoffs, segment.plain)]
+                choice[s] = {int(numbers[at]): 1.0}
+    new = search.measure(cuts, program, choice)
+    if choice == list(found.choice) or not (new.is_feasible and new.value >= least):
+        return found
+    return replace(found, choice=choice, v=new.v, value=new.value)

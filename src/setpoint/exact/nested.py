@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Counted
+from setpoint.evidence import Counted, Curve
 from setpoint.exact.cutoffs import CutoffSet
 from setpoint.guarantees import AllHold, Part, Requirement, RuleTests
 from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of
@@ -19,29 +19,6 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class MonotoneConstraint:
-    """A statement that loosens as one threshold moves one way."""
-
-    segment: int
-    rises: bool
-    successes: NDArray[np.int64]
-    trials: int
-    share: float
-    constraint: int
-
-
-def sides_of(cuts: CutoffSet, tests: RuleTests) -> list[MonotoneConstraint] | None:
-    """The statements of a promise, where each loosens as one threshold moves one way."""
-    known = one_way_constraints(cuts.evidence, tests)
-    return None if known is None else [_side(cuts, way) for way in known]
-
-
-def nests(evidence: Counted, tests: RuleTests) -> bool:
-    """Whether every constraint that is promised loosens as one threshold moves one way."""
-    return bool(one_way_constraints(evidence, tests))
-
-
-@dataclass(frozen=True, eq=False)
-class _OneWay:
     """A statement that loosens as the threshold of a segment moves one way."""
 
     segment: int
@@ -51,11 +28,18 @@ class _OneWay:
     share: float
     constraint: int
 
+    def successes(self, curve: Curve) -> NDArray[np.int64]:
+        """The successes at every cut-off of its segment."""
+        good = np.array([self.good[c, t] for c, t in curve.kinds], float)
+        # Rejected successes become accepted ones as the threshold falls, or the other way round.
+        successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
+        return np.asarray(np.rint(successes), np.int64)
 
-def one_way_constraints(evidence: Counted, tests: RuleTests) -> list[_OneWay] | None:
-    """Which way each statement of a promise loosens; None where one does not."""
+
+def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneConstraint]:
+    """The statements of a promise, where each loosens as one threshold moves one way; else none."""
     if evidence.is_weighted or evidence.n_scores is not None or evidence.codebook.defers:
-        return None
+        return []
     # Trials and directions are the same whoever is accepted.
     counted = tests.counted(
         evidence.confusion_of_accepted(np.zeros(evidence.marginals.weights.shape))
@@ -63,10 +47,10 @@ def one_way_constraints(evidence: Counted, tests: RuleTests) -> list[_OneWay] | 
     out = []
     for i, part in enumerate(tests.parts):
         for x in () if part is None else _statements(part):
-            way = None if x is None else _way(evidence, counted, x, i)
-            if way is None:
-                return None
-            out.append(way)
+            one = None if x is None else _monotone(evidence, counted, x, i)
+            if one is None:
+                return []
+            out.append(one)
     return out
 
 
@@ -81,7 +65,9 @@ def _statements(part: Part) -> Iterator[Requirement | None]:
         yield None
 
 
-def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) -> _OneWay | None:
+def _monotone(
+    evidence: Counted, counted: CountedRates, x: Requirement, number: int
+) -> MonotoneConstraint | None:
     added = _added(counted, x)
     found = trials_of(x.function, counted, x.relation, x.level)
     if found is None or added is None:
@@ -95,16 +81,7 @@ def _way(evidence: Counted, counted: CountedRates, x: Requirement, number: int) 
     fixed = ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
     if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
-    return _OneWay(int(segments[0]), rises, added > 0, found.trials, found.share, number)
-
-
-def _side(cuts: CutoffSet, way: _OneWay) -> MonotoneConstraint:
-    curve = cuts.segments[way.segment].curve
-    good = np.array([way.good[c, t] for c, t in curve.kinds], float)
-    # Rejected successes become accepted ones as the threshold falls, or the other way round.
-    successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
-    whole = np.rint(successes).astype(np.int64)
-    return MonotoneConstraint(way.segment, way.rises, whole, way.trials, way.share, way.constraint)
+    return MonotoneConstraint(int(segments[0]), rises, added > 0, found.trials, found.share, number)
 
 
 def _added(counted: CountedRates, x: Requirement) -> Floats | None:
@@ -128,7 +105,7 @@ def certified_windows(
         level = tests.promise.levels[side.constraint]
         assert level is not None
         least = least_successes(side.trials, side.share, level / shares, next_rows)
-        ok = np.flatnonzero(side.successes >= least)
+        ok = np.flatnonzero(side.successes(cuts.segments[side.segment].curve) >= least)
         if not len(ok):
             return None
         if side.rises:

@@ -1,54 +1,31 @@
-"""The exact solver of two classes, its branch and bound, and its frontiers."""
+"""The exact solver of two classes: from a program and evidence to a rule."""
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Callable, Iterator
+import warnings
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from setpoint.array_types import Floats
+from setpoint import search
 from setpoint.errors import ShapeError
-from setpoint.evidence import Counted, Evidence
-from setpoint.exact.cutoffs import CutoffSet, least_violation
-from setpoint.exact.deferral import find_bands, left_by_multipliers, solve_deferring
+from setpoint.evidence import Counted
+from setpoint.exact.cutoffs import CutoffSet
 from setpoint.exact.deterministic import (
-    MOST_COMBINATIONS,
     NEAR_A_MIXTURE,
-    best_combination,
-    common_cutoffs,
-    coordinate_descent,
     enumerate_cutoffs,
-    every_threshold,
     from_nearest,
-    iter_combinations,
-    least_of_all,
-    n_combinations,
     nearest_cutoffs,
     parts_of,
+    plainest,
     round_mixture,
     solve_separable,
 )
-from setpoint.exact.pairs import (
-    CutoffPairs,
-    better_of,
-    conclude,
-    drawn,
-    fixed_rule,
-    mixture_exists,
-    settled,
-)
-from setpoint.goals import Goal
+from setpoint.exact.levels import solve_by_levels
+from setpoint.exact.proving import branch_and_bound, closed_by_multipliers
 from setpoint.parameters import SATISFIED
-from setpoint.program import Program, link
+from setpoint.program import Affine, Program, link
 from setpoint.search import (
-    SAME,
     Found,
     Frontier,
     FrontierPoints,
@@ -61,6 +38,7 @@ from setpoint.search import (
     Optimum,
     Randomized,
     Region,
+    SAME,
     Status,
     StoppedError,
     UnfinishedError,
@@ -77,313 +55,171 @@ from setpoint.search import (
     vary_of,
 )
 
-# --- The best thresholds of several segments, proved ----------------------------------------------
+# --- One solve: find a rule, then say what is known of it -----------------------------------------
 
 
 INF = float("inf")
-_WORK, _MOST_BOXES = 3200, 400
-"""Where the user sets no limit, boxes times the square of the segments, about what the programs
-cost: a second or two with four groups of 20,000 rows; and the most boxes."""
-_ALL_TRIED = 20_000
-"""Up to so many combinations of a box are all tried."""
-_TRIED = 1000
-"""Combinations near the mixture of a box that are tried."""
-_METHOD = "branch and bound over cut-offs"
-
-
-class _Box(NamedTuple):
-    """Windows of cut-offs, first and last, and the best mixture within them."""
-
-    first: tuple[int, ...]
-    last: tuple[int, ...]
-    mixed: Optimum
-
-    @property
-    def lists(self) -> list[NDArray[np.int64]]:
-        """The cut-offs of each window."""
-        return [np.arange(a, b + 1) for a, b in zip(self.first, self.last, strict=True)]
-
-
-def branch_and_bound(
-    cuts: CutoffSet,
-    program: Program,
-    master: Master,
-    mixed: Optimum,
-    start: Optimum,
-    limits: Limits,
-    tol: float = 0.0,
-) -> Optimum:
-    """The best thresholds to within `tol`, or the best ones known when a limit is reached."""
-    search = _BranchSearch(cuts, program, start)
-    whole = _Box((0,) * cuts.n_blocks, tuple(s.curve.n_cutoffs - 1 for s in cuts.segments), mixed)
-    budget = min(_MOST_BOXES, max(_WORK // cuts.n_blocks**2, 10))
-    order = count()
-    open_boxes = [(-mixed.bound, next(order), whole)]
-    stopped = ""
-    try:
-        left = search.left(cuts, master, whole)
-        open_boxes = [] if left is None else [(-mixed.bound, next(order), left)]
-        while open_boxes and -open_boxes[0][0] > search.value + max(search.least_gain, tol):
-            if limits.max_calls is None and limits.calls >= budget:
-                stopped = f"not finished after {budget} boxes"
-                break
-            limits.call()
-            box = open_boxes[0][2]
-            halves = []
-            for half in _halves(cuts, box):
-                if search.tried(half.lists):
-                    continue
-                rest = Limits(None, limits.max_seconds, started=limits.started)
-                window = cuts.window(half.first, half.last, rest)
-                inner = Master(window)
-                try:
-                    inside = best_mixture(window, program, master=inner)
-                except InfeasibleMasterError:
-                    continue
-                except UnfinishedError:
-                    halves.append(half)  # the bound of both holds here, too
-                    continue
-                if inside.stopped:  # has warned
-                    stopped = inside.stopped
-                    break
-                bound = min(inside.bound, box.mixed.bound)
-                found = half._replace(mixed=replace(_shifted(inside, half.first), bound=bound))
-                left = search.left(window, inner, found)
-                if left is not None:
-                    halves.append(left)
-            if stopped:
-                break
-            heapq.heappop(open_boxes)
-            for half in halves:
-                heapq.heappush(open_boxes, (-half.mixed.bound, next(order), half))
-    except (StoppedError, KeyboardInterrupt) as error:
-        limits.stop(error)
-        stopped = limits.stopped
-    choice, value = search.choice, search.value
-    bound = max(-open_boxes[0][0], value) if open_boxes else value
-    closed = not stopped and bound <= value + search.least_gain
-    status: Status = "optimal" if closed else "feasible"
-    if choice is None:
-        return replace(start, choice=(), stopped=stopped, status=status)
-    found_last = measure(cuts, program, choice, status, _METHOD)
-    return replace(found_last, bound=value if closed else bound, stopped=stopped)
-
-
-class _BranchSearch:
-    """The best thresholds so far."""
-
-    def __init__(self, cuts: CutoffSet, program: Program, start: Optimum) -> None:
-        self.cuts, self.program = cuts, program
-        known = start.is_feasible
-        self.value = start.value if known else -INF
-        self.choice: MixtureWeights | None = start.choice if known else None
-
-    @property
-    def least_gain(self) -> float:
-        """What is more than rounding."""
-        return SAME * (1.0 + abs(self.value)) if np.isfinite(self.value) else 0.0
-
-    def left(self, window: CutoffSet, master: Master, box: _Box) -> _Box | None:
-        """What may still be better in a box with its best mixture; None: nothing."""
-        self._try(_near(self.cuts, box))
-        known = self.value + self.least_gain
-        if box.mixed.bound <= known:
-            return None
-        kept = left_by_multipliers(window, self.program, master, box.mixed.v, known)
-        if kept is None:
-            return box
-        lists = [x + a for x, a in zip(kept, box.first, strict=True)]
-        if self.tried(lists):
-            return None
-        first, last = zip(*((int(x[0]), int(x[-1])) for x in lists), strict=True)
-        return box._replace(first=first, last=last)
-
-    def tried(self, lists: list[NDArray[np.int64]]) -> bool:
-        """Whether these are few enough that all combinations were tried."""
-        few = math.prod(map(len, lists)) <= _ALL_TRIED
-        if few:
-            self._try(lists)
-        return few
-
-    def _try(self, lists: list[NDArray[np.int64]]) -> None:
-        if not all(map(len, lists)):
-            return
-        beaten = None if self.choice is None else self.value
-        named, better = best_combination(self.cuts, self.program, lists, beaten)
-        if named is not None:
-            self.choice, self.value = named, better
-
-
-def _halves(cuts: CutoffSet, box: _Box) -> Iterator[_Box]:
-    """Two boxes: the window whose mixture draws among the most different cut-offs is split."""
-    spreads = []
-    for segment, part, a, b in zip(
-        cuts.segments, box.mixed.choice, box.first, box.last, strict=True
-    ):
-        at, p = np.fromiter(part, np.int64), np.array(list(part.values()))
-        inside = (at >= a) & (at <= b)  # the mixture may be that of a larger box
-        counts = segment.curve.counts[:, at] / np.maximum(segment.curve.counts[:, -1:], 1e-300)
-        apart = np.abs(counts - (counts @ p)[:, None]).sum(axis=0) @ p
-        spreads.append((a < b, bool(inside.all()) * float(apart), b - a))
-    s = max(range(len(spreads)), key=spreads.__getitem__)
-    a, b, part = box.first[s], box.last[s], box.mixed.choice[s]
-    middle = (a + b) // 2
-    if len(part) > 1:
-        middle = int(nearest_cutoffs(cuts.segments[s], part, 1)[0])
-    middle = min(max(middle, a), b - 1)
-    yield box._replace(last=(*box.last[:s], middle, *box.last[s + 1 :]))
-    yield box._replace(first=(*box.first[:s], middle + 1, *box.first[s + 1 :]))
-
-
-def _shifted(mixed: Optimum, first: tuple[int, ...]) -> Optimum:
-    """A mixture of a window in the numbers of all cut-offs."""
-    parts = zip(mixed.choice, first, strict=True)
-    return replace(mixed, choice=[{j + a: p for j, p in part.items()} for part, a in parts])
-
-
-def _near(cuts: CutoffSet, box: _Box) -> list[NDArray[np.int64]]:
-    """Cut-offs near the mixture of a box."""
-    width = max(int(_TRIED ** (1.0 / cuts.n_blocks)), 1)
-    return [
-        nearest_cutoffs(s, p, width) for s, p in zip(cuts.segments, box.mixed.choice, strict=True)
-    ]
-
-
-# --- The thresholds nearest to a goal that cannot be met ------------------------------------------
-
-
-def nearest_thresholds(cuts: CutoffSet, program: Program) -> Optimum:
-    """Thresholds with the least largest violation; "nearest" where all were tried."""
-    if len(cuts.segments) == 1:
-        cutoff, _ = least_violation(program, cuts.segments[0])
-        return measure(cuts, program, [{cutoff: 1.0}], "nearest")
-    if n_combinations(cuts) <= MOST_COMBINATIONS:
-        every = [np.arange(s.curve.n_cutoffs) for s in cuts.segments]
-        return measure(cuts, program, least_of_all(cuts, program, every), "nearest")
-    starts = [
-        least_violating(cuts, program, [*cuts.constants(), *common_cutoffs(cuts, program)])[0]
-    ]
-    try:
-        near = nearest_mixture(cuts, program)
-        starts.append([{max(p, key=lambda j: p[j]): 1.0} for p in near.choice])
-    except ShapeError:
-        pass
-    choice, _ = min((coordinate_descent(cuts, program, s) for s in starts), key=lambda r: r[1])
-    return measure(cuts, program, choice, "feasible")
-
-
-# --- The exact solver of binary goals: from a program and evidence to a rule ----------------------
-
-
-_RIVALS = "threshold"
 
 
 def solve_exact(
     program: Program,
     evidence: Counted,
     *,
-    randomized: Randomized = False,
+    randomized: search.Randomized = False,
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
-    limits: Limits | None = None,
-) -> Found:
-    """The rule over thresholds that reaches a binary goal on these rows."""
-    if program.codebook.defers:
-        return solve_deferring(
-            program,
-            evidence,
-            randomized=randomized,
-            on_infeasible=on_infeasible,
-            tol=tol,
-            limits=limits,
-        )
+    limits: search.Limits | None = None,
+) -> search.Found:
+    """The rule over cut-offs that reaches a binary goal on these rows."""
     cuts = CutoffSet(program.table, evidence)
-    return concluded_by_cutoffs(
-        cuts,
-        program,
-        lambda: find_rule(cuts, program, randomized, tol, limits),
-        randomized,
-        on_infeasible,
-        tol,
-    )
+    found: search.Optimum | search.NoRuleError
+    try:
+        found = find_rule(cuts, program, randomized, tol, limits)
+    except search.NoRuleError as error:
+        found = error
+    return conclude(cuts, program, found, randomized, on_infeasible, tol)
 
 
-def concluded_by_cutoffs(
+def conclude(
     cuts: CutoffSet,
     program: Program,
-    find: Callable[[], Optimum],
-    randomized: Randomized,
+    found: search.Optimum | search.NoRuleError,
+    randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
-) -> Found:
-    """What a search over cut-offs leads to: a rule with its certificate, or what is nearest."""
-    return conclude(
-        cuts,
-        program,
-        find,
-        searched=lambda p, asked: find_rule(p, asked, randomized, 0.0),
-        nearest=lambda: _nearest(cuts, program, randomized),
-        randomized=randomized,
-        on_infeasible=on_infeasible,
-        tol=tol,
-    )
+) -> search.Found:
+    """What a search found as a rule with its certificate; or what is nearest, or why not."""
+    if isinstance(found, search.NoRuleError):
+        near = search.nearest_of(cuts, program, _nearest(cuts, program, randomized))
+        if on_infeasible == "nearest":
+            return near
+        raise search.explain(
+            cuts, program, near, found, lambda c, p: find_rule(c, p, randomized, 0.0)
+        )
+    found = plainest(cuts, program, found)
+    if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
+        found = replace(found, mixed=_value_of_mixture(cuts, program))
+    proved = max(search.SAME * (1 + abs(found.value)), tol)
+    outcome = search.found_of(cuts, program, found, proved=proved)
+    search.warn_constant(cuts, program, outcome)
+    return outcome
+
+
+_FEW_CALLS = 50
+"""Spent on what draws would gain."""
+
+
+def _value_of_mixture(cuts: CutoffSet, program: Program) -> float:
+    """What the best mixture reaches, where that takes no longer than a rule without draws."""
+    if not (program.score.shape.concave or program.score.shape.quasiconcave):
+        return -INF
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", search.StoppedWarning)
+            return search.best_mixture(cuts.within(search.Limits(_FEW_CALLS)), program).value
+    except (search.InfeasibleMasterError, search.UnfinishedError, ShapeError, search.StoppedError):
+        return -INF
+
+
+def _nearest(cuts: CutoffSet, program: Program, randomized: search.Randomized) -> search.Optimum:
+    """The choice or the mixture with the least violation, and which bounds are to blame."""
+    with suppress(ShapeError):
+        if randomized is not False:
+            near = search.nearest_mixture(cuts, program)
+            many = cuts.n_blocks > 1 or (cuts.defers and cuts.n_combinations > cuts.kind.at_last)
+            if near.status == "nearest" or many:
+                return near
+            # The sweep knows what a linear program does not.
+            alone = nearest_cutoffs(cuts, program)
+            best = min(near, replace(alone, blame=near.blame), key=lambda f: f.violation)
+            return replace(best, status="feasible")
+    near = nearest_cutoffs(cuts, program)
+    if not near.blame and randomized is False:
+        with suppress(ShapeError):
+            return replace(
+                near, blame=search.blame_of(search.Region(cuts.within(search.Limits()), program))
+            )
+    return near
+
+
+# --- The search -----------------------------------------------------------------------------------
 
 
 def find_rule(
     cuts: CutoffSet,
     program: Program,
-    randomized: Randomized,
+    randomized: search.Randomized,
     tol: float,
-    limits: Limits | None = None,
-) -> Optimum:
+    limits: search.Limits | None = None,
+) -> search.Optimum:
     """The choice of cut-offs that reaches a program, and what is known of it."""
-    apart = solve_separable(cuts, program) if randomized is not True else None
+    shape, kind = program.score.shape, cuts.kind
+    at_once = kind.at_once if shape.concave or shape.quasiconcave else kind.at_last
+    apart = solve_separable(cuts, program, at_once) if randomized is not True else None
     if apart is not None:
         at_vertex = _at_vertex(cuts, program)
         if apart.is_feasible and (randomized is False or at_vertex):
-            return fixed_rule(apart, apart.value, among_all=at_vertex)
+            return _fixed(apart, apart.value, among_all=at_vertex)
         if not apart.is_feasible and randomized is False:
-            raise NoRuleError(True, mixture_exists(cuts, program))
-    elif len(cuts.segments) > 1 and n_combinations(cuts) > MOST_COMBINATIONS:
+            raise search.NoRuleError(True, _mixture_exists(cuts, program))
+    elif cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
         _require_mixable(cuts, program)
-    elif randomized is False:
-        every = every_threshold(cuts, program)
+    elif randomized is False and cuts.n_combinations <= at_once:
+        every = best_of_all(cuts, program, at_once)
         assert every is not None
         if not every.is_feasible:
-            raise NoRuleError(True, mixture_exists(cuts, program))
-        return fixed_rule(every, every.value, among_all=False)
-    master = Master(cuts)
+            raise search.NoRuleError(True, _mixture_exists(cuts, program))
+        return _fixed(every, every.value, among_all=False)
+    master = search.Master(cuts)
     try:
-        mixed = best_mixture(cuts, program, master=master)
-    except (InfeasibleMasterError, UnfinishedError) as error:
+        mixed = search.best_mixture(cuts, program, master=master)
+    except (search.InfeasibleMasterError, search.UnfinishedError) as error:
+        if apart is None and isinstance(error, search.UnfinishedError):
+            apart = best_of_all(cuts, program, kind.at_last)
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
-            return fixed_rule(replace(apart, status="feasible"), INF)
-        every = every_threshold(cuts, program) if isinstance(error, UnfinishedError) else None
-        if every is not None and every.is_feasible:
-            return fixed_rule(replace(every, status="feasible"), INF)
-        raise NoRuleError(isinstance(error, InfeasibleMasterError)) from None
+            return _fixed(replace(apart, status="feasible"), INF)
+        raise search.NoRuleError(isinstance(error, search.InfeasibleMasterError)) from None
     except ShapeError:
+        if apart is None and randomized is not True:
+            apart = best_of_all(cuts, program, kind.at_last)
+        if apart is None and cuts.defers:
+            raise
         return _without_mixture(cuts, program, randomized, apart)
     if randomized is True:
         if mixed.status == "stationary":
-            apart = solve_separable(cuts, program)
-            mixed = better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
-        return drawn(mixed, _RIVALS)
+            apart = solve_separable(cuts, program, kind.at_last)
+            mixed = _better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
+        return _drawn(mixed, kind.rivals)
     fixed = _without_draws(cuts, program, mixed, apart, tol)
     bounded = mixed.status != "stationary" and fixed.status != "optimal"
-    if randomized is False and bounded and limits is not None:
-        fixed = branch_and_bound(cuts, program, master, mixed, fixed, limits, tol)
-    return settled(fixed, mixed, randomized, tol, _RIVALS)
+    if bounded and limits is not None:
+        if cuts.defers and fixed.is_feasible:
+            fixed = closed_by_multipliers(cuts, program, master, mixed, fixed, tol)
+        elif randomized is False and not cuts.defers:
+            fixed = branch_and_bound(cuts, program, master, mixed, fixed, limits, tol)
+    if cuts.defers and fixed.status != "optimal":
+        fixed = best_of_all(cuts, program, kind.at_last) or fixed
+    return _settled(fixed, mixed, randomized, tol, kind.rivals)
+
+
+def best_of_all(
+    cuts: CutoffSet, program: Program, most: int, near: float | None = None
+) -> search.Optimum | None:
+    """The best of all choices: by levels, or of up to so many combinations; else None."""
+    found = None if cuts.defers else solve_by_levels(cuts, program, near)
+    if found is None and cuts.n_combinations <= most:
+        return enumerate_cutoffs(cuts, program)
+    return found
 
 
 def _require_mixable(cuts: CutoffSet, program: Program) -> None:
     score = program.score
     shape = score.shape
-    if not (shape.concave or shape.quasiconcave or shape.ratios):
+    if not (shape.concave or shape.quasiconcave or shape.ratios or cuts.defers):
         raise ShapeError(
             f"{program.goal.objective} ({score.shape_name}) couples the thresholds of "
-            f"{len(cuts.segments)} groups, and there are too many combinations to try; "
+            f"{cuts.n_blocks} groups, and there are too many combinations to try; "
             "decide on the score alone (`decide_on=None`), where every threshold is tried"
         )
 
@@ -396,235 +232,100 @@ def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
     return parts is not None and all(x.shape.quasiconvex for x in parts)
 
 
+def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
+    """Whether rules that draw can meet the constraints."""
+    try:
+        v = search.Region(cuts, program).solve(Affine({}, 0.0)).v
+    except (search.InfeasibleMasterError, ShapeError, search.UnfinishedError):
+        return False
+    # Where weights lie far apart, a linear program takes for met what is not.
+    return float(program.violation(v)) <= SATISFIED
+
+
 def _without_mixture(
-    cuts: CutoffSet, program: Program, randomized: Randomized, apart: Optimum | None
-) -> Optimum:
+    cuts: CutoffSet, program: Program, randomized: search.Randomized, apart: search.Optimum | None
+) -> search.Optimum:
     """The shape has no bound over mixtures: every combination of cut-offs, or refuse."""
     if randomized is True:
         raise ShapeError(
             f"`randomized=True`: {program.goal} has a shape that no exact method takes; "
             "`randomized='auto'` tries every cut-off"
         )
-    apart = apart or every_threshold(cuts, program)
     if apart is None:
         raise ShapeError(
-            f"{program.goal}: the goal couples the thresholds of {len(cuts.segments)} "
+            f"{program.goal}: the goal couples the thresholds of {cuts.n_blocks} "
             "groups in a way that no linear program can search (several differences of "
             "ratios, such as precision, are one), and there are too many combinations to try; "
             "decide on the score alone (`decide_on=None`)"
         )
     if not apart.is_feasible:
-        raise NoRuleError(True)
-    return fixed_rule(apart, apart.value, among_all=False)
+        raise search.NoRuleError(True)
+    return _fixed(apart, apart.value, among_all=False)
 
 
 def _without_draws(
-    cuts: CutoffSet, program: Program, mixed: Optimum, apart: Optimum | None, tol: float
-) -> Optimum:
+    cuts: CutoffSet,
+    program: Program,
+    mixed: search.Optimum,
+    apart: search.Optimum | None,
+    tol: float,
+) -> search.Optimum:
     if apart is not None:
         return apart
     if not mixed.is_drawn and mixed.status == "optimal":
         return mixed
-    every = every_threshold(cuts, program, NEAR_A_MIXTURE, mixed.value)
+    every = best_of_all(cuts, program, min(NEAR_A_MIXTURE, cuts.kind.at_once), mixed.value)
     if every is not None:
         return every
-    few = n_combinations(cuts) <= MOST_COMBINATIONS
+    few = cuts.n_combinations <= cuts.kind.at_once
     rounded = round_mixture(cuts, program, mixed)
     if not few and not rounded.is_feasible:
-        rounded = from_nearest(cuts, program, nearest_thresholds(cuts, program).choice)
+        rounded = from_nearest(cuts, program)
     if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
         return enumerate_cutoffs(cuts, program)
     return rounded
 
 
-def _nearest(cuts: CutoffSet, program: Program, randomized: Randomized) -> Optimum:
-    try:
-        if randomized is not False:
-            near = nearest_mixture(cuts, program)
-            if near.status == "nearest" or cuts.n_blocks > 1:
-                return near
-            # The sweep knows what a linear program does not.
-            alone = nearest_thresholds(cuts, program)
-            best = min(near, replace(alone, blame=near.blame), key=lambda f: f.violation)
-            return replace(best, status="feasible")
-    except ShapeError:
-        pass
-    near = nearest_thresholds(cuts, program)
-    if not near.blame and randomized is False:
-        with suppress(ShapeError):
-            return replace(near, blame=blame_of(Region(cuts.within(Limits()), program)))
-    return near
+# --- With or without draws ------------------------------------------------------------------------
 
 
-# --- Frontiers of binary goals: every step of a threshold -----------------------------------------
-
-
-_POINTS = 100
-_SLOW_POINTS = 20
-"""Bounds looked at where breakpoints are not known, and where each is a search of its own."""
-
-
-def frontier_exact(
-    goal: Goal,
-    evidence: Evidence,
-    vary: Vary = None,
-    values: Any = None,
-    *,
-    randomized: Randomized = False,
-    tol: float = 1e-4,
-) -> Frontier:
-    """The best objective of a binary goal as one bound moves."""
-    goal, i = vary_of(goal, vary)
-    levels = levels_of(values)
-    # Of many programs in a row each needs few columns, and small ones are solved sooner.
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    if evidence.codebook.defers:
-        return _of_pairs(program, evidence, i, levels, randomized, tol)
-    cuts = CutoffSet(program.table, evidence, most=0)
-    if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
-        try:
-            found, kind = trace_frontier(cuts, program, i, levels, _POINTS)
-            if (found.gaps > SATISFIED).any() and cuts.n_blocks == 1:
-                found = _against_steps(cuts, program, i, found)
-            return frontier_of(program, i, found, kind)
-        except ShapeError:
-            if randomized is True:
-                raise
-    if n_combinations(cuts) <= MOST_COMBINATIONS or cuts.n_blocks == 1:
-        found, thresholds = _steps(cuts, program, i), None
-        if cuts.n_blocks == 1:
-            curve = cuts.segments[0].curve
-            thresholds = np.array([curve.threshold(*one[0]) for one in found.choices if one])
-        whole = frontier_of(program, i, found, "steps", thresholds)
-        return whole if levels is None else whole.sampled(levels)
-    if levels is None:
-        laxest, _ = trace_frontier(cuts, program, i, None, 2)
-        levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-    return frontier_of(program, i, _searched(cuts, program, i, levels), "points")
-
-
-def _of_pairs(
-    program: Program,
-    evidence: Evidence,
-    i: int,
-    levels: Floats | None,
-    randomized: Randomized,
+def _settled(
+    fixed: search.Optimum,
+    mixed: search.Optimum,
+    randomized: search.Randomized,
     tol: float,
-) -> Frontier:
-    """Where rules defer: the best mixtures of pairs of cut-offs, or a search for each bound."""
-    pairs = CutoffPairs(program.table, evidence, most=0)
-    if randomized == "auto":
-        try:
-            randomized = pairs.n_blocks > 1 or find_bands(pairs, program, "auto", tol).is_drawn
-        except NoRuleError:
-            randomized = False
-    if randomized:
-        found, kind = trace_frontier(pairs, program, i, levels, _POINTS)
-        return frontier_of(program, i, found, kind)
-    if levels is None:
-        laxest, _ = trace_frontier(pairs, program, i, None, 2)
-        levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-
-    def solve(level: float) -> tuple[Optimum | None, float]:
-        try:
-            found = find_bands(pairs, program.at_level(i, level), False, 0.0, Limits())
-        except NoRuleError as error:
-            return None, -INF if error.certain else INF
-        return found, found.bound
-
-    return frontier_of(program, i, solve_levels(program, i, levels, solve), "points")
+    rivals: str,
+) -> search.Optimum:
+    """The rule without draws, or the mixture where draws are asked for and gain more than `tol`."""
+    exact = fixed.is_feasible and fixed.status == "optimal"
+    if randomized is False:
+        if not fixed.is_feasible:
+            raise search.NoRuleError(fixed.status == "optimal", True)
+        bound = fixed.value if exact else min(fixed.bound, mixed.bound)
+        fixed = replace(fixed, mixed=mixed.value)
+        return _fixed(fixed, bound, among_all=bound >= mixed.bound)
+    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, search.SAME):
+        # Nothing certain is known of the mixtures: what is known of rules without draws is said.
+        alone = exact and mixed.status == "stationary"
+        return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
+    return _drawn(mixed, rivals)
 
 
-def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
-    """Whether the rule at the bound asked draws; of several thresholds mixtures are available."""
-    if cuts.n_blocks > 1:
-        return True
-    try:
-        return find_rule(cuts, program, "auto", tol).is_drawn
-    except NoRuleError:
-        return False
+def _fixed(fixed: search.Optimum, bound: float, *, among_all: bool = True) -> search.Optimum:
+    """A rule without draws, with what bounds its rivals: all rules, or those without draws."""
+    rivals = "rule" if among_all else "rule without draws"
+    draws = "no draws" + (" needed" if among_all else "")
+    return replace(fixed, bound=bound, draws=draws, rivals=rivals)
 
 
-def _against_steps(
-    cuts: CutoffSet, program: Program, i: int, found: FrontierPoints
-) -> FrontierPoints:
-    """Thresholds without draws, where they are better than a stationary point."""
-    steps = frontier_of(program, i, _steps(cuts, program, i), "steps")
-    plain = steps.sampled(found.bounds)
-    gain = program.sense * (plain.values - found.values)
-    better = gain > 0.0
-    values = np.where(better, plain.values, found.values)
-    reached = np.where(better, plain.reached, found.reached)
-    both = zip(better, plain.choices, found.choices, strict=True)
-    choices = tuple(step if gains else mixed for gains, step, mixed in both)
-    gaps = np.where(better, np.maximum(found.gaps - gain, 0.0), found.gaps)
-    return FrontierPoints(found.bounds, values, reached, gaps, choices)
+def _drawn(mixed: search.Optimum, rivals: str) -> search.Optimum:
+    """A mixture that does better than any of its rivals, named in words."""
+    best = f"a mixture: a draw does better than any {rivals}"
+    return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
 
 
-def _steps(cuts: CutoffSet, program: Program, i: int) -> FrontierPoints:
-    """The undominated choices of thresholds, by objective and strictness."""
-    moving = program.constraints[i]
-    others = program.without(i).constraints
-    kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
-    for start, v in _features(cuts):
-        f = program.sense * np.asarray(program.value(v))
-        g = moving.sign * np.asarray(moving.function.value(v))
-        allowed = ~np.isnan(g)
-        for c in others:
-            allowed &= c.violation(v) <= SATISFIED
-        index = np.flatnonzero(allowed)
-        best = _undominated(f[index], g[index])
-        kept.append((f[index][best], g[index][best], index[best] + start))
-    f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
-    if not len(f):
-        raise InfeasibleError(f"without {moving} no rule meets the other constraints either")
-    best = _undominated(f, g)[::-1]  # from lax to strict
-    f, g, index = f[best], g[best], index[best]
-    if moving.sign < 0:
-        f, g, index = f[::-1], g[::-1], index[::-1]
-    bounds = moving.sign * g
-    sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
-    numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
-    choices = tuple([{j: 1.0} for j in one] for one in numbers)
-    return FrontierPoints(bounds, program.sense * f, bounds.copy(), np.zeros(len(f)), choices)
-
-
-def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
-    """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
-    if cuts.n_blocks == 1:
-        cuts.limits.call()
-        for cutoffs, v in cuts.segments[0].blocks():
-            yield cutoffs.start, v
-        return
-    start = 0
-    for v, _ in iter_combinations(cuts, [np.arange(s.curve.n_cutoffs) for s in cuts.segments]):
-        yield start, v
-        start += len(v)
-
-
-def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
-    """Indices of the points that none beats in both, from strict to lax."""
-    order = np.argsort(-g, kind="stable")
-    top = np.maximum.accumulate(f[order])
-    better = np.ones(len(order), bool)
-    better[1:] = top[1:] > top[:-1]
-    better = better & (f[order] == top)
-    at = order[better]
-    # Of several with the same strictness the last is the best.
-    last = np.ones(len(at), bool)
-    last[:-1] = g[at][:-1] != g[at][1:]
-    return np.asarray(at[last])
-
-
-def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> FrontierPoints:
-    """Without draws, where there are too many combinations to try: a search for each bound."""
-
-    def solve(level: float) -> tuple[Optimum | None, float]:
-        try:
-            found = find_rule(cuts, program.at_level(i, level), False, 0.0, Limits())
-        except NoRuleError as error:
-            # Unless that is proved, a rule may be there that was not found.
-            return None, -INF if error.certain else INF
-        return found, found.bound
-
-    return solve_levels(program, i, levels, solve)
+def _better_of(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
+    """A mixture that may not be the best one, or a rule without draws where it is better."""
+    if not fixed.is_feasible or fixed.value <= mixed.value:
+        return mixed
+    return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)

@@ -14,9 +14,9 @@ from setpoint import search
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError, warn_caller
 from setpoint.evidence import Counted, Lines, Tally
-from setpoint.exact.cutoffs import CutoffSet, Segment, sweep
-from setpoint.exact.deterministic import MOST_COMBINATIONS, SegmentGoal, n_combinations, separated
-from setpoint.exact.solver import concluded_by_cutoffs, find_rule
+from setpoint.exact.cutoffs import CutoffSet, Segment
+from setpoint.exact.deterministic import SegmentGoal, separated, sweep
+from setpoint.exact.solver import conclude, find_rule
 from setpoint.parameters import SATISFIED
 from setpoint.program import (
     LinkedGoal,
@@ -262,7 +262,7 @@ def is_priced(program: Program) -> bool:
 def only_searched(cuts: TalliedSet, program: Program) -> bool:
     """Whether there are too many combinations of coupled cut-offs to try them all."""
     some_open = any(_is_open(s).any() for s in cuts.segments)
-    many = n_combinations(cuts) > MOST_COMBINATIONS
+    many = cuts.n_combinations > cuts.kind.at_last
     return some_open and many and separated(cuts, program) is None
 
 
@@ -330,7 +330,8 @@ def solve_tallied(
                 search.StoppedWarning,
             )
             break
-    return _concluded(cuts, program, found, step, randomized, on_infeasible, tol), step
+    found = _bounded(cuts, program, found, step, randomized)
+    return conclude(cuts, program, found, randomized, on_infeasible, tol), step
 
 
 def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: bool) -> float:
@@ -340,29 +341,23 @@ def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: b
     return max(gap, max(found.bound, -INF if proved else found.mixed) - found.value)
 
 
-def _concluded(
+def _bounded(
     cuts: TalliedSet,
     program: Program,
     found: search.Optimum | search.NoRuleError,
     step: CountPass,
     randomized: search.Randomized,
-    on_infeasible: Literal["raise", "nearest"],
-    tol: float,
-) -> search.Found:
-    """The outcome, its bound for all cut-offs."""
-
-    def known() -> search.Optimum:
-        if isinstance(found, search.NoRuleError):
-            # What bins hold is not known to the last one: then nothing is proved.
-            raise search.NoRuleError(found.certain and not step.bins, found.drawing_helps)
-        open_yet = step.bins or not is_priced(program)
-        if open_yet and randomized is False and only_searched(cuts, program):
-            # Combinations were tried of known cut-offs alone; mixtures bound them all.
-            bound = max(found.bound, found.mixed)
-            proved = bound - found.value <= search.SAME * (1 + abs(found.value))
-            return replace(found, bound=bound, status=found.status if proved else "feasible")
-        if not step.bins:
-            return found
-        return found.bounded(max(found.bound, found.value + step.gap))
-
-    return concluded_by_cutoffs(cuts, program, known, randomized, on_infeasible, tol)
+) -> search.Optimum | search.NoRuleError:
+    """What was found, its bound for all cut-offs."""
+    if isinstance(found, search.NoRuleError):
+        # What bins hold is not known to the last one: then nothing is proved.
+        return search.NoRuleError(found.certain and not step.bins, found.drawing_helps)
+    open_yet = step.bins or not is_priced(program)
+    if open_yet and randomized is False and only_searched(cuts, program):
+        # Combinations were tried of known cut-offs alone; mixtures bound them all.
+        bound = max(found.bound, found.mixed)
+        proved = bound - found.value <= search.SAME * (1 + abs(found.value))
+        return replace(found, bound=bound, status=found.status if proved else "feasible")
+    if not step.bins:
+        return found
+    return found.bounded(max(found.bound, found.value + step.gap))

@@ -23,14 +23,9 @@ from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves,
 from setpoint.inference import CountedRates, Weights, added_by, influence_of, share_needed
 from setpoint.parameters import SATISFIED
 from setpoint.program import (
-    Affine,
-    Folder,
     LinkedGoal,
     Linker,
-    Node,
     Program,
-    RateFunction,
-    backend,
 )
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------

@@ -13,11 +13,9 @@ from setpoint.array_types import Bools, Codes, Floats
 from setpoint.evidence import Confusion
 from setpoint.goals import Expression
 from setpoint.program import (
-    Affine,
-    Folder,
     INF,
+    Affine,
     Linker,
-    Rate,
     RateFunction,
     RateTable,
     Ratio,

@@ -28,7 +28,7 @@ from setpoint.deciding import (
 )
 from setpoint.errors import GoalError, InputError, InputTypeError, warn_caller, without_races
 from setpoint.evidence import BinCounts, Binning, Bins, ChangedTableError, Confusion, Lines, Tally
-from setpoint.exact import CountPass, Ranges, nests, solve_tallied
+from setpoint.exact import CountPass, Ranges, monotone_constraints, solve_tallied
 from setpoint.goals import Goal
 from setpoint.inputs import CountedRows, DecideOn, FrameRows, frame_rows_of, require_formula, some
 from setpoint.plugin.parameters import Options
@@ -412,7 +412,7 @@ def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -
     linked, tally = link(whole.goal, whole.codebook), whole.tally()
     promise = promise_of(linked, settings)
     check_enough(promise, tally, settings)
-    if options.randomized is False and nests(tally, promise.tests(tally.marginals)):
+    if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
         return
     raise GoalError(
         "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "

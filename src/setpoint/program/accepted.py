@@ -76,7 +76,9 @@ class AcceptedRates:
         const = a @ self.base + x.const
         if rest is not None:
             const = const + float(sum(coef * rest[j] for j, coef in x.terms.items()))
-        return np.append(self.gains @ a, const)
+        out = np.empty(len(self.gains) + 1)
+        out[:-1], out[-1] = self.gains @ a, const
+        return out
 
     def fraction(self, x: fn.RateFunction, rest: Floats | None = None) -> AcceptedFraction | None:
         """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
@@ -84,7 +86,12 @@ class AcceptedRates:
         if parts is None:
             return None
         above, below, offset = parts
-        return AcceptedFraction(np.stack([self.form(above, rest), self.form(below, rest)]), offset)
+        forms = np.zeros((2, len(self.gains) + 1))
+        forms[0] = self.form(above, rest)
+        forms[1, -1] = 1.0
+        if below is not _ONE:
+            forms[1] = self.form(below, rest)
+        return AcceptedFraction(forms, offset)
 
 
 def fraction_of(x: fn.RateFunction) -> tuple[fn.Affine, fn.Affine, float] | None:
