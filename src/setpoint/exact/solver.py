@@ -24,36 +24,7 @@ from setpoint.exact.deterministic import (
 from setpoint.exact.levels import solve_by_levels
 from setpoint.exact.proving import branch_and_bound, closed_by_multipliers
 from setpoint.parameters import SATISFIED
-from setpoint.program import Affine, Program, link
-from setpoint.search import (
-    Found,
-    Frontier,
-    FrontierPoints,
-    InfeasibleError,
-    InfeasibleMasterError,
-    Limits,
-    Master,
-    MixtureWeights,
-    NoRuleError,
-    Optimum,
-    Randomized,
-    Region,
-    SAME,
-    Status,
-    StoppedError,
-    UnfinishedError,
-    Vary,
-    best_mixture,
-    blame_of,
-    frontier_of,
-    least_violating,
-    levels_of,
-    measure,
-    nearest_mixture,
-    solve_levels,
-    trace_frontier,
-    vary_of,
-)
+from setpoint.program import Affine, Program
 
 # --- One solve: find a rule, then say what is known of it -----------------------------------------
 
