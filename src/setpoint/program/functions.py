@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -145,6 +145,7 @@ class Node(RateFunction):
 
     def __init__(self, children: Sequence[RateFunction]) -> None:
         self.children = tuple(children)
+        self.features = frozenset().union(*(c.features for c in self.children))
         low, high = self.interval(*((c.low, c.high) for c in self.children))
         self.low, self.high = float(low), float(high)
         self.shape = self.derive()
@@ -190,10 +191,6 @@ class Node(RateFunction):
     def smallest_floored_argument(self, v: Floats) -> float:
         own = self.floored_argument([float(c.value(v)) for c in self.children])
         return min([own, *(c.smallest_floored_argument(v) for c in self.children)])
-
-    @cached_property
-    def features(self) -> frozenset[int]:
-        return frozenset().union(*(c.features for c in self.children))
 
 
 # --- Affine functions of the rates and their ratios -----------------------------------------------
