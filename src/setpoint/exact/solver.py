@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from setpoint import search
@@ -68,10 +69,11 @@ def conclude(
             cuts, program, near, found, lambda c, p: find_rule(c, p, randomized, 0.0)
         )
     found = plainest(cuts, program, found)
+    drawn = None
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
-        found = replace(found, mixed=_value_of_mixture(cuts, program))
+        drawn = partial(_value_of_mixture, cuts, program)
     proved = max(search.SAME * (1 + abs(found.value)), tol)
-    outcome = search.found_of(cuts, program, found, proved=proved)
+    outcome = search.found_of(cuts, program, found, proved=proved, drawn=drawn)
     search.warn_constant(cuts, program, outcome)
     return outcome
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -383,9 +384,15 @@ class NoRuleError(Exception):
 
 
 def found_of(
-    space: AchievableSet, program: Program, best: Optimum, *, proved: float, solver: str = EXACT
+    space: AchievableSet,
+    program: Program,
+    best: Optimum,
+    *,
+    proved: float,
+    solver: str = EXACT,
+    drawn: Callable[[], float] | None = None,
 ) -> Found:
-    """The rule that an optimum stands for, with its certificate."""
+    """The rule that an optimum stands for, certified; `drawn`: what a mixture reaches."""
     v = space.features(best.choice)
     value = program.score_at(v)
     bound = max(best.bound, value)
@@ -395,22 +402,29 @@ def found_of(
         gap if known else None,
         program.sense * bound if known else None,
         best.rivals,
-        _with_draws(space, program, best, v),
+        partial(_with_draws, space, program, best, v, drawn),  # type: ignore[arg-type]
     )
     status = "optimal" if known and gap <= proved else best.status
     return _found(space, program, best, solver, v, status, best.why, certificate)
 
 
-def _with_draws(space: AchievableSet, program: Program, best: Optimum, v: Floats) -> float | None:
+def _with_draws(
+    space: AchievableSet,
+    program: Program,
+    best: Optimum,
+    v: Floats,
+    drawn: Callable[[], float] | None,
+) -> float | None:
     """The objective with draws, where they gain more than one row decided otherwise."""
-    gain = best.mixed - program.score_at(v)
+    mixed = best.mixed if drawn is None else drawn()
+    gain = mixed - program.score_at(v)
     if not 0.0 < gain < np.inf:
         return None
     counts = space.rates.tensor(program.gradient(v))
     marginals = space.evidence.marginals
     rows = np.where(marginals.weights > 0.0, marginals.smallest, 0.0)
     row = float(((counts.max(axis=-1) - counts.min(axis=-1)) * rows).max())
-    return program.sense * best.mixed if gain > row else None
+    return program.sense * mixed if gain > row else None
 
 
 def nearest_of(
