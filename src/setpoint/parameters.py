@@ -108,13 +108,13 @@ def _allowed(hint: Any) -> Allowed | None:
         return get_args(hint)
     if get_origin(hint) not in (Union, UnionType):
         return None
-    types = [x for x in get_args(hint) if isinstance(x, type)]
-    if any(x.__module__ == "builtins" for x in types if x is not NoneType):
+    kinds = [x for x in get_args(hint) if isinstance(x, type) and x is not NoneType]
+    if not kinds or any(kind.__module__ == "builtins" for kind in kinds):
         return None
-    if NoneType in types:
-        return next(x for x in types if x is not NoneType)
-    values = [get_args(x) for x in get_args(hint) if get_origin(x) is Literal]
-    return (*(v for given in values for v in given), *types)
+    if NoneType in get_args(hint):
+        return kinds[0]
+    values = [value for x in get_args(hint) if get_origin(x) is Literal for value in get_args(x)]
+    return (*values, *kinds)
 
 
 def check(owner: Any, table: Mapping[str, Allowed] | None = None) -> None:

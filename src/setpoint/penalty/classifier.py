@@ -415,13 +415,8 @@ class ExactPenaltyClassifier(TrainedClassifier):
         "mlp" has three layers of 64 (extra ``torch``). Or a function that makes a torch
         module of shape (n, d) to (n,) or (n, 1), given d if it takes an argument.
     solver : str or Solver, default="portfolio"
-        "portfolio" runs all of the following and keeps the best iterate. "ero": the exact
-        reformulation with its decisions s in closed form. "ero-adam": Algorithm 3.1 as
-        printed. "profiled": the best threshold and a narrowing band round it. "sigmoid":
-        soft counts with an exact penalty (with F1 this is SigmoidF1). "lagrangian": hinge
-        rates for the model, true rates for the multipliers. "cross-entropy". Each is a class
-        of :mod:`setpoint.solvers` with parameters of its own, such as
-        ``EroAdam(reformulation="equality")``.
+        "portfolio" runs all the others and keeps the best iterate; :mod:`setpoint.solvers` says
+        what each does, and has its parameters, as in ``EroAdam(reformulation="equality")``.
     preprocessor : "standardize", None or transformer, default="standardize"
         "standardize": dense features by mean and deviation, cut off at 10 deviations;
         sparse ones by their largest value.
@@ -440,10 +435,8 @@ class ExactPenaltyClassifier(TrainedClassifier):
     checkpoint_every : float, default=60.0
         Seconds between two writes.
     confidence : float or Confidence, default=None
-        All constraints are to hold on new rows, with this confidence; None: those alone that
-        say so themselves. A part of the rows then certifies and takes no part in anything else,
-        and models of the training are tried there, from safe to bold; ``fit`` raises
-        NotCertifiable where they do not show it. See :class:`setpoint.solvers.Confidence`.
+        All constraints are to hold on new rows, as of :class:`setpoint.PlugInClassifier`; models of
+        the training are tried on the rows that certify, from safe to bold.
     limits : SearchLimits, default=None
         `seconds`: the best candidate by then is kept, with a warning, as on Ctrl-C.
     pos_label : label, default=None

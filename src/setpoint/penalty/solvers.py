@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,9 +175,8 @@ def _cross_entropy(balanced: bool) -> Stage:
 
 
 def _sigmoid(t: float) -> Stage:
-    return Stage(
-        f"sigmoid, T = {t:g}", lambda goal, least, n: SigmoidLoss(goal, least, t), "centred"
-    )
+    name = f"sigmoid, T = {t:g}"
+    return Stage(name, lambda goal, least, n: SigmoidLoss(goal, least, t), "centred")
 
 
 def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
@@ -189,42 +188,33 @@ def stages_of(solver: Solver, narrow: float = 0.1) -> tuple[Stage, ...]:
     return (_cross_entropy(balanced), *_own(solver, narrow))
 
 
-def _own(solver: Solver, narrow: float) -> tuple[Stage, ...]:
-    """The descents after cross-entropy."""
+def _own(solver: Solver, narrow: float) -> Iterator[Stage]:
+    """The descents after cross-entropy; none of cross-entropy alone."""
     match solver:
         case solvers.Profiled():
-            return (
-                Stage(
-                    "profiled threshold",
-                    lambda goal, least, n: ProfiledLoss(goal, least, narrow=narrow),
-                ),
+            yield Stage(
+                "profiled threshold",
+                lambda goal, least, n: ProfiledLoss(goal, least, narrow=narrow),
             )
         case solvers.Lagrangian(rates=rates):
-            return (
-                Stage(
-                    f"Lagrangian, {rates} rates",
-                    lambda goal, least, n: LagrangianLoss(goal, least, rates),
-                ),
+            yield Stage(
+                f"Lagrangian, {rates} rates",
+                lambda goal, least, n: LagrangianLoss(goal, least, rates),
             )
         case solvers.Sigmoid(temperature=given):
-            temperatures = (1.0, 5.0) if given is None else (float(given),)
-            return tuple(_sigmoid(t) for t in temperatures)
+            for t in (1.0, 5.0) if given is None else (float(given),):
+                yield _sigmoid(t)
         case solvers.Ero():
-            return (
-                Stage(
-                    "exact penalty, s in closed form",
-                    lambda goal, least, n: ExactPenalty(goal, least),
-                    narrows=True,
-                ),
+            yield Stage(
+                "exact penalty, s in closed form",
+                lambda goal, least, n: ExactPenalty(goal, least),
+                narrows=True,
             )
         case solvers.EroAdam() as s:
-            return (
-                Stage(
-                    "exact penalty, s by Adam",
-                    lambda goal, least, n: JointPenalty(
-                        goal, n, s.reformulation, s.penalty_scale, s.logit_regularization
-                    ),
-                    rate=0.1,
+            yield Stage(
+                "exact penalty, s by Adam",
+                lambda goal, least, n: JointPenalty(
+                    goal, n, s.reformulation, s.penalty_scale, s.logit_regularization
                 ),
+                rate=0.1,
             )
-    return ()  # cross-entropy alone

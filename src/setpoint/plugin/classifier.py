@@ -37,11 +37,7 @@ from setpoint.search import (
     Randomized,
     Vary,
 )
-from setpoint.solvers import (
-    HoldOut,
-    ModelResponse,
-    Solver,
-)
+from setpoint.solvers import HoldOut, ModelResponse, Solver
 
 
 @dataclass(eq=False, repr=False)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from setpoint.blackbox import Smooth
 from setpoint.errors import GoalError, InputError, ShapeError
 from setpoint.goals import Goal
-from setpoint.parameters import Allowed, check
+from setpoint.parameters import check
 from setpoint.search import Limits, Randomized, TracePoint
 from setpoint.solvers import (
     WITHOUT_FORMULA,
@@ -29,24 +29,16 @@ BASELINES = ("argmax", "balanced")
 SOLVERS = solvers_of("plugin")
 _AS_IT_COMES, _TOL = SearchLimits(), 1e-4
 
-_ALLOWED: Mapping[str, Allowed] = {
-    "solver": SOLVERS,
-    "evidence": ("auto", "label", "soft"),
-    "on_infeasible": ("raise", "nearest"),
-    "randomized": (False, "auto", True),
-    "limits": SearchLimits,
-}
-
 
 @dataclass(frozen=True)
 class Options:
     """Choices of the user, checked."""
 
-    solver: str = "auto"
+    solver: Annotated[str, SOLVERS] = "auto"
     evidence: EvidenceKind = "auto"
-    randomized: Randomized = "auto"
+    randomized: Annotated[Randomized, (False, "auto", True)] = "auto"
     on_infeasible: Literal["raise", "nearest"] = "raise"
-    limits: SearchLimits = _AS_IT_COMES
+    limits: Annotated[SearchLimits, SearchLimits] = _AS_IT_COMES
     progress: Callable[[TracePoint], None] | None = None
     smooth: Smooth = "auto"
     oracle: Any = None
@@ -54,7 +46,7 @@ class Options:
     stopped: str = ""
 
     def __post_init__(self) -> None:
-        check(self, _ALLOWED)
+        check(self)
         if self.solver == "exact" and self.evidence == "soft":
             raise InputError(
                 "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; "

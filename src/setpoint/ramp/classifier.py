@@ -50,10 +50,10 @@ from setpoint.report import (
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
 from setpoint.solvers import (
-    WITHOUT_FORMULA,
     CuttingPlane,
     SearchLimits,
     Solver,
+    WITHOUT_FORMULA,
 )
 
 # --- Where the search for a model begins ----------------------------------------------------------
@@ -107,7 +107,7 @@ def normed(w: Floats, X: Any, weight: Floats | None = None) -> Floats:
 # --- What the constructor may be given ------------------------------------------------------------
 
 
-LIMITS = SearchLimits(tol=1e-3)
+_TOL = 1e-3
 """Where the user sets none."""
 
 
@@ -191,8 +191,7 @@ def train(
     rng = np.random.default_rng(seed)
     problem, solver = prepared.problem, data.solver
     start = _start(estimator, prepared, score, rng)
-    tol = data.limits.filled(LIMITS).tol
-    assert tol is not None
+    tol = _TOL if data.limits.tol is None else data.limits.tol
     if isinstance(solver, CuttingPlane):
         solved = majorize_minimize(
             problem,
@@ -320,10 +319,8 @@ class RampClassifier(TrainedClassifier):
         rows of X, their weight if they have one. Smaller is smoother; LIBLINEAR's C = 1
         overfits the ramp.
     solver : str or Solver, default="augmented-lagrangian"
-        "augmented-lagrangian" descends on the ramp problem itself. "cutting-plane" is the
-        paper's: majorisation-minimisation, each convex problem by cutting planes in the
-        multipliers (Algorithms 1 and 2); as good on objectives that are linear in rates, and
-        slower. :class:`setpoint.solvers.CuttingPlane` has parameters.
+        Or "cutting-plane", the paper's, which is as good on objectives that are linear in rates,
+        and slower; :class:`setpoint.solvers.CuttingPlane` has parameters.
     randomized : bool, default=False
         Whether a row is decided positive with the probability of the ramp. Without,
         scores of at least 0 are, and the cut-off is moved where the counted rates violate a bound.
@@ -343,10 +340,8 @@ class RampClassifier(TrainedClassifier):
         precision on fewer says nothing. "auto": 20, or 2 % of the positives if that is more,
         at most half of what there can be.
     confidence : float or Confidence, default=None
-        All constraints are to hold on new rows, with this confidence; None: those alone that
-        say so themselves. A part of the rows then certifies and takes no part in anything else,
-        and models of the training are tried there, from safe to bold; ``fit`` raises
-        NotCertifiable where they do not show it. See :class:`setpoint.solvers.Confidence`.
+        All constraints are to hold on new rows, as of :class:`setpoint.PlugInClassifier`; models of
+        the training are tried on the rows that certify, from safe to bold.
     limits : SearchLimits, default=None
         `seconds`: the best model by then is kept, with a warning, as on Ctrl-C. `tol`: what a
         scaled row may exceed its bound by in training, before it is corrected; None: 1e-3.

@@ -273,16 +273,6 @@ class SearchLimits(Settings):
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in found.items() if value is not None}
 
-    def filled(self, defaults: Self) -> Self:
-        """With other limits where these are not set.
-
-        Examples
-        --------
-        >>> SearchLimits(seconds=5).filled(SearchLimits(tol=0.1, seconds=60))
-        SearchLimits(tol=0.1, seconds=5)
-        """
-        return replace(defaults, **self.given)
-
 
 # --- How a classifier around a model answers, as a value ------------------------------------------
 

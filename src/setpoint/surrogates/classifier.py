@@ -29,11 +29,7 @@ from setpoint.parameters import Above0
 from setpoint.report import GoalReport, measured_difference
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
-from setpoint.solvers import (
-    AdaptiveSurrogates,
-    FirstModel,
-    Solver,
-)
+from setpoint.solvers import AdaptiveSurrogates, FirstModel, Solver
 from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided
 from setpoint.surrogates.problem import (
@@ -73,16 +69,12 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         The rows that surrogates are counted on apart: the values of a column, or the rows
         with ``{"column": value}``. Groups may overlap. They need not be known at prediction.
     solver : str or Solver, default="adaptive-surrogates"
-        "adaptive-surrogates" follows the metric's gradient in the surrogates' space.
-        "surrogate-weights": Nelder and Mead over the surrogates' weights. One evaluation
-        trains a model, so that it takes a fifteenth as many as there are rows to judge: for
-        metrics that cost. :class:`setpoint.solvers.AdaptiveSurrogates` and
-        :class:`setpoint.solvers.SurrogateWeights` have parameters.
+        Or "surrogate-weights", for metrics that cost. The classes of both,
+        :class:`setpoint.solvers.AdaptiveSurrogates` and
+        :class:`setpoint.solvers.SurrogateWeights`, have parameters.
     confidence : float or Confidence, default=None
-        All constraints are to hold on new rows, with this confidence; None: those alone that
-        say so themselves. A part of the rows then certifies and takes no part in anything else,
-        and models of the training are tried there, from safe to bold; ``fit`` raises
-        NotCertifiable where they do not show it. See :class:`setpoint.solvers.Confidence`.
+        All constraints are to hold on new rows, as of :class:`setpoint.PlugInClassifier`; models of
+        the training are tried on the rows that certify, from safe to bold.
     limits : SearchLimits, default=None
         `evaluations`: the most of the metric, at different decisions; None: 2,000. A tenth goes
         into the baseline's cut-off, as much into the last one's and into judging the gain.

@@ -40,7 +40,7 @@ from setpoint.surrogates.solvers import (
 
 STARTS = ("post-shift", "logistic", "zero")
 
-LIMITS = SearchLimits(evaluations=2000)
+_EVALUATIONS = 2000
 """Where the user sets none."""
 
 
@@ -81,9 +81,8 @@ class SearchPlan:
         """The plan for parameters that were checked."""
         m = getattr(solver, "n_perturbations", "auto")
         m = max(10, 3 * n_surrogates) if m == "auto" else int(m)
-        budget = limits.filled(LIMITS).evaluations
-        assert budget is not None
-        plan = cls(solver, m, int(budget))
+        budget = limits.evaluations
+        plan = cls(solver, m, _EVALUATIONS if budget is None else int(budget))
         least = plan
         while least.budget < least.least:  # what is kept for afterwards grows with the budget
             least = replace(least, budget=least.least)
