@@ -20,7 +20,14 @@ from setpoint.goals import Goal, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
-from setpoint.inference import CountedRates, Weights, added_by, influence_of, share_needed
+from setpoint.inference import (
+    CountedRates,
+    ToldApart,
+    Weights,
+    added_by,
+    influence_of,
+    share_needed,
+)
 from setpoint.parameters import SATISFIED
 from setpoint.program import Folder, LinkedGoal, Program
 
@@ -380,6 +387,7 @@ class RuleTests:
         linked = promise.linked
         folder = Folder(linked.codebook, marginals, fixed=False)
         self.program = Program(linked, marginals, folder)
+        self._apart: ToldApart = {}
         self.parts = tuple(
             None if confidence is None else requirements_of(c)
             for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)
@@ -398,7 +406,7 @@ class RuleTests:
 
     def counted(self, confusion: Confusion) -> CountedRates:
         """The rates of the goal on what a rule does."""
-        return CountedRates(self.program.table, confusion)
+        return CountedRates(self.program.table, confusion, self._apart)
 
     def value(self, confusion: Confusion) -> float:
         """The objective in the user's units."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from setpoint.inference.profiles import (
         CountedRates,
         Profiles,
+        ToldApart,
         Weights,
         bind_counted,
         rounded,
