@@ -22,7 +22,7 @@ from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
-    ToldApart,
+    Grouping,
     Weights,
     added_by,
     influence_of,
@@ -387,7 +387,7 @@ class RuleTests:
         linked = promise.linked
         folder = Folder(linked.codebook, marginals, fixed=False)
         self.program = Program(linked, marginals, folder)
-        self._apart: ToldApart = {}
+        self._groupings: Grouping = {}
         self.parts = tuple(
             None if confidence is None else requirements_of(c)
             for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)
@@ -406,7 +406,7 @@ class RuleTests:
 
     def counted(self, confusion: Confusion) -> CountedRates:
         """The rates of the goal on what a rule does."""
-        return CountedRates(self.program.table, confusion, self._apart)
+        return CountedRates(self.program.table, confusion, self._groupings)
 
     def value(self, confusion: Confusion) -> float:
         """The objective in the user's units."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     )
     from setpoint.inference.profiles import (
         CountedRates,
+        Grouping,
         Profiles,
-        ToldApart,
         Weights,
         bind_counted,
         rounded,

@@ -14,7 +14,7 @@ from setpoint.evidence import Confusion
 from setpoint.goals import Expression
 from setpoint.program import INF, Affine, Folder, Linker, RateFunction, RateTable, Ratio
 
-# --- Units of counting: what those that are told apart add up to ----------------------------------
+# --- Units of counting: what those of a profile add up to -----------------------------------------
 
 
 _TINY = 1e-12
@@ -29,10 +29,7 @@ class Typical(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What the units of each profile add up to; today a unit is a row.
-
-    Tables are those of a confusion: rows by their weight, and what they count by each measure.
-    """
+    """What the units of each profile add up to, by table of a confusion; today a unit is a row."""
 
     counts: Floats  # (tables, profiles)
     products: Floats  # (tables, tables, profiles): sums over units, of what each adds in two tables
@@ -228,7 +225,7 @@ MOST_WEIGHTS = 30_000_000
 """Beyond so many weights (features times entries) profiles are not distinguished."""
 
 
-ToldApart: TypeAlias = dict[frozenset[int], tuple[Weights, Codes]]
+Grouping: TypeAlias = dict[frozenset[int], tuple[Weights, Codes]]
 """Weights of some features by table and profile, and of each entry its profile."""
 
 
@@ -236,9 +233,9 @@ class CountedRates:
     """The rates of some expressions on one confusion, entry by entry."""
 
     def __init__(
-        self, table: RateTable, confusion: Confusion, apart: ToldApart | None = None
+        self, table: RateTable, confusion: Confusion, groupings: Grouping | None = None
     ) -> None:
-        """`apart` is shared by the confusions of one table: what is told apart is the same."""
+        """`groupings` are shared by the confusions of one table: their profiles are the same."""
         self.table = table
         self.features = table.rates
         self.confusion = confusion
@@ -247,7 +244,7 @@ class CountedRates:
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * confusion.counts.size > MOST_WEIGHTS
         self._units: dict[int, Units] = {}
-        self._apart: ToldApart = {} if apart is None else apart
+        self._groupings: Grouping = {} if groupings is None else groupings
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
 
@@ -291,9 +288,9 @@ class CountedRates:
         """The profiles that these features tell apart, in the tables that they look at."""
         key = frozenset(features)
         if key not in self._profiles:
-            if key not in self._apart:
-                self._apart[key] = self._told_apart(sorted(key))
-            weights, place = self._apart[key]
+            if key not in self._groupings:
+                self._groupings[key] = self._grouping(sorted(key))
+            weights, place = self._groupings[key]
             units, used = self._units_of_entries(self._tables(key)), np.flatnonzero(place >= 0)
             size = int(place.max(initial=-1)) + 1
             self._profiles[key] = Profiles(weights, units.grouped(place[used], size, used), place)
@@ -313,7 +310,7 @@ class CountedRates:
             self._units[tables] = Units.of(self.confusion, tables)
         return self._units[tables]
 
-    def _told_apart(self, index: list[int]) -> tuple[Weights, Codes]:
+    def _grouping(self, index: list[int]) -> tuple[Weights, Codes]:
         tables, size = self._tables(index), self.confusion.products[0, 0].size
 
         def lines(part: list[int]) -> tuple[Floats, Floats]:
