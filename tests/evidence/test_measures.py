@@ -55,7 +55,6 @@ class TestCounts:
         found = rows.confusion(decided)
         assert np.allclose(found.counts, counts)
         assert np.allclose(found.products, products)
-        assert np.allclose(found.squares, products[range(4), range(4)].reshape(8, 3, 2))
         assert np.allclose(rows.marginals.weights, counts.sum(axis=2))
         sure = np.eye(2)[decided]
         assert np.allclose(rows.confusion(sure).products, products)

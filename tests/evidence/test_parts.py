@@ -137,5 +137,5 @@ def test_a_rule_is_counted_as_its_decisions_are():
     cut = np.array([0.2, 0.5, 0.8])[whole.rows.segment]
     expected = whole.rows.confusion((a["scores"] >= cut).astype(int))
     np.testing.assert_array_equal(whole.confusion(rule).counts, expected.counts)
-    np.testing.assert_array_equal(whole.confusion(rule).squares, expected.squares)
+    np.testing.assert_array_equal(whole.confusion(rule).products, expected.products)
     assert whole.undecided(rule) == 0.0

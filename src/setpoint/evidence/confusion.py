@@ -97,15 +97,17 @@ class Confusion:
             return NotImplemented
         if self.classes != other.classes:
             raise InputError(f"classes differ: {self.classes} and {other.classes}")
-        books = [Codebook.of(part.classes, part.strata) for part in (self, other)]
-        book = books[0] | books[1]
+        book = self.codebook
+        if self.strata != other.strata:  # strata name the columns of both
+            book = Codebook.of(self.classes, self.strata) | Codebook.of(self.classes, other.strata)
         place = {c: i for i, c in enumerate(book.strata)}
         tables, n = 1 + len(book.measures), book.n_classes
         shape = (len(book.strata), n + 1)
         counts, rows = np.zeros((*shape, n)), np.zeros(shape, np.int64)
         smallest = np.full(shape, np.inf)
         products = np.zeros((tables, tables, book.n_plain, n + 1, n))
-        for part, own in zip((self, other), books, strict=True):
+        for part in (self, other):
+            own = part.codebook
             strata = [place[c] for c in part.strata]
             counts[strata] += part.counts
             rows[strata] += part.rows

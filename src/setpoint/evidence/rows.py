@@ -238,7 +238,8 @@ class Rows:
         for a, (_, squares) in enumerate(tables):
             out[a, a] = squares
             for b, other in enumerate(weights[:a]):
-                product = weights[a] if other is None else np.multiply(other, weights[a])
+                amount = self.by_measure[a - 1]
+                product = amount if other is None else other * amount
                 out[a, b] = out[b, a] = self._counted(decisions, product)[0]
         return self._confusion(np.concatenate([counts for counts, _ in tables]), out)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from setpoint.inference.profiles import (
         CountedRates,
+        Grouping,
         Profiles,
         Weights,
         bind_counted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from setpoint.program import (
     Ratio,
 )
 
-# --- Units of counting: what those that are told apart add up to ----------------------------------
+# --- Units of counting: what those of a profile add up to -----------------------------------------
 
 
 _TINY = 1e-12
@@ -36,10 +36,7 @@ class Typical(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What the units of each profile add up to; today a unit is a row.
-
-    Tables are those of a confusion: rows by their weight, and what they count by each measure.
-    """
+    """What the units of each profile add up to, by table of a confusion; today a unit is a row."""
 
     counts: Floats  # (tables, profiles)
     products: Floats  # (tables, tables, profiles): sums over units, of what each adds in two tables
@@ -70,9 +67,9 @@ class Units:
     def __getitem__(self, profiles: Codes) -> Units:
         return self._each(lambda x: x[..., profiles])
 
-    def grouped(self, place: Codes, size: int) -> Units:
-        """The units of profiles that have the same place as one."""
-        return self._each(lambda x: summed(place, x, size))
+    def grouped(self, place: Codes, size: int, used: Codes | slice = slice(None)) -> Units:
+        """The units of those profiles that are used, those that have the same place as one."""
+        return self._each(lambda x: summed(place, x[..., used], size))
 
     def _each(self, of: Callable[[Floats], Floats]) -> Units:
         return Units(of(self.counts), of(self.products), (of(self.around[0]), of(self.around[1])))
@@ -235,10 +232,17 @@ MOST_WEIGHTS = 30_000_000
 """Beyond so many weights (features times entries) profiles are not distinguished."""
 
 
+Grouping: TypeAlias = dict[frozenset[int], tuple[Weights, Codes]]
+"""Weights of some features by table and profile, and of each entry its profile."""
+
+
 class CountedRates:
     """The rates of some expressions on one confusion, entry by entry."""
 
-    def __init__(self, table: RateTable, confusion: Confusion) -> None:
+    def __init__(
+        self, table: RateTable, confusion: Confusion, groupings: Grouping | None = None
+    ) -> None:
+        """`groupings` are shared by the confusions of one table: their profiles are the same."""
         self.table = table
         self.features = table.rates
         self.confusion = confusion
@@ -247,6 +251,7 @@ class CountedRates:
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * confusion.counts.size > MOST_WEIGHTS
         self._units: dict[int, Units] = {}
+        self._groupings: Grouping = {} if groupings is None else groupings
         self._profiles: dict[frozenset[int], Profiles] = {}
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
 
@@ -290,7 +295,12 @@ class CountedRates:
         """The profiles that these features tell apart, in the tables that they look at."""
         key = frozenset(features)
         if key not in self._profiles:
-            self._profiles[key] = self._told_apart(sorted(key))
+            if key not in self._groupings:
+                self._groupings[key] = self._grouping(sorted(key))
+            weights, place = self._groupings[key]
+            units, used = self._units_of_entries(self._tables(key)), np.flatnonzero(place >= 0)
+            size = int(place.max(initial=-1)) + 1
+            self._profiles[key] = Profiles(weights, units.grouped(place[used], size, used), place)
         return self._profiles[key]
 
     def _tables(self, features: Iterable[int]) -> int:
@@ -307,7 +317,7 @@ class CountedRates:
             self._units[tables] = Units.of(self.confusion, tables)
         return self._units[tables]
 
-    def _told_apart(self, index: list[int]) -> Profiles:
+    def _grouping(self, index: list[int]) -> tuple[Weights, Codes]:
         tables, size = self._tables(index), self.confusion.products[0, 0].size
 
         def lines(part: list[int]) -> tuple[Floats, Floats]:
@@ -333,8 +343,7 @@ class CountedRates:
         event, given = (np.concatenate(each) for each in zip(*weights, strict=True))
         place = np.full(size, -1, np.int64)
         place[entries] = at
-        units = self._units_of_entries(tables)[entries].grouped(at, len(held))
-        return Profiles(Weights(index, event, given), units, place)
+        return Weights(index, event, given), place
 
     def of_entries(self, each: Floats, profiles: Profiles) -> Floats:
         """Something of profiles (tables, profiles) as that of entries (strata, n + 1, n)."""
@@ -362,7 +371,8 @@ class CountedRates:
         above, below = (part.reshape(profiles.units.counts.shape) for part in parts)
         used = np.flatnonzero(((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0))
         at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
-        return Fraction(above[:, used], below[:, used], profiles.units[used], at_zero)
+        units = profiles.units if len(used) == len(profiles) else profiles.units[used]
+        return Fraction(above[:, used], below[:, used], units, at_zero)
 
     def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
         """What one more in each entry (strata, n + 1, n) adds above and below the line."""

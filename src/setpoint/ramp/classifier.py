@@ -50,10 +50,9 @@ from setpoint.report import (
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
 from setpoint.solvers import (
-    CuttingPlane,
-    SearchLimits,
-    Solver,
     WITHOUT_FORMULA,
+    CuttingPlane,
+    Solver,
 )
 
 # --- Where the search for a model begins ----------------------------------------------------------
