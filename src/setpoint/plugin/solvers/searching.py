@@ -64,7 +64,7 @@ def _worth(program: Program, v: Floats) -> Worth:
 def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in."""
     atom = space.atoms[start]
-    if isinstance(atom, OneClass):
+    if isinstance(atom, OneClass) or space.counted.n_classes >= 30:
         return start
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
@@ -215,7 +215,8 @@ def search_rule(
     if inwards is not None:
         program = search.worked_with(program, inwards)
     named = options.solver in ALGORITHMS
-    space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
+    whole = named or (counted.n_classes >= 30 and not program.score.shape.quasiconcave and not program.score.shape.concave)
+    space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=whole)
     if options.solver in BASELINES:
         return _baseline(space, program, options)
     return search_space(space, program, options, tried=tried)
