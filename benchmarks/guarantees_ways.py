@@ -15,7 +15,7 @@ from guarantees_goals import Asked
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
-from setpoint.deciding import Certification, Found, certified
+from setpoint.deciding import Certification, certified
 from setpoint.exact import solve_exact
 from setpoint.goals import Goal
 from setpoint.inference import at_least
@@ -56,9 +56,9 @@ def certified_by_path(asked: Asked, learnt: Rows, tested: Rows) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            outcome = solve_exact(linked.at(first.marginals), first)
+            found = solve_exact(linked.at(first.marginals), first)
             how = Certification(Confidence(1 - LEVEL), lambda _: second)
-            return certified(linked, Found(outcome, first), how).found.outcome.rule
+            return certified(linked, found, how)[0].rule
         except (InfeasibleError, NotCertifiable):
             return None
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from setpoint.evidence import Evidence
     from setpoint.goals import MetricEntry
     from setpoint.program import Program
-    from setpoint.search import Outcome
+    from setpoint.search import Found
 
 
 # --- Rows made up for a goal, so that its shapes and its solver are found out ---------------------
@@ -69,7 +69,7 @@ def solved(goal: Goal, n_classes: int) -> dict[str, Any] | None:
     return {**out, "solver": solver}
 
 
-def _found(goal: Goal, evidence: Evidence, program: Program) -> Outcome:
+def _found(goal: Goal, evidence: Evidence, program: Program) -> Found:
     """What the solver finds that the goal gets: no report, which would load much more."""
     from setpoint.plugin import Options
     from setpoint.solvers import SearchLimits

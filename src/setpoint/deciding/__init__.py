@@ -7,18 +7,17 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.deciding.certifying import (
         Certification,
-        Found,
         Tries,
         certified,
         promise_of,
         times_of,
     )
     from setpoint.deciding.opening import (
-        Decision,
         FitData,
         check_ranges,
         decide,
         given_rows,
+        heard,
         of_seen,
         open_fit,
     )

@@ -49,29 +49,9 @@ from setpoint.guarantees import (
 from setpoint.inference import quantile
 from setpoint.inputs import CheckedTable
 from setpoint.program import LinkedGoal
-from setpoint.report import Entry
 from setpoint.rules import Band, Rule
-from setpoint.search import InfeasibleError, Limits, MixtureWeights, NoRuleError, Outcome
+from setpoint.search import Certificate, Found, InfeasibleError, Limits, MixtureWeights, NoRuleError
 from setpoint.solvers import Confidence
-
-# --- What a family's search found: the one value that every family passes on ----------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What a family's search found."""
-
-    outcome: Outcome
-    evidence: Counted
-    objective: Entry | None = None
-    model: Any = None
-
-    @property
-    def rows(self) -> Evidence:
-        """The rows that it was found on, where they are here and not counted elsewhere."""
-        assert isinstance(self.evidence, Evidence)
-        return self.evidence
-
 
 # --- Paths of rules, from safe to bold ------------------------------------------------------------
 
@@ -105,10 +85,10 @@ def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[
     """Rules from safe to bold, each with its model."""
     path_rules: list[PathRule] = []
     for found in (plain,) if ways.models is None else ways.models(plain):
-        if isinstance(found.outcome.rule, Band) and ways.allowed is None:
-            own = band_ladder(learnt, found.evidence, times, found.outcome.rule)
+        if isinstance(found.rule, Band) and ways.allowed is None:
+            own = band_ladder(learnt, found.evidence, times, found.rule)
             path_rules += [replace(path_rule, model=found) for path_rule in own]
-        elif _has_few_cutoffs(found.evidence) and not plain.outcome.rule.randomized:
+        elif _has_few_cutoffs(found.evidence) and not plain.rule.randomized:
             own = cutoff_ladder(learnt, found.evidence, times, ways.allowed)
             path_rules += [replace(path_rule, model=found) for path_rule in own]
         elif ways.inwards is not None:
@@ -132,9 +112,9 @@ def searches(plain: Found, ways: Ways) -> bool:
     """Whether a path costs searches."""
     if ways.models is not None:
         return True
-    if isinstance(plain.outcome.rule, Band) and ways.allowed is None:
+    if isinstance(plain.rule, Band) and ways.allowed is None:
         return False
-    return not _has_few_cutoffs(plain.evidence) or plain.outcome.rule.randomized
+    return not _has_few_cutoffs(plain.evidence) or plain.rule.randomized
 
 
 def _searched(
@@ -155,7 +135,7 @@ def _searched(
                 if margin > 0:
                     break  # stricter ones have none either
                 continue
-            if not np.isfinite(found.outcome.v).all() or found.outcome.status == "nearest":
+            if not np.isfinite(found.values).all() or found.status == "nearest":
                 break
             last = _path_rule(learnt, found, times)
             out.append(last)
@@ -168,11 +148,11 @@ def _path_rule(
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
 ) -> PathRule:
-    confusion = found.outcome.confusion
+    confusion = found.confusion
     margin = margin_of(learnt, confusion, times)
     if allowed is not None and not allowed(confusion.counts.reshape(-1, 1))[0]:
         margin = -INF
-    return PathRule(found.outcome.rule, margin, learnt.score(confusion), confusion, found)
+    return PathRule(found.rule, margin, learnt.score(confusion), confusion, found)
 
 
 def margin_of(tests: RuleTests, confusion: Confusion, times: Floats) -> float:
@@ -348,26 +328,21 @@ class Certification:
         return max(known, self.settings.attempt)
 
 
-@dataclass(frozen=True, eq=False)
-class Tested:
-    """The rule that is kept, on the rows that certify."""
-
-    found: Found
-    evidence: Counted
-    guarantee: Guarantee
-
-
 def promise_of(linked: LinkedGoal, settings: Confidence) -> Promise:
     """What is promised of a goal."""
     return Promise.of(linked, settings.level, strict=settings.strict, ranges=settings.ranges)
 
 
-def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Tested:
+Kept: TypeAlias = tuple[Found, Counted, Guarantee]
+"""The rule that is kept, the rows that certify, and what is promised."""
+
+
+def certified(linked: LinkedGoal, plain: Found, how: Certification) -> Kept:
     """The best rule that is certified, with what is promised of it."""
     promise = promise_of(linked, how.settings)
     rows = _scored(how, plain)
     tests = tests_on(promise, by_label(rows))
-    cuts = None if how.models is not None else nested(plain.outcome.rule, rows, tests)
+    cuts = None if how.models is not None else nested(plain.rule, rows, tests)
     if cuts is not None:
         return _by_windows(plain, how, rows, tests, cuts)
     _refuse_next_rows(linked, how.settings)
@@ -387,7 +362,7 @@ def _refuse_next_rows(linked: LinkedGoal, settings: Confidence) -> None:
 # ---------------------------------------------------------------------- every cut-off
 def _by_windows(
     plain: Found, how: Certification, rows: Counted, tests: RuleTests, cuts: NestedCuts
-) -> Tested:
+) -> Kept:
     """The best of all cut-offs that are certified."""
     tests = tests.at_attempt(how.number(cuts.fingerprint))
     windows = cuts.windows(tests, how.settings.for_next)
@@ -405,14 +380,14 @@ def _by_windows(
         method="every cut-off",
         tried=tried,
         passed=n_passed,
-        without=_known(tests.value(rows.confusion(plain.outcome.rule))),
+        without=_known(tests.value(rows.confusion(plain.rule))),
         rows_needed=None if choice is not None else cuts.rows_needed(tests, rows.n_rows),
     )
     if choice is None and how.settings.on_uncertified == "raise":
 
         def again(other: Promise) -> Tried | None:
             own = tests_on(other, by_label(rows)).at_attempt(tests.promise.attempt + 1)
-            moved = nested(plain.outcome.rule, rows, own)
+            moved = nested(plain.rule, rows, own)
             found = None if moved is None else moved.windows(own, how.settings.for_next)
             best = None if moved is None or found is None else moved.best(own, found)
             return None if moved is None or best is None else on_rows(moved.rule(best))
@@ -425,12 +400,11 @@ def _by_windows(
     why = f"the best of {n_passed:,} cut-offs that are certified"
     if choice is None:
         why = "no cut-off is certified; the safest"
-    found = replace(plain, outcome=_outcome(tests, plain.outcome, kept, confusion, why))
-    return Tested(found, rows, guarantee)
+    return _kept(tests, plain, plain, kept, confusion, why), rows, guarantee
 
 
 # ---------------------------------------------------------------------- a path
-def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) -> Tested:
+def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) -> Kept:
     """The best rule of a path before the first that fails its test."""
     marginals = by_label(plain.evidence).marginals
     learnt = tests.promise.tests(marginals)
@@ -457,7 +431,7 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
         fractional=judge.is_fractional(kept),
         tried=min(len(passed) + 1, len(path)),
         passed=len(passed),
-        without=_known(tests.value(judge.confusion_of(plain.outcome.rule, plain))),
+        without=_known(tests.value(judge.confusion_of(plain.rule, plain))),
         rows_needed=None if passed else _rows_needed(margin, tests, judge, kept),
         path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
     )
@@ -479,8 +453,8 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     why = f"the best that passes of a path of {len(path)} rules"
     if not passed:
         why = f"the safest of a path of {len(path)} rules, of which not even this one passes"
-    outcome = _outcome(tests, plain.outcome, kept.rule, confusion, why)
-    return Tested(replace(kept.model, outcome=outcome), judge.scored(kept.model), guarantee)
+    found = _kept(tests, plain, kept.model, kept.rule, confusion, why)
+    return found, judge.scored(kept.model), guarantee
 
 
 def _refusal(
@@ -629,19 +603,20 @@ def _content(rows: Counted) -> Floats:
     return rows.scores if isinstance(rows, Evidence) else rows.marginals.weights
 
 
-def _outcome(
-    tests: RuleTests, plain: Outcome, rule: Rule, confusion: Confusion, why: str
-) -> Outcome:
+def _kept(
+    tests: RuleTests, plain: Found, of_model: Found, rule: Rule, confusion: Confusion, why: str
+) -> Found:
     """What is known of the rule that is kept, on the rows that certify."""
     return replace(
         plain,
+        evidence=of_model.evidence,
+        model=of_model.model,
+        objective=of_model.objective,
         rule=rule,
-        v=tests.program.rates_of(confusion.counts),
+        values=tests.program.rates_of(confusion.counts),
         confusion=confusion,
         status="feasible",
-        gap=None,
-        bound=None,
-        with_draws=None,
-        expected=None,
+        certificate=Certificate(rivals=plain.certificate.rivals),
+        by_posteriors=None,
         why=f"{plain.why}; {why}" if plain.why else why,
     )

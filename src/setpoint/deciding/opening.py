@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BlackBox, blackbox_of
-from setpoint.deciding.certifying import Certification, Found, certified, promise_of
+from setpoint.deciding.certifying import Certification, certified, promise_of
 from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
 from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
 from setpoint.errors import InputError, listed, nearest, warn_caller
@@ -45,13 +46,13 @@ from setpoint.report import (
     Search,
     against_deployed,
     heavy_tails,
-    report_on_outcome,
+    report_on_found,
     warn_few_rows,
     warn_heavy_tails,
     with_deployed,
 )
 from setpoint.rules import PerSegment, Rule, segment_in_words
-from setpoint.search import TracePoint, now
+from setpoint.search import Found, TracePoint, now
 from setpoint.solvers import Confidence, SearchLimits, Solver
 
 # --- Ranges of columns as the user states them, against the rows there are ------------------------
@@ -371,60 +372,55 @@ def _has(X: Any, names: Any) -> bool:
 # --- From rows with scores to the rule and its report: find, count, compare -----------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """A rule, its report, and how it was found."""
-
-    rule: Rule
-    report: GoalReport
-    trace: tuple[TracePoint, ...]
-    found: Found
+@contextmanager
+def heard() -> Iterator[list[warnings.WarningMessage]]:
+    """What is warned of within, kept for the report and said again by :func:`decide`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
 
 
 def decide(
     linked: LinkedGoal,
-    find: Callable[[], Found],
+    found: Found,
+    caught: list[warnings.WarningMessage],
     *,
+    started: float,
     family: str,
-    solver: str | None = None,
+    solver: str = "",
     notes: Sequence[str] = (),
     folds: int | None = None,
     trace: Sequence[TracePoint] | None = None,
     table: CheckedTable | None = None,
-    started: float | None = None,
     certification: Certification | None = None,
-) -> Decision:
-    """Find the rule, count what it reaches, and say everything once."""
-    start = now() if started is None else started
+) -> tuple[Found, GoalReport]:
+    """Certify what was found where that is asked for, count it, and say everything once."""
     heavy = [] if table is None else heavy_tails(linked.goal, table)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = find()
-        outcome = replace(found.outcome, rule=of_seen(found.outcome.rule, found.evidence))
+    with heard() as more:
+        found = replace(found, rule=of_seen(found.rule, found.evidence))
         evidence, guarantee = found.evidence, None
         if certification is not None:
-            found = replace(found, outcome=outcome)
-            tested = certified(linked, found, certification)
-            found, evidence, guarantee = tested.found, tested.evidence, tested.guarantee
-            outcome, table = found.outcome, certification.table
+            found, evidence, guarantee = certified(linked, found, certification)
+            table = certification.table
             # Approximately the scores are still those of cross-validation.
             folds = folds if certification.settings.guarantee == "approximate" else 1
-    report = report_on_outcome(
+    caught = [*caught, *more]
+    found = found if trace is None else replace(found, trace=tuple(trace))
+    report = report_on_found(
         linked,
-        outcome,
+        found,
         evidence,
-        Search(family, solver or "", folds=folds),
-        objective=found.objective,
+        Search(family, solver, folds=folds),
         notes=(*(str(w.message) for w in caught), *notes, *heavy),
-        trace=trace,
-        seconds=now() - start,
+        in_training=trace is not None,
+        seconds=now() - started,
         guarantee=guarantee,
     )
     if table is not None and table.deployed is not None:
         rows = replace(table, X=None).counted
         assert rows.deployed is not None
         assert isinstance(evidence, Evidence)
-        decided = evidence.distribution(outcome.rule)[: len(rows.deployed)]
+        decided = evidence.distribution(found.rule)[: len(rows.deployed)]
         against = against_deployed(linked.goal, evidence.classes, rows, decided)
         report = with_deployed(report, against)
     for w in caught:
@@ -432,8 +428,7 @@ def decide(
     warn_heavy_tails(heavy)
     if guarantee is None:
         warn_few_rows(report)
-    steps = outcome.trace if trace is None else trace
-    return Decision(outcome.rule, report, tuple(steps), found)
+    return found, report
 
 
 def of_seen(rule: Rule, rows: Counted) -> Rule:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox import BlackBox, measured_value
-from setpoint.deciding import Decision, FitData, given_rows
+from setpoint.deciding import FitData, given_rows
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators.batch import require_rows
 from setpoint.estimators.by_rule import DecidesByRule, Explorable
@@ -55,7 +55,14 @@ from setpoint.report import (
     with_deployed,
     with_searched_bounds,
 )
-from setpoint.search import Frontier, Randomized, TracePoint, Vary, vary_of
+from setpoint.search import (
+    Found,
+    Frontier,
+    Randomized,
+    TracePoint,
+    Vary,
+    vary_of,
+)
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of
 
 # --- Fingerprints of fitted models ----------------------------------------------------------------
@@ -497,13 +504,13 @@ class GoalClassifier(Explorable, DecidesByRule):
         """The columns that the rule may look at beside the score."""
         return None
 
-    def _close(self, data: FitData, decision: Decision) -> None:
+    def _close(self, data: FitData, found: Found, report: GoalReport) -> None:
         """Keep the rule, its report and what predictions need."""
-        rule, evidence = decision.rule, decision.found.rows
+        rule, evidence = found.rule, found.rows
         names = column_names(data.X)
         if rule.randomized:
             self._check_drawable(data.X, data.key, names)
-        self.rule_, self.goal_report_, self.trace_ = rule, decision.report, decision.trace
+        self.rule_, self.goal_report_, self.trace_ = rule, report, found.trace
         self.classes_ = data.classes.sorted
         self.positive_ = data.classes.labels[1] if len(data.classes.labels) == 2 else None
         self.baseline_column_ = data.column

@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from setpoint.array_types import Bools, Codes, Floats
-from setpoint.deciding import Certification, Decision, FitData, Found, Tries, open_fit
+from setpoint.deciding import Certification, FitData, Tries, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, atomic_fit
 from setpoint.evidence import Evidence
@@ -31,8 +31,12 @@ from setpoint.inputs import (
     two_classes,
 )
 from setpoint.parameters import is_integer
-from setpoint.report import sentence
+from setpoint.report import (
+    GoalReport,
+    sentence,
+)
 from setpoint.rules import Threshold
+from setpoint.search import Found
 from setpoint.solvers import Confidence, Solver
 
 # --- Numbers as a model takes them ----------------------------------------------------------------
@@ -419,7 +423,7 @@ class TrainedClassifier(GoalClassifier):
             datasets=datasets,
             certify_on=certify_on,
         )
-        self._close(data, self._train(data))
+        self._close(data, *self._train(data))
         order = order_in_words(self._scores(data.X), data.true)
         if order:
             report = self.goal_report_
@@ -427,7 +431,7 @@ class TrainedClassifier(GoalClassifier):
         self._sign(data.digests)
         return self
 
-    def _train(self, data: FitData) -> Decision:
+    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
         """Train the model on checked rows, and decide on its rule."""
         raise NotImplementedError
 

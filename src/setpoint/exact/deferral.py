@@ -399,7 +399,7 @@ def solve_deferring(
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
     limits: search.Limits | None = None,
-) -> search.Outcome:
+) -> search.Found:
     """The rule with two cut-offs a segment that reaches a binary goal on these rows."""
     pairs = CutoffPairs(program.table, evidence)
     return conclude(

@@ -410,12 +410,12 @@ def conclude(
     randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
-) -> search.Outcome:
+) -> search.Found:
     """What a search leads to: a rule with its certificate, or what is nearest."""
     try:
         found = find()
     except search.NoRuleError as error:
-        near = search.nearest_outcome(space, program, nearest())
+        near = search.nearest_of(space, program, nearest())
         if on_infeasible == "raise":
             raise search.explain(space, program, near, error, searched) from None
         return near
@@ -423,7 +423,7 @@ def conclude(
     if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
         found = replace(found, mixed=_value_of_mixture(space, program))
     proved = max(search.SAME * (1 + abs(found.value)), tol)
-    outcome = search.outcome_of(space, program, found, proved=proved)
+    outcome = search.found_of(space, program, found, proved=proved)
     search.warn_constant(space, program, outcome)
     return outcome
 

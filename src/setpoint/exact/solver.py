@@ -49,6 +49,7 @@ from setpoint.parameters import SATISFIED
 from setpoint.program import Program, link
 from setpoint.search import (
     SAME,
+    Found,
     Frontier,
     FrontierPoints,
     InfeasibleError,
@@ -58,7 +59,6 @@ from setpoint.search import (
     MixtureWeights,
     NoRuleError,
     Optimum,
-    Outcome,
     Randomized,
     Region,
     Status,
@@ -286,7 +286,7 @@ def solve_exact(
     on_infeasible: Literal["raise", "nearest"] = "raise",
     tol: float = 1e-4,
     limits: Limits | None = None,
-) -> Outcome:
+) -> Found:
     """The rule over thresholds that reaches a binary goal on these rows."""
     if program.codebook.defers:
         return solve_deferring(
@@ -315,7 +315,7 @@ def concluded_by_cutoffs(
     randomized: Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
-) -> Outcome:
+) -> Found:
     """What a search over cut-offs leads to: a rule with its certificate, or what is nearest."""
     return conclude(
         cuts,

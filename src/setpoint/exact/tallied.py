@@ -294,7 +294,7 @@ def solve_tallied(
     limits: search.Limits | None = None,
     collected: int = COLLECTED,
     watch: Callable[[CountPass], None] | None = None,
-) -> tuple[search.Outcome, CountPass]:
+) -> tuple[search.Found, CountPass]:
     """The rule over thresholds that reaches a goal on counted rows."""
     finer = True
     while True:
@@ -348,7 +348,7 @@ def _concluded(
     randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float,
-) -> search.Outcome:
+) -> search.Found:
     """The outcome, its bound for all cut-offs."""
 
     def known() -> search.Optimum:

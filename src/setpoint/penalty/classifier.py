@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.model_selection import train_test_split
 
 from setpoint.array_types import Codes, Floats
-from setpoint.deciding import Decision, FitData, Found, decide
+from setpoint.deciding import FitData, decide, heard
 from setpoint.errors import InputError
 from setpoint.estimators import (
     Progress,
@@ -52,7 +52,12 @@ from setpoint.penalty.selection import (
 )
 from setpoint.penalty.solvers import Stage, stages_of
 from setpoint.program import link
-from setpoint.search import Limits, StoppedError
+from setpoint.report import GoalReport
+from setpoint.search import (
+    Found,
+    Limits,
+    StoppedError,
+)
 from setpoint.solvers import (
     WITHOUT_FORMULA,
     Confidence,
@@ -534,7 +539,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
         require_rows_alone(goal, WHOLE)
         super()._check_fit(goal, X, solver)
 
-    def _train(self, data: FitData) -> Decision:
+    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=data.limits.seconds, report=progress)
             prepared = prepare(
@@ -566,11 +571,12 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
         best, evidence = scored(plan.pool.champion)
         least = plan.pool.least * (1.0 - SATISFIED)
-        decision = decide(
+        with heard() as caught:
+            found = best_threshold(data.goal, evidence, plan.pool, self.on_infeasible)
+        found, report = decide(
             link(data.goal, evidence.codebook),
-            lambda: replace(
-                best_threshold(data.goal, evidence, plan.pool, self.on_infeasible), model=best
-            ),
+            replace(found, model=best),
+            caught,
             family="penalty",
             solver=data.solver.name,
             notes=[
@@ -584,8 +590,8 @@ class ExactPenaltyClassifier(TrainedClassifier):
                 data, models, lambda counts: counts[1::2].sum(axis=0) >= least
             ),
         )
-        self.parameters_ = decision.found.model
-        return decision
+        self.parameters_ = found.model
+        return found, report
 
     # ------------------------------------------------------------------ what is known
     @property

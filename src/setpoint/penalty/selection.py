@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.deciding import FitData, Found, promise_of, times_of
+from setpoint.deciding import FitData, promise_of, times_of
 from setpoint.errors import InputError, SetpointError
 from setpoint.estimators import batch_size_for, needed
 from setpoint.evidence import Evidence, cutoffs
@@ -35,7 +35,14 @@ from setpoint.penalty.problem import Cut, Tradeoff, best_of
 from setpoint.penalty.solvers import Stage
 from setpoint.program import link
 from setpoint.rules import Threshold
-from setpoint.search import InfeasibleError, Limits, Outcome, TracePoint, not_found
+from setpoint.search import (
+    Certificate,
+    Found,
+    InfeasibleError,
+    Limits,
+    TracePoint,
+    not_found,
+)
 from setpoint.solvers import Minibatches, SearchLimits
 
 # --- Candidates: every iterate, judged after exact threshold adjustment ---------------------------
@@ -257,15 +264,15 @@ def best_threshold(
         who = f"{champion.method}:"
     why = f"{who} {pool.n_offered:,} iterates judged by their best threshold; {outcome.why}"
     # The threshold is the best one on these scores; of other models nothing is proved.
-    return Found(replace(outcome, gap=None, bound=None, why=why), evidence)
+    return replace(outcome, certificate=Certificate(), why=why)
 
 
 def _best_threshold(
     goal: Goal, evidence: Evidence, pool: Pool[Any], on_infeasible: Literal["raise", "nearest"]
-) -> Outcome:
+) -> Found:
     """The best threshold; where it accepts too few rows, the best that accepts enough."""
 
-    def solved(asked: Goal) -> Outcome:
+    def solved(asked: Goal) -> Found:
         program = link(asked, evidence.codebook).at(evidence.marginals)
         program = program.changed(goal=goal)  # what messages name
         return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)

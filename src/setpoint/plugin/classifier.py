@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Floats
-from setpoint.deciding import Decision, FitData, open_fit
+from setpoint.deciding import FitData, open_fit
 from setpoint.errors import GoalError, InputError
 from setpoint.estimators import GoalClassifier, Progress
 from setpoint.evidence import Evidence
@@ -32,7 +32,13 @@ from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming
 from setpoint.plugin.fit.learner_oracle import Retrained
 from setpoint.plugin.parameters import Options
 from setpoint.program import waits_for_class
-from setpoint.search import Frontier, Randomized, Vary
+from setpoint.report import GoalReport
+from setpoint.search import (
+    Found,
+    Frontier,
+    Randomized,
+    Vary,
+)
 from setpoint.solvers import Confidence, HoldOut, ModelResponse, SearchLimits, Solver
 
 
@@ -286,8 +292,8 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         self.estimator_ = fitted.model
         self.posterior_, self.scorer_ = fitted.posterior, fitted.scorer
         self.choice_ = fitted.choice
-        self._close(data, fitted.decision)
-        self._keep(fitted.decision)
+        self._close(data, fitted.found, fitted.report)
+        self._keep(fitted.found, fitted.report)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
@@ -326,12 +332,12 @@ class PlugInClassifier(InnerModel, GoalClassifier):
         """
         check_is_fitted(self)
         goal, options = self._goal(), self._options(self._chosen()[0])
-        found = adapted(self, goal, options, X, sensitive_features, baseline)
-        if found.decision.rule.randomized:
+        found, report, posterior = adapted(self, goal, options, X, sensitive_features, baseline)
+        if found.rule.randomized:
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
-        self.posterior_, self.scorer_, self.evidence_ = found.by_posteriors, None, None
-        self._keep(found.decision)
-        self.largest_segment_ = int(np.argmax(found.evidence.rows.segment_weights))
+        self.posterior_, self.scorer_, self.evidence_ = posterior, None, None
+        self._keep(found, report)
+        self.largest_segment_ = int(np.argmax(found.rows.rows.segment_weights))
         given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
         self._sign(digests_of({"": given}))
         return self
@@ -356,14 +362,10 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             goal, evidence, vary, values, randomized=randomized, soft=soft, tol=tol
         )
 
-    def _keep(self, decision: Decision) -> None:
-        self.rule_, self.goal_report_, self.trace_ = (
-            decision.rule,
-            decision.report,
-            decision.trace,
-        )
-        self.gap_ = decision.report.certificate.gap
-        self.n_oracle_calls_ = decision.report.search.calls
+    def _keep(self, found: Found, report: GoalReport) -> None:
+        self.rule_, self.goal_report_, self.trace_ = found.rule, report, found.trace
+        self.gap_ = report.certificate.gap
+        self.n_oracle_calls_ = report.search.calls
 
     # ------------------------------------------------------------------ fitting
     @property

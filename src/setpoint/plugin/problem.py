@@ -17,7 +17,6 @@ from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_se
 from setpoint.search import (
     AchievableSet,
     DenseColumns,
-    Expected,
     Limits,
     MixtureWeights,
     Optimum,
@@ -417,13 +416,15 @@ class Achievable(AchievableSet):
         """Counted by labels."""
         return self._rows.confusion(self.rule(choice))
 
-    def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
+    def expected(
+        self, program: Program, choice: MixtureWeights
+    ) -> tuple[float, float, float | None] | None:
         """What the posteriors say, where they are counted."""
         if not self.counted.credit.by_posteriors:
             return None
         v = self.features(choice)
         objective, violation = float(program.value(v)), float(program.violation(v))
-        return Expected(objective, violation, self._rows.miscalibration(self.rule(choice)))
+        return objective, violation, self._rows.miscalibration(self.rule(choice))
 
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The weight of rows that are not decided for certain."""

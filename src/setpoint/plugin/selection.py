@@ -14,7 +14,7 @@ import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import RowMetric
-from setpoint.deciding import Certify, Decision, Found, decide, split_scored
+from setpoint.deciding import Certify, decide, heard, split_scored
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
 from setpoint.evidence import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.exact import solve_exact
@@ -26,12 +26,12 @@ from setpoint.plugin.problem import REMEDIES
 from setpoint.plugin.solvers.named import shift_rule
 from setpoint.plugin.solvers.searching import search_rule
 from setpoint.program import LinkedGoal, Program, link
-from setpoint.report import measured_entry
+from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.search import (
     INTERRUPTED,
+    Found,
     InfeasibleError,
-    Outcome,
     StoppedError,
     StoppedWarning,
     now,
@@ -169,7 +169,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     return chosen, f"{chosen} evidence by {N_FOLDS}-fold cross-validation ({values})"
 
 
-def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Outcome, str]:
+def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Found, str]:
     """The rule by the kind of evidence that is chosen, and why that was."""
     try:
         kind, why = choose_evidence(goal, evidence, options)
@@ -191,7 +191,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     label, ended = None, str(error) if soft is None else soft.why
     asked = replace(options, evidence="label", stopped=INTERRUPTED * (INTERRUPTED in ended))
     with suppress(InfeasibleError, StoppedError), warnings.catch_warnings():
-        if soft is not None and soft.optimum is not None and soft.optimum.stopped:  # has warned
+        if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", StoppedWarning)
         label = search_rule(goal, evidence, asked)
     nearer = np.inf if label is None else _missed(goal, label)
@@ -211,9 +211,9 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
     return soft, why
 
 
-def _missed(goal: Goal, outcome: Outcome) -> float:
+def _missed(goal: Goal, found: Found) -> float:
     """The largest violation of a constraint by labels."""
-    counted = outcome.confusion
+    counted = found.confusion
     program = link(goal, counted.codebook).at(counted.marginals)
     return float(program.violation(program.rates_of(counted.counts)))
 
@@ -354,9 +354,10 @@ def solve_evidence(
     certify: Certify | None = None,
     blocks: Codes | None = None,
     sees: tuple[str, ...] = (),
-) -> Decision:
+) -> tuple[Found, GoalReport]:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
-    options = replace(options, started=now())
+    started = now()
+    options = replace(options, started=started)
     linked = link(goal, evidence.codebook)
     if confidence is not None and certify is None:
         whole = options.randomized is False and not sees
@@ -364,44 +365,42 @@ def solve_evidence(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
-    if options.solver == "post-shift":
-
-        def find(inwards: Floats | None = None) -> Found:
-            outcome, value = shift_rule(goal, evidence, options, metric, neutral)
-            entry = None if metric is None else measured_entry(goal, metric, value)
-            return Found(outcome, evidence, entry)
-    else:
+    aware, rule_inputs = None, None
+    if options.solver != "post-shift":
         if hidden and any(c.baseline is not None for c in evidence.strata):
             notes += (_BLIND,)
-
-        aware, rule_inputs = None, None
         if goal.needs.measures and goal.needs.datasets:
             notes += (_OVER_SETS,)
         if sees and options.solver not in _OF_SCORES:
             aware, why = _with_rule_inputs(evidence, sees, counted is not None)
             notes += (why,) if why else ()
 
-        def find(inwards: Floats | None = None) -> Found:
-            nonlocal options, rule_inputs
-            rows = evidence
-            try:
-                if aware is None:
-                    outcome = _outcome(linked, evidence, options, counted, inwards)
-                else:
-                    outcome, rows, rule_inputs = _by_rule_inputs(
-                        linked, evidence, aware, options, inwards, rule_inputs
-                    )
-            except InfeasibleError as error:
-                error.evidence = evidence
-                raise
-            if certify is not None and options.evidence == "auto":  # chosen once
-                kind: EvidenceKind = "label" if outcome.expected is None else "soft"
-                options = replace(options, evidence=kind)
-            return Found(outcome, rows)
+    def find(inwards: Floats | None = None) -> Found:
+        nonlocal options, rule_inputs
+        if options.solver == "post-shift":
+            return shift_rule(goal, evidence, options, metric, neutral)
+        try:
+            if aware is None:
+                found = _found(linked, evidence, options, counted, inwards)
+            else:
+                found, rule_inputs = _by_rule_inputs(
+                    linked, evidence, aware, options, inwards, rule_inputs
+                )
+        except InfeasibleError as error:
+            error.evidence = evidence
+            raise
+        if certify is not None and options.evidence == "auto":  # chosen once
+            kind: EvidenceKind = "label" if found.by_posteriors is None else "soft"
+            options = replace(options, evidence=kind)
+        return found
 
+    with heard() as caught:
+        found = find()
     return decide(
         linked,
-        find,
+        found,
+        caught,
+        started=started,
         family="plugin",
         folds=folds,
         notes=notes,
@@ -410,15 +409,15 @@ def solve_evidence(
     )
 
 
-def outcome_on(
+def find_on(
     linked: LinkedGoal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
-) -> tuple[Outcome, Evidence]:
-    """What the solver for these scores finds, and the rows as its rule looks at them."""
+) -> Found:
+    """What the solver for these scores finds."""
     if sees and options.solver not in _OF_SCORES:
         aware, _ = _with_rule_inputs(evidence, sees, joint=False)
         if aware is not None:
-            return _by_rule_inputs(linked, evidence, aware, options)[:2]
-    return _outcome(linked, evidence, options, None), evidence
+            return _by_rule_inputs(linked, evidence, aware, options)[0]
+    return _found(linked, evidence, options, None)
 
 
 def _with_rule_inputs(
@@ -446,7 +445,7 @@ def _by_rule_inputs(
     options: Options,
     inwards: Floats | None = None,
     rule_inputs: RuleInputs | None = None,
-) -> tuple[Outcome, Evidence, RuleInputs]:
+) -> tuple[Found, RuleInputs]:
     """The best rule over the score, or over the columns by which rows count, too."""
     settled, why = rule_inputs is not None, ""
     if rule_inputs is None:
@@ -464,27 +463,27 @@ def _by_rule_inputs(
     if rule_inputs != "score":
         own = replace(options, evidence=rule_inputs)
         try:
-            outcome = search_rule(linked.goal, aware, own, None, inwards)
+            found = search_rule(linked.goal, aware, own, None, inwards)
         except InfeasibleError:
             if settled:
                 raise
             why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
         else:
-            return _because(outcome, why), aware, rule_inputs
-    return _because(_outcome(linked, evidence, options, None, inwards), why), evidence, "score"
+            return _because(found, why), rule_inputs
+    return _because(_found(linked, evidence, options, None, inwards), why), "score"
 
 
-def _because(outcome: Outcome, why: str) -> Outcome:
-    return replace(outcome, why="; ".join(x for x in (outcome.why, why) if x))
+def _because(found: Found, why: str) -> Found:
+    return replace(found, why="; ".join(x for x in (found.why, why) if x))
 
 
-def _outcome(
+def _found(
     linked: LinkedGoal,
     evidence: Evidence,
     options: Options,
     counted: Evidence | None,
     inwards: Floats | None = None,
-) -> Outcome:
+) -> Found:
     """What the solver for these scores finds, and why it was taken."""
     goal = linked.goal
     if evidence.n_scores is None:

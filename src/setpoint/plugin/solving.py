@@ -306,7 +306,7 @@ def solve(
         check_ranges(promise, goal, inputs.tables)
     notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
-    decision = solve_evidence(
+    found, report = solve_evidence(
         goal,
         inputs.evidence(values),
         options,
@@ -317,7 +317,7 @@ def solve(
         confidence=promise,
         sees=inputs.sees,
     )
-    return Solution(decision.rule, decision.report, decision.trace)
+    return Solution(found.rule, report, found.trace)
 
 
 def _named_sets(
@@ -387,16 +387,16 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     evidence, table = _scored(classifier, goal, rows)
     numbers = goal.needs.measures.get(None, {})
     sees = tuple(c for c in classifier.rule_.value_columns if c in numbers)
-    decision = solve_evidence(goal, evidence, _options(classifier), table=table, sees=sees)
-    if decision.rule.randomized:
+    found, report = solve_evidence(goal, evidence, _options(classifier), table=table, sees=sees)
+    if found.rule.randomized:
         key, names = classifier.draw_key_, classifier.draw_columns_
         classifier._check_drawable(rows["X"], key, names)
-    report = _flattered(decision.report, _share_seen(classifier, rows, table.weight))
-    out = _moved(classifier, decision.rule, report, rows)
-    out.trace_ = decision.trace
+    report = _flattered(report, _share_seen(classifier, rows, table.weight))
+    out = _moved(classifier, found.rule, report, rows)
+    out.trace_ = found.trace
     out.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
     if hasattr(out, "gap_"):
-        out.gap_ = decision.report.certificate.gap
+        out.gap_ = report.certificate.gap
     if hasattr(classifier, "goal"):
         out.goal = str(goal)
     out._sign(_digests(rows))

@@ -20,7 +20,6 @@ from setpoint.array_types import Floats
 from setpoint.counting import GroupBy, Key, Rest, TooManyLinesError
 from setpoint.deciding import (
     Certification,
-    Found,
     certified,
     check_enough,
     of_seen,
@@ -34,9 +33,9 @@ from setpoint.goals import Goal
 from setpoint.inputs import CountedRows, DecideOn, FrameRows, frame_rows_of, require_formula, some
 from setpoint.plugin.parameters import Options
 from setpoint.program import link
-from setpoint.report import GoalReport, Search, TextSection, report_on_outcome, warn_few_rows
+from setpoint.report import GoalReport, Search, TextSection, report_on_found, warn_few_rows
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
-from setpoint.search import Outcome, now
+from setpoint.search import Found, now
 from setpoint.solvers import Confidence
 
 # --- Passes over tables out of core: the first, those that look again -----------------------------
@@ -358,7 +357,7 @@ def solve_counted(
             if checkpoint is not None:
                 checkpoint.write(counted.by, counted.counts, step.tally)
 
-        outcome, step = solve_tallied(
+        found, step = solve_tallied(
             linked,
             tally,
             partial(passes.again, counted),
@@ -369,31 +368,30 @@ def solve_counted(
             limits=options.watch(),
             watch=note,
         )
-        outcome = replace(outcome, rule=of_seen(outcome.rule, step.tally))
+        found = replace(found, rule=of_seen(found.rule, step.tally), evidence=step.tally)
         guarantee = None
         if confidence is not None:
             # Cut-offs inside bins are not tried: those between them nest as all do.
-            found = Found(outcome, step.tally)
-            tested = certified(linked, found, Certification(confidence, lambda _: step.tally))
-            outcome, guarantee = tested.found.outcome, tested.guarantee
-        outcome = _confirmed(outcome, passes.recounted(counted, outcome.rule))
+            how = Certification(confidence, lambda _: step.tally)
+            found, _, guarantee = certified(linked, found, how)
+        _check_recount(found.confusion, passes.recounted(counted, found.rule))
     meant = without_races(caught)
-    report = report_on_outcome(
+    report = report_on_found(
         linked,
-        outcome,
+        found,
         step.tally,
         Search("counted", ""),
         notes=[str(w.message) for w in meant],
         seconds=now() - started,
         guarantee=guarantee,
     )
-    how = _how(passes, counted, step, outcome, confidence is not None)
-    report = replace(report, sections=(*report.sections, how))
+    counting = _counting(passes, counted, step, found, confidence is not None)
+    report = replace(report, sections=(*report.sections, counting))
     for w in meant:
         warn_caller(w.message)
     if guarantee is None:
         warn_few_rows(report)
-    return outcome.rule, report
+    return found.rule, report
 
 
 def _unscored(rows: Mapping[str | None, FrameRows]) -> dict[str | None, FrameRows]:
@@ -424,9 +422,8 @@ def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -
     )
 
 
-def _confirmed(outcome: Outcome, found: Confusion) -> Outcome:
-    """The outcome, if the engine that counted decides its rows as they were counted."""
-    known = outcome.confusion
+def _check_recount(known: Confusion, found: Confusion) -> None:
+    """Refuse a rule that the engine decides otherwise than its rows were counted."""
     near = 1e-9 * (1.0 + known.counts.sum())
     same = np.abs(found.counts - known.counts).max() <= near
     if not same or (found.rows != known.rows).any():
@@ -436,14 +433,13 @@ def _confirmed(outcome: Outcome, found: Confusion) -> Outcome:
             "than it groups them. With a `checkpoint`, its counts may be older than a change of "
             "the table: remove that file"
         )
-    return outcome
 
 
-def _how(
+def _counting(
     passes: Passes,
     counted: CountedRows,
     step: CountPass,
-    outcome: Outcome,
+    found: Found,
     certified: bool,
 ) -> TextSection:
     """Who counted, in how many passes, and what is left."""
@@ -467,7 +463,7 @@ def _how(
             f"{step.rows:,} rows lie in bins that could hold a better threshold: better by "
             f"{step.gap:.2g} at most."
         )
-    if not certified and not step.bins and outcome.status == "optimal":
+    if not certified and not step.bins and found.status == "optimal":
         lines.append("No threshold between two scores was left out.")
     if counted.rounded:
         lines.append(f"Weights were rounded to multiples of {counted.unit:.3g}.")

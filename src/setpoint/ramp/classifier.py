@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Codes, Floats
-from setpoint.deciding import Decision, FitData, Found, decide
+from setpoint.deciding import FitData, decide, heard
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
     Progress,
@@ -43,9 +43,15 @@ from setpoint.ramp.selection import (
 )
 from setpoint.ramp.solvers.augmented_lagrangian import Solved, augmented_lagrangian
 from setpoint.ramp.solvers.cutting_plane import majorize_minimize
-from setpoint.report import FewRowsWarning
+from setpoint.report import (
+    FewRowsWarning,
+    GoalReport,
+)
 from setpoint.rules import Threshold
-from setpoint.search import Limits
+from setpoint.search import (
+    Found,
+    Limits,
+)
 from setpoint.solvers import WITHOUT_FORMULA, Confidence, CuttingPlane, SearchLimits, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------
@@ -251,11 +257,6 @@ _SHIFTS = np.linspace(0.02, 0.98, 25)
 """Shares of the rows below the cut-offs that are tried of a model that draws."""
 
 
-def with_parameters(found: Found, prepared: PreparedProblem) -> Found:
-    """What was found, its model for features as the preprocessor leaves them."""
-    return replace(found, model=prepared.unscaled(found.model))
-
-
 def models_of(
     found: Found,
     prepared: PreparedProblem,
@@ -283,14 +284,15 @@ def _drawn(found: Found, prepared: PreparedProblem) -> list[Found]:
     for cut in (0.0, *np.unique(np.quantile(found.rows.scores, _SHIFTS)).tolist()):
         rule = Threshold(float(cut), width=1.0)
         confusion = found.evidence.confusion(rule)
-        outcome = replace(
-            found.outcome,
-            rule=rule,
-            v=program.rates_of(confusion.counts),
-            confusion=confusion,
-            randomized_share=found.rows.undecided(rule),
+        out.append(
+            replace(
+                found,
+                rule=rule,
+                values=program.rates_of(confusion.counts),
+                confusion=confusion,
+                randomized_share=found.rows.undecided(rule),
+            )
         )
-        out.append(replace(found, outcome=outcome))
     return out
 
 
@@ -467,7 +469,7 @@ class RampClassifier(TrainedClassifier):
         check(solver.limited(self.limits).filled(LIMITS), TRAINING)
         goal.require_formula(WITHOUT_FORMULA)
 
-    def _train(self, data: FitData) -> Decision:
+    def _train(self, data: FitData) -> tuple[Found, GoalReport]:
         if self.start == "baseline" and data.deployed is None:
             raise InputError(
                 "`start='baseline'` begins with the deployed model, and there is no baseline; pass "
@@ -481,19 +483,19 @@ class RampClassifier(TrainedClassifier):
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=data.limits.seconds, report=progress)
             solved, rivals = train(self, data, prepared, score, limits)
-        decision = decide(
+        with heard() as caught:
+            found = choose_model(
+                prepared.rows,
+                prepared.problem,
+                solved,
+                rivals,
+                randomized=self.randomized,
+                on_infeasible=self.on_infeasible,
+            )
+        found, report = decide(
             prepared.problem.program.linked,
-            lambda: with_parameters(
-                choose_model(
-                    prepared.rows,
-                    prepared.problem,
-                    solved,
-                    rivals,
-                    randomized=self.randomized,
-                    on_infeasible=self.on_infeasible,
-                ),
-                prepared,
-            ),
+            replace(found, model=prepared.unscaled(found.model)),
+            caught,
             family="ramp",
             solver=data.solver.name,
             notes=[*([] if data.certifying else [_flattered(prepared)]), *limits.notes],
@@ -506,9 +508,9 @@ class RampClassifier(TrainedClassifier):
                 lambda counts: meets_floors(prepared.problem.floors, counts),
             ),
         )
-        self.parameters_ = decision.found.model
+        self.parameters_ = found.model
         self.multipliers_ = prices(prepared.problem, solved.multipliers)
-        return decision
+        return found, report
 
     # ------------------------------------------------------------------ shared steps
     def _fit_features(self, data: FitData) -> ScoreFeature | None:

@@ -13,7 +13,6 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
-from setpoint.deciding import Found
 from setpoint.errors import InputError, InputTypeError, SetpointError, nearest, warn_caller
 from setpoint.estimators import linear_scores
 from setpoint.evidence import Codebook, Evidence, Rows
@@ -24,7 +23,13 @@ from setpoint.program import Program
 from setpoint.ramp.problem import Problem, feasible_cutoffs
 from setpoint.ramp.solvers.augmented_lagrangian import LARGEST_MULTIPLIER, Solved
 from setpoint.rules import Threshold
-from setpoint.search import ConstantGoalWarning, InfeasibleError, Outcome, not_found
+from setpoint.search import (
+    Certificate,
+    ConstantGoalWarning,
+    Found,
+    InfeasibleError,
+    not_found,
+)
 
 # --- From a trained model to the rule: decisions are counted, not estimated -----------------------
 
@@ -53,8 +58,7 @@ class Model:
 @dataclass(frozen=True, eq=False)
 class _Choice:
     model: Model
-    evidence: Evidence
-    outcome: Outcome
+    found: Found
 
 
 def choose_model(
@@ -73,9 +77,9 @@ def choose_model(
         choice = judge.drawn(trained)
     else:
         choice = judge.without_draws([trained, *rivals]) or judge.nearest(trained)
-    _warn_constant(rows.codebook, choice.outcome)
-    outcome = replace(choice.outcome, why=f"{solved.why}; {choice.outcome.why}")
-    return Found(outcome, choice.evidence, model=choice.model.w)
+    found = choice.found
+    _warn_constant(rows.codebook, found)
+    return replace(found, why=f"{solved.why}; {found.why}", model=choice.model.w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,18 +106,18 @@ class _RuleJudge:
             cuts = feasible_cutoffs(self.program, scored, self.problem.floors)
             if self.meets(at_zero):
                 why = at_zero.why if not model.name else f"{model.name} was better as it is"
-                others.append(_Choice(model, scored, replace(at_zero, why=why)))
+                others.append(_Choice(model, replace(at_zero, why=why)))
             elif cuts is not None:
                 why = "the cut-off moved from 0 to where the counted rates meet the bounds"
                 near = self.judged(scored, Threshold(cuts[0]))
-                others.append(_Choice(model, scored, replace(near, status="feasible", why=why)))
+                others.append(_Choice(model, replace(near, status="feasible", why=why)))
             if not model.name and others:
                 first = others.pop()
             if cuts is not None:
                 best = self.judged(scored, Threshold(cuts[1]))
                 why = f"{model.name or 'the trained model'} at its best cut-off"
-                others.append(_Choice(model, scored, replace(best, status="feasible", why=why)))
-        others.sort(key=lambda c: -self.program.sense * float(self.program.value(c.outcome.v)))
+                others.append(_Choice(model, replace(best, status="feasible", why=why)))
+        others.sort(key=lambda c: -self.program.sense * float(self.program.value(c.found.values)))
         if first is None or not others:
             return first or (others[0] if others else None)
         return others[0] if self.clearly_better(others[0], first) else first
@@ -121,11 +125,13 @@ class _RuleJudge:
     def clearly_better(self, one: _Choice, other: _Choice) -> bool:
         """Whether a gain is more than the rows decided otherwise explain by chance."""
         program, problem = self.program, self.problem
-        gain = program.sense * float(program.value(one.outcome.v) - program.value(other.outcome.v))
+        gain = program.sense * float(
+            program.value(one.found.values) - program.value(other.found.values)
+        )
         if not gain > 0.0:
             return False
         changed = _accepts(one) != _accepts(other)
-        S = np.ravel(other.outcome.confusion.counts[:, :, 1])
+        S = np.ravel(other.found.confusion.counts[:, :, 1])
         worth = problem.loss(S)[1][problem.kind[changed]]
         if problem.weight is not None:
             worth = worth * problem.weight[changed]
@@ -137,31 +143,30 @@ class _RuleJudge:
         scored = self.scored(model)
         outcome = self.judged(scored, Threshold(0.0, width=1.0))
         if not self.meets(outcome):
-            violation = float(self.program.violation(outcome.v))
+            violation = float(self.program.violation(outcome.values))
             if self.on_infeasible == "raise":
                 raise self.not_found(InfeasibleError("", violation=violation))
             outcome = replace(outcome, status="nearest", blame=self.blame())
-        return _Choice(model, scored, outcome)
+        return _Choice(model, outcome)
 
-    def judged(self, scored: Evidence, rule: Threshold) -> Outcome:
+    def judged(self, scored: Evidence, rule: Threshold) -> Found:
         """What a rule reaches on the rows."""
         confusion = scored.confusion(rule)
-        return Outcome(
+        return Found(
+            [],
             rule,
-            self.program.rates_of(confusion.counts),
             confusion,
-            scored.undecided(rule),
-            "stationary" if self.solved.converged else "feasible",
-            None,
-            None,
+            self.program.rates_of(confusion.counts),
+            scored,
             "drawn by the ramp" if rule.randomized else "scores of at least 0 are accepted",
-            "rule",
-            self.solved.n_passes,
+            "stationary" if self.solved.converged else "feasible",
+            randomized_share=scored.undecided(rule),
+            n_calls=self.solved.n_passes,
         )
 
-    def meets(self, outcome: Outcome) -> bool:
+    def meets(self, outcome: Found) -> bool:
         """Whether the goal is met, and its floors are."""
-        if float(self.program.violation(outcome.v)) > SATISFIED:
+        if float(self.program.violation(outcome.values)) > SATISFIED:
             return False
         S = np.ravel(outcome.confusion.counts[:, :, 1])
         return all(float(row.coefs @ S) + row.const <= SATISFIED for row in self.problem.floors)
@@ -176,7 +181,7 @@ class _RuleJudge:
         except InfeasibleError as error:
             raise self.not_found(error) from None
         blame = self.blame()
-        if float(self.program.violation(outcome.v)) <= SATISFIED:
+        if float(self.program.violation(outcome.values)) <= SATISFIED:
             what = "; ".join(dict.fromkeys(row.text for row in self.problem.floors))
             few = (
                 f"{what}: no linear model was found that meets the goal and is measured there on "
@@ -185,8 +190,8 @@ class _RuleJudge:
             if self.on_infeasible == "raise":
                 raise InfeasibleError(few, violation=0.0, blame=blame)
             outcome = replace(outcome, status="nearest", why=few)
-        outcome = replace(outcome, gap=None, bound=None, blame=blame or outcome.blame)
-        return _Choice(model, scored, outcome)
+        outcome = replace(outcome, certificate=Certificate(), blame=blame or outcome.blame)
+        return _Choice(model, outcome)
 
     def not_found(self, error: InfeasibleError) -> InfeasibleError:
         """All constraints that pull against each other are named."""
@@ -208,12 +213,12 @@ class _RuleJudge:
 
 
 def _accepts(choice: _Choice) -> NDArray[np.bool_]:
-    rule = choice.outcome.rule
+    rule = choice.found.rule
     assert isinstance(rule, Threshold)
-    return np.asarray(choice.evidence.scores >= rule.threshold)
+    return np.asarray(choice.found.rows.scores >= rule.threshold)
 
 
-def _warn_constant(codebook: Codebook, outcome: Outcome) -> None:
+def _warn_constant(codebook: Codebook, outcome: Found) -> None:
     counts = outcome.confusion.counts.sum(axis=(0, 1))
     if outcome.status == "nearest" or counts.all():
         return

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         differences_of_constraints,
         measured_difference,
         report_on,
-        report_on_outcome,
+        report_on_found,
         rule_facts,
         warn_few_rows,
         with_deployed,

@@ -33,6 +33,7 @@ from setpoint.report.numbers import (
     shown,
     unit_of,
 )
+from setpoint.search import Certificate
 
 # --- A picture of a report: what draws it, and the words that belong to it ------------------------
 
@@ -422,45 +423,6 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Certificate:
-    """How near the best the rule is on the rows that it was found on.
-
-    Parameters
-    ----------
-    gap : float or None
-        No other rule of this kind on these scores has an objective better by more.
-    bound : float or None
-        The objective that no rule of this kind passes.
-    rivals : str
-        The kind of rules that `gap` refers to: "rule" for all, or "rule without draws".
-    with_draws : float or None
-        The objective that a rule that draws reaches, where this one must not draw and that is
-        worth more than one row.
-    violation : float or None
-        Soft evidence: the largest violation of a constraint if the posteriors are right. `gap`
-        and `bound` then refer to the objective by posteriors.
-    calibration : float or None
-        Soft evidence: the largest difference between posteriors and labels in a share of
-        rows by true and predicted class.
-
-    Examples
-    --------
-    >>> from setpoint import solve
-    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
-    >>> certificate = solve("f1", scores, y).report.certificate
-    >>> certificate.gap, certificate.bound
-    (0.0, 0.8)
-    """
-
-    gap: float | None = None
-    bound: float | None = None
-    rivals: str = "rule"
-    with_draws: float | None = None
-    violation: float | None = None
-    calibration: float | None = None
-
-
-@dataclass(frozen=True)
 class RuleFacts:
     """The rule in words, and what it looks at.
 
@@ -535,7 +497,7 @@ class Facts:
     constraints: tuple[Entry, ...] = ()
     status: Status = "evaluated"
     search: Search = Search()
-    certificate: Certificate = Certificate()
+    certificate: Certificate = field(default_factory=Certificate)
     guarantee: Guarantee | None = None
     rule: RuleFacts = RuleFacts()
     counts: Counts = Counts()  # noqa: RUF009

@@ -50,7 +50,6 @@ from setpoint.report.entry import (
     lone_group,
 )
 from setpoint.report.facts import (
-    Certificate,
     Comparison,
     Facts,
     RuleFacts,
@@ -65,7 +64,7 @@ from setpoint.report.numbers import MOST_CLASSES, Counts, unit_of
 from setpoint.report.operating import deferral_points, operating_points
 from setpoint.report.sections import DeferralSection, OperatingSection, Prices, SearchTrace
 from setpoint.rules import ClassNames, PerSegment, Rule, Threshold, first_lines
-from setpoint.search import Outcome, TracePoint
+from setpoint.search import Found
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -369,50 +368,39 @@ def _versions() -> dict[str, str]:
 # --- From what a search found to a report ---------------------------------------------------------
 
 
-def report_on_outcome(
+def report_on_found(
     linked: LinkedGoal,
-    outcome: Outcome,
+    found: Found,
     evidence: Counted,
     search: Search,
     *,
-    objective: Entry | None = None,
     notes: Sequence[str] = (),
-    trace: Sequence[TracePoint] | None = None,
+    in_training: bool = False,
     seconds: float | None = None,
     guarantee: Guarantee | None = None,
 ) -> GoalReport:
-    """The report of what a search found, counted by labels."""
-    expected = outcome.expected
-    steps = outcome.trace if trace is None else trace
-    report = report_on(linked, outcome.confusion, objective=objective, warnings=notes)
-    certificate = Certificate(
-        _number(outcome.gap), _number(outcome.bound), outcome.rivals, _number(outcome.with_draws)
-    )
-    entry = report.objective
-    if expected is not None:
-        entry = replace(entry, posteriors=float(expected.objective))
-        certificate = replace(
-            certificate,
-            violation=float(expected.violation),
-            calibration=_number(expected.calibration),
-        )
+    """The report of what a search found, counted by labels; its trace may be of a training."""
+    report = report_on(linked, found.confusion, objective=found.objective, warnings=notes)
+    entry, soft = report.objective, found.by_posteriors is not None
+    if soft:
+        entry = replace(entry, posteriors=found.by_posteriors)
     if guarantee is not None:
         report = with_guarantee(report, guarantee)
     return replace(
         report,
-        status=outcome.status,
+        status=found.status,
         objective=entry,
         search=replace(
             search,
-            solver=search.solver or outcome.solver,
-            why=outcome.why,
-            evidence="label" if expected is None else "soft",
-            calls=None if trace is not None else outcome.n_calls,
-            blame={text: float(share) for text, share in (outcome.blame or {}).items()},
+            solver=search.solver or found.solver,
+            why=found.why,
+            evidence="soft" if soft else "label",
+            calls=None if in_training else found.n_calls,
+            blame={text: float(share) for text, share in found.blame.items()},
         ),
-        certificate=certificate,
-        rule=rule_facts(outcome.rule, evidence, float(outcome.randomized_share)),
-        sections=(*report.sections, *_sections(linked, outcome, evidence, steps, trace is None)),
+        certificate=found.certificate,
+        rule=rule_facts(found.rule, evidence, float(found.randomized_share)),
+        sections=(*report.sections, *_sections(linked, found, evidence, not in_training)),
         run=replace(report.run, seconds=_number(seconds)),
     )
 
@@ -469,21 +457,20 @@ def _label(value: Label | Other) -> Label:
 
 def _sections(
     linked: LinkedGoal,
-    outcome: Outcome,
+    found: Found,
     evidence: Counted,
-    steps: Sequence[TracePoint],
     of_passes: bool,
 ) -> list[Section]:
     """What the search and the thresholds add."""
     out: list[Section] = []
-    points = operating_points(linked, evidence, outcome.rule)
+    points = operating_points(linked, evidence, found.rule)
     if points is not None:
         out.append(OperatingSection(points))
-    deferred = deferral_points(evidence, outcome.rule)
+    deferred = deferral_points(evidence, found.rule)
     if deferred is not None:
         out.append(DeferralSection(deferred))
-    if steps:
-        trace = tuple((t.call, t.objective, t.bound, t.violation) for t in steps)
+    if found.trace:
+        trace = tuple((t.call, t.objective, t.bound, t.violation) for t in found.trace)
         out.append(SearchTrace(trace, of_passes))
     return out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import warn_caller
-from setpoint.evidence import Confusion, Counted
+from setpoint.evidence import Confusion, Counted, Evidence
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import Program, RateTable
 from setpoint.rules import Rule
@@ -123,15 +123,6 @@ class Priced(NamedTuple):
     values: Floats
 
 
-@dataclass(frozen=True)
-class Expected:
-    """A rule by soft evidence: what is to be expected if the posteriors are right."""
-
-    objective: float
-    violation: float
-    calibration: float | None
-
-
 class AchievableSet(ABC):
     """The achievable features: a sum over blocks of mixtures of columns."""
 
@@ -202,8 +193,10 @@ class AchievableSet(ABC):
     def randomized_share(self, choice: MixtureWeights) -> float:
         """The share of the rows' weight whose decision depends on a draw."""
 
-    def expected(self, program: Program, choice: MixtureWeights) -> Expected | None:
-        """What soft evidence says of a choice; None where labels are counted."""
+    def expected(
+        self, program: Program, choice: MixtureWeights
+    ) -> tuple[float, float, float | None] | None:
+        """By soft evidence the objective, the violation and the miscalibration; else None."""
         return None
 
     def within(self, limits: Limits) -> Self:
@@ -309,26 +302,94 @@ class ConstantGoalWarning(UserWarning):
     """A classifier that gives everyone the same class attains the goal's optimum."""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A rule and what is known of it."""
+class _WhenRead:
+    """A field that may be given as a function: it is called when the field is first read."""
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, one: object, owner: type | None = None) -> float | None:
+        if one is None:
+            return None
+        value = one.__dict__[self.name]
+        if callable(value):
+            value = one.__dict__[self.name] = value()
+        return value  # type: ignore[no-any-return]
+
+    def __set__(self, one: object, value: float | Callable[[], float | None] | None) -> None:
+        one.__dict__[self.name] = value
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How near the best the rule is on the rows that it was found on.
+
+    Parameters
+    ----------
+    gap : float or None
+        No other rule of this kind on these scores has an objective better by more.
+    bound : float or None
+        The objective that no rule of this kind passes.
+    rivals : str
+        The kind of rules that `gap` refers to: "rule" for all, or "rule without draws".
+    with_draws : float or None
+        The objective that a rule that draws reaches, where this one must not draw and that is
+        worth more than one row. Where that takes a search of its own, it is worked out when it
+        is first read.
+    violation : float or None
+        Soft evidence: the largest violation of a constraint if the posteriors are right. `gap`
+        and `bound` then refer to the objective by posteriors.
+    calibration : float or None
+        Soft evidence: the largest difference between posteriors and labels in a share of
+        rows by true and predicted class.
+
+    Examples
+    --------
+    >>> from setpoint import solve
+    >>> scores, y = [0.1, 0.4, 0.35, 0.8, 0.7, 0.9], [0, 0, 1, 1, 0, 1]
+    >>> certificate = solve("f1", scores, y).report.certificate
+    >>> certificate.gap, certificate.bound
+    (0.0, 0.8)
+    """
+
+    gap: float | None = None
+    bound: float | None = None
+    rivals: str = "rule"
+    with_draws: float | None = _WhenRead()  # type: ignore[assignment]
+    violation: float | None = None
+    calibration: float | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A rule that a search found, what it does on the rows, and what is known of it."""
+
+    choice: MixtureWeights
     rule: Rule
-    v: Floats
     confusion: Confusion
-    randomized_share: float
-    status: Status
-    gap: float | None
-    bound: float | None
+    values: Floats
+    evidence: Counted
     why: str
-    rivals: str
-    n_calls: int
-    with_draws: float | None = None
-    blame: Mapping[str, float] = field(default_factory=dict)
+    status: Status = "feasible"
+    certificate: Certificate = Certificate()
+    randomized_share: float = 0.0
+    n_calls: int = 0
     solver: str = EXACT
-    expected: Expected | None = None
-    optimum: Optimum | None = None
+    stopped: str = ""
+    blame: Mapping[str, float] = field(default_factory=dict)
+    by_posteriors: float | None = None
     trace: tuple[TracePoint, ...] = ()
+    objective: Any = None
+    model: Any = None
+
+    @property
+    def rows(self) -> Evidence:
+        """The rows that it was found on, where they are here and not counted out of core."""
+        assert isinstance(self.evidence, Evidence)
+        return self.evidence
 
 
 class NoRuleError(Exception):
@@ -340,80 +401,89 @@ class NoRuleError(Exception):
         self.drawing_helps = drawing_helps
 
 
-def outcome_of(
-    space: AchievableSet, program: Program, found: Optimum, *, proved: float, solver: str = EXACT
-) -> Outcome:
+def found_of(
+    space: AchievableSet, program: Program, best: Optimum, *, proved: float, solver: str = EXACT
+) -> Found:
     """The rule that an optimum stands for, with its certificate."""
-    v = space.features(found.choice)
+    v = space.features(best.choice)
     value = program.score_at(v)
-    bound = max(found.bound, value)
+    bound = max(best.bound, value)
     gap = 0.0 if bound == value else bound - value
     known = space.is_certain and bool(np.isfinite(gap))
-    return Outcome(
-        **_described(space, program, found, solver),
-        v=v,
-        status="optimal" if known and gap <= proved else found.status,
-        gap=gap if known else None,
-        bound=program.sense * bound if known else None,
-        why=found.why,
-        rivals=found.rivals,
-        with_draws=_with_draws(space, program, found, v),
+    certificate = Certificate(
+        gap if known else None,
+        program.sense * bound if known else None,
+        best.rivals,
+        _with_draws(space, program, best, v),
     )
+    status = "optimal" if known and gap <= proved else best.status
+    return _found(space, program, best, solver, v, status, best.why, certificate)
 
 
-def _with_draws(space: AchievableSet, program: Program, found: Optimum, v: Floats) -> float | None:
+def _with_draws(space: AchievableSet, program: Program, best: Optimum, v: Floats) -> float | None:
     """The objective with draws, where they gain more than one row decided otherwise."""
-    gain = found.mixed - program.score_at(v)
+    gain = best.mixed - program.score_at(v)
     if not 0.0 < gain < np.inf:
         return None
     counts = space.rates.tensor(program.gradient(v))
     marginals = space.evidence.marginals
     rows = np.where(marginals.weights > 0.0, marginals.smallest, 0.0)
     row = float(((counts.max(axis=-1) - counts.min(axis=-1)) * rows).max())
-    return program.sense * found.mixed if gain > row else None
+    return program.sense * best.mixed if gain > row else None
 
 
-def nearest_outcome(
+def nearest_of(
     space: AchievableSet, program: Program, near: Optimum, *, solver: str = EXACT
-) -> Outcome:
+) -> Found:
     """The rule with the least violation of a goal that none meets."""
     why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
     if not (near.status == "nearest" and space.is_certain):
         why += " as far as was searched"
-    return Outcome(
-        **_described(space, program, near, solver),
-        v=space.features(near.choice),
-        status="nearest",
-        gap=None,
-        bound=None,
-        why=why,
-        rivals="rule",
-        blame={str(program.constraints[i]): share for i, share in near.blame.items()},
+    v = space.features(near.choice)
+    found = _found(space, program, near, solver, v, "nearest", why, Certificate())
+    blame = {str(program.constraints[i]): share for i, share in near.blame.items()}
+    return replace(found, blame=blame)
+
+
+def _found(
+    space: AchievableSet,
+    program: Program,
+    best: Optimum,
+    solver: str,
+    v: Floats,
+    status: Status,
+    why: str,
+    certificate: Certificate,
+) -> Found:
+    """A choice with its rule, counted."""
+    expected = space.expected(program, best.choice)
+    if expected is not None:
+        _, violation, calibration = expected
+        certificate = replace(certificate, violation=violation, calibration=calibration)
+    return Found(
+        best.choice,
+        space.rule(best.choice),
+        space.confusion(best.choice),
+        v,
+        space.evidence,
+        why,
+        status,
+        certificate,
+        space.randomized_share(best.choice),
+        space.n_calls,
+        solver,
+        best.stopped,
+        by_posteriors=None if expected is None else expected[0],
+        # A few passes over cut-offs need no trace.
+        trace=() if solver == EXACT else tuple(space.limits.trace),
     )
 
 
-def _described(
-    space: AchievableSet, program: Program, found: Optimum, solver: str
-) -> dict[str, Any]:
-    """What is known of any choice."""
-    return {
-        "rule": space.rule(found.choice),
-        "confusion": space.confusion(found.choice),
-        "randomized_share": space.randomized_share(found.choice),
-        "n_calls": space.n_calls,
-        "solver": solver,
-        "expected": space.expected(program, found.choice),
-        "optimum": found,
-        # A few passes over cut-offs need no trace.
-        "trace": () if solver == EXACT else tuple(space.limits.trace),
-    }
-
-
-def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> None:
+def warn_constant(space: AchievableSet, program: Program, found: Found) -> None:
     """Warn where one answer for everyone is as good as the rule found, or nobody is deferred."""
-    best, v = program.score_at(outcome.v), space.features_of_constants()
+    best, v = program.score_at(found.values), space.features_of_constants()
     defers, n_plain = program.codebook.defers, program.codebook.n_plain
-    deferred = outcome.confusion.counts[:n_plain, :, -1].sum() if defers else 1.0
+    deferred = found.confusion.counts[:n_plain, :, -1].sum() if defers else 1.0
     attains = (program.scores(v) >= tied(best)) & (program.violation(v) <= SATISFIED)
     if best == -np.inf:
         said = (
@@ -429,7 +499,7 @@ def warn_constant(space: AchievableSet, program: Program, outcome: Outcome) -> N
             "constraint that is missing, or check whether the scores say anything about the "
             "classes"
         )
-    elif deferred <= _NOBODY * outcome.confusion.counts[:n_plain].sum():
+    elif deferred <= _NOBODY * found.confusion.counts[:n_plain].sum():
         said = f"the optimum of '{program.goal}' defers nobody"
     else:
         return

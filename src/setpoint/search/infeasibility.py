@@ -16,10 +16,10 @@ from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program, ProgramConstraint
 from setpoint.search.achievable import (
     AchievableSet,
+    Found,
     MixtureWeights,
     NoRuleError,
     Optimum,
-    Outcome,
     measure,
 )
 from setpoint.search.limits import StoppedError, StoppedWarning
@@ -108,12 +108,12 @@ def _rebuild(
 def explain(
     space: S,
     program: Program,
-    nearest: Outcome,
+    nearest: Found,
     error: NoRuleError,
     solve: Callable[[S, Program], Optimum],
 ) -> InfeasibleError:
     """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
-    violation = float(program.violation(nearest.v))
+    violation = float(program.violation(nearest.values))
     if error.drawing_helps:
         found = "meets" if error.certain else "was found to meet"
         return InfeasibleError(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, margin, measured_on
-from setpoint.deciding import Decision, FitData, open_fit
+from setpoint.deciding import FitData, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators import (
     Progress,
@@ -25,9 +25,15 @@ from setpoint.estimators import (
 )
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import Dataset, aligned, as_datasets, check_length
-from setpoint.report import measured_difference
+from setpoint.report import (
+    GoalReport,
+    measured_difference,
+)
 from setpoint.rules import Threshold
-from setpoint.search import Limits
+from setpoint.search import (
+    Found,
+    Limits,
+)
 from setpoint.solvers import AdaptiveSurrogates, Confidence, FirstModel, SearchLimits, Solver
 from setpoint.surrogates.losses import RowGroup, groups_of, overlapping
 from setpoint.surrogates.notes import decided
@@ -273,13 +279,13 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         columns = self.sensitive_features if sensitive_features is None else sensitive_features
         columns = data.own(aligned(columns, X, "sensitive_features"))
         groups = groups_of(self.surrogate_groups, columns, data.X, len(data.true))
-        self._close(data, self._train(data, held is not None, groups))
+        self._close(data, *self._train(data, held is not None, groups))
         self._sign(data.digests)
         return self
 
     def _train(  # type: ignore[override]
         self, data: FitData, held: bool, groups: list[RowGroup]
-    ) -> Decision:
+    ) -> tuple[Found, GoalReport]:
         solver, limits = data.solver, Limits(max_seconds=data.limits.seconds)
         kinds = check_surrogates_for(solver, self.surrogates)
         on_scores = isinstance(solver, AdaptiveSurrogates) and not solver.on_parameters
@@ -302,7 +308,7 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
             search = SampleSearch(prepared.sample, metered, plan, prepared.first, rng, most)
             found = search.run()
         self.body_ = prepared.body
-        decision = decided(
+        kept, report = decided(
             data,
             plan,
             prepared,
@@ -314,26 +320,25 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
         )
         deployed = data.judged.tables[None].deployed
         if deployed is not None and data.metric is not None and metric.takes == "predictions":
-            against = decision.report.deployed
+            against = report.deployed
             assert against is not None
             against = measured_difference(
                 against, data.goal, found.value, value_of(metric, deployed)
             )
-            decision = replace(decision, report=replace(decision.report, deployed=against))
-        kept = decision.found
+            report = replace(report, deployed=against)
         self.parameters_ = kept.model
         self.accepted_ = found.accepted
         self.baseline_value_, self.best_value_ = found.baseline_value, found.best_value
         if data.certifying is not None:
             # Of the model and the cut-off that are certified, which need not be the best.
-            rule = kept.outcome.rule
+            rule = kept.rule
             assert isinstance(rule, Threshold)
             scores = margin(kept.rows.scores, rule.threshold)
             self.best_value_ = float(prepared.metric(scores[None])[0])
             self.accepted_ = not np.array_equal(kept.model, found.baseline[-1])
         self.n_evaluations_, self.n_iter_ = metered.used, len(search.steps)
         self.surrogate_names_ = prepared.sample.names
-        return decision
+        return kept, report
 
     def _prepare(
         self,

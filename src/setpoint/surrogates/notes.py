@@ -9,14 +9,18 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.blackbox import BudgetedMetric, FormulaMetric
-from setpoint.deciding import Certification, Decision, FitData, Found, decide
+from setpoint.deciding import Certification, FitData, decide
 from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, link
-from setpoint.report import Entry, measured_entry
+from setpoint.report import (
+    Entry,
+    GoalReport,
+    measured_entry,
+)
 from setpoint.rules import Threshold
-from setpoint.search import Outcome
+from setpoint.search import Found
 from setpoint.solvers import AdaptiveSurrogates
 from setpoint.surrogates.problem import PreparedSamples
 from setpoint.surrogates.selection import SearchPlan, Selected
@@ -44,13 +48,12 @@ def decided(
     steps: Sequence[Move],
     met: BestCandidates,
     certification: Certify | None = None,
-) -> Decision:
+) -> tuple[Found, GoalReport]:
     """The rule of the model kept, and the report with a summary of the search."""
     judged = data.judged.take(prepared.index)
     rows = judged.evidence({None: found.scores})
     linked = link(data.goal, rows.codebook)
-    outcome = _outcome(linked, rows, metered, found, plan)
-    plain = Found(outcome, rows, _objective(data.goal, metered, found), found.models[-1])
+    plain = _outcome(linked, rows, metered, found, plan)
     known = {m.tobytes(): m for m in (c.models for c in met.found)}
     known.pop(found.models.tobytes(), None)
 
@@ -60,19 +63,19 @@ def decided(
         others = [(m, judged.evidence({None: score(m)})) for m in known.values()]
         return [first, *(replace(first, evidence=e, model=m[-1]) for m, e in others)]
 
-    decision = decide(
+    kept, report = decide(
         linked,
-        lambda: plain,
+        plain,
+        [],
         family="surrogates",
         folds=prepared.folds,
-        notes=_notes(found, outcome.status, metered, certified=data.certifying is not None),
+        notes=_notes(found, plain.status, metered, certified=data.certifying is not None),
         table=judged.tables[None],
         started=data.started,
         certification=None if certification is None else certification(models),
     )
     summary = summarize(plan, prepared, metered, found, steps)
-    sections = (summary, *decision.report.sections)
-    return replace(decision, report=replace(decision.report, sections=sections))
+    return kept, replace(report, sections=(summary, *report.sections))
 
 
 def summarize(
@@ -116,22 +119,30 @@ def _outcome(
     metered: BudgetedMetric,
     found: Selected,
     plan: SearchPlan,
-) -> Outcome:
+) -> Found:
     """What the model kept reaches on the metric's rows: positive from a score of 0 on."""
     rule, goal = Threshold(0.0), linked.goal
     confusion = rows.confusion(rule)
-    v, status = np.zeros(0), "feasible"
+    v, misses = np.zeros(0), False
     if not goal.is_blackbox:
         program = linked.at(rows.marginals)
         v = program.rates_of(confusion.counts)
-        if goal.constraints and program.violation(v) > SATISFIED:
-            status = "nearest"
+        misses = bool(goal.constraints and program.violation(v) > SATISFIED)
     how = "a search over the surrogates' weights" if plan.over_weights else "Algorithm 1"
     result = "what it found is kept" if found.accepted else "the baseline is kept"
-    return Outcome(
-        rule, v, confusion, 0.0, status, None, None, f"{how}: {found.why}; {result}",  # type: ignore[arg-type]
-        "rule", metered.used, solver=plan.solver.name,
-    )  # fmt: skip
+    return Found(
+        [],
+        rule,
+        confusion,
+        v,
+        rows,
+        f"{how}: {found.why}; {result}",
+        "nearest" if misses else "feasible",
+        n_calls=metered.used,
+        solver=plan.solver.name,
+        objective=_objective(goal, metered, found),
+        model=found.models[-1],
+    )
 
 
 def _objective(goal: Goal, metered: BudgetedMetric, found: Selected) -> Entry | None:

@@ -19,7 +19,7 @@ from setpoint.goals import Goal, Label, Relation
 from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedTable
 from setpoint.plugin.parameters import Options
-from setpoint.plugin.selection import in_quiet, outcome_on
+from setpoint.plugin.selection import find_on, in_quiet
 from setpoint.program import link
 from setpoint.report import Entry, against_deployed, differences_of_constraints
 from setpoint.rules import Rule
@@ -128,9 +128,9 @@ def rule_on(
     goal: Goal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
 ) -> FoldRule:
     """The rule that some rows choose; the parameters are as above."""
-    find = partial(outcome_on, link(goal, evidence.codebook), evidence, options, sees)
-    outcome, rows = in_quiet(find)
-    return FoldRule(outcome.rule, rows.sees, outcome.status != "nearest")
+    find = partial(find_on, link(goal, evidence.codebook), evidence, options, sees)
+    found = in_quiet(find)
+    return FoldRule(found.rule, found.rows.sees, found.status != "nearest")
 
 
 # --- Two candidates on the same rows: the difference of a goal's sides ----------------------------

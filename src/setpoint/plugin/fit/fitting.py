@@ -18,13 +18,12 @@ from setpoint.blackbox import RowMetric, measured_on, rows_taken
 from setpoint.deciding import (
     Certification,
     Certify,
-    Decision,
     FitData,
-    Found,
     Tries,
     content_of,
     decide,
     given_rows,
+    heard,
     same_content,
 )
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
@@ -45,9 +44,13 @@ from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
 from setpoint.program import link
-from setpoint.report import rule_facts, with_words
+from setpoint.report import (
+    GoalReport,
+    rule_facts,
+    with_words,
+)
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
-from setpoint.search import InfeasibleError
+from setpoint.search import Found, InfeasibleError, now
 
 if TYPE_CHECKING:
     from setpoint.plugin.classifier import PlugInClassifier
@@ -62,7 +65,8 @@ class FittedRule:
 
     model: Any
     scorer: JointModel | Retrained | None
-    decision: Decision
+    found: Found
+    report: GoalReport
     posterior: bool
     choice: ModelChoice | None = None
 
@@ -147,7 +151,7 @@ class Task:
         evidence = inputs.evidence(scores)
         if metric is not None:
             metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
-        decision = self._decided(
+        found, report = self._decided(
             fitted,
             inputs,
             evidence,
@@ -157,7 +161,7 @@ class Task:
             neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
             sees=inputs.sees,
         )
-        return FittedRule(fitted.model, None, decision, response.posterior)
+        return FittedRule(fitted.model, None, found, report, response.posterior)
 
     def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
@@ -237,7 +241,7 @@ class Task:
         evidence: Evidence,
         score: Callable[[Any], Floats],
         **more: Any,
-    ) -> Decision:
+    ) -> tuple[Found, GoalReport]:
         """The rule on these scores, with what the folds and the order of the rows say of it."""
         order = fitted.order_in_words(inputs.tables[None].labels)
         notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
@@ -297,12 +301,12 @@ class Task:
         evidence = inputs.evidence({None: fitted.scores})
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
         certified = JointModel(joint, fitted.model).scores
-        decision = self._decided(fitted, inputs, evidence, certified, counted=counted)
+        found, report = self._decided(fitted, inputs, evidence, certified, counted=counted)
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
-        text = f"{decision.report.rule.text}\nThe score has columns for group and class: {columns}."
-        decision = replace(decision, report=with_words(decision.report, text))
+        text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
-        return FittedRule(model, JointModel(joint, fitted.model), decision, posterior=True)
+        scorer = JointModel(joint, fitted.model)
+        return FittedRule(model, scorer, found, with_words(report, text), posterior=True)
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> FittedRule:
@@ -349,21 +353,19 @@ class Task:
             limits=limited(self.options, RETRAININGS),
         )
 
-        def solve() -> Found:
+        started = now()
+        with heard() as caught:
             found = search_space(space, program, self.options)
-            why = f"a {type(learner).__name__} trained at each call; {found.why}"
-            return Found(replace(found, why=why), evidence)
-
-        decision = decide(linked, solve, family="plugin", notes=notes)
-        optimum = decision.found.outcome.optimum
-        assert optimum is not None
-        scorer, rule = space.finish(optimum.choice)
-        report = with_words(decision.report, space.words(optimum.choice))
+        why = f"a {type(learner).__name__} trained at each call; {found.why}"
+        found, report = decide(
+            linked, replace(found, why=why), caught, started=started, family="plugin", notes=notes
+        )
+        scorer, rule = space.finish(found.choice)
+        found, report = replace(found, rule=rule), with_words(report, space.words(found.choice))
         model = self.model
         if not self.is_fitted:
             model = clone(model).fit(self.data.X, self.data.y, **self.params)
-        decision = replace(decision, rule=rule, report=report)
-        return FittedRule(model, scorer, decision, self.response.posterior)
+        return FittedRule(model, scorer, found, report, self.response.posterior)
 
     def _rows(self, index: NDArray[np.int64]) -> Any:
         if len(index) == self.inputs.n_rows[None]:
@@ -373,7 +375,7 @@ class Task:
 
 def _because(fitted: FittedRule, raced: Raced) -> FittedRule:
     """With the choice of the model in the report, and its time in that of the search."""
-    report, choice = fitted.decision.report, raced.choice
+    report, choice = fitted.report, raced.choice
     search, run = report.search, report.run
     why = "; ".join(text for text in (search.why, choice.why) if text)
     report = replace(
@@ -382,7 +384,7 @@ def _because(fitted: FittedRule, raced: Raced) -> FittedRule:
         sections=(*report.sections, choice),
         run=replace(run, seconds=(run.seconds or 0.0) + raced.seconds),
     )
-    return replace(fitted, decision=replace(fitted.decision, report=report), choice=choice)
+    return replace(fitted, report=report, choice=choice)
 
 
 def _folds(cv: Any) -> int:
@@ -397,15 +399,6 @@ def _folds(cv: Any) -> int:
 # --- A rule found anew on unlabelled rows; the model stays ----------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Adapted:
-    """What was found on rows without labels."""
-
-    decision: Decision
-    evidence: Evidence
-    by_posteriors: bool
-
-
 def adapted(
     classifier: PlugInClassifier,
     goal: Goal,
@@ -413,8 +406,8 @@ def adapted(
     X: Any,
     sensitive_features: Any,
     baseline: Any,
-) -> Adapted:
-    """The rule that is best on some rows if the model's posteriors are right."""
+) -> tuple[Found, GoalReport, bool]:
+    """The rule that is best if the posteriors are right, and whether it decides by them."""
     if goal.is_blackbox:
         raise GoalError(f"adapt: {goal.objective} needs labels, and these rows have none")
     solver = "auto" if options.solver in ("exact", "post-shift") else options.solver
@@ -426,17 +419,16 @@ def adapted(
     response = Response(classifier._answers.method, classifier._classes, posterior=True)
     response.name(classifier.estimator_)
     evidence = inputs.evidence({None: response(classifier.estimator_, X)})
-    decision = solve_evidence(
+    found, report = solve_evidence(
         goal, evidence, options, table=inputs.tables[None], notes=notes, sees=inputs.sees
     )
     rule = None
-    if decision.rule.n_classes == 2 and not decision.rule.value_columns:
-        rule = as_thresholds(decision.rule, evidence.scores)
+    if found.rule.n_classes == 2 and not found.rule.value_columns:
+        rule = as_thresholds(found.rule, evidence.scores)
     if rule is None:
-        return Adapted(decision, evidence, True)
-    facts = rule_facts(rule, evidence, decision.report.rule.drawn)
-    decision = replace(decision, rule=rule, report=replace(decision.report, rule=facts))
-    return Adapted(decision, evidence, False)
+        return found, report, True
+    facts = rule_facts(rule, evidence, report.rule.drawn)
+    return replace(found, rule=rule), replace(report, rule=facts), False
 
 
 # --- Rules over the posteriors of two classes as thresholds on one of them ------------------------

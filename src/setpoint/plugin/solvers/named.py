@@ -17,8 +17,16 @@ from setpoint.plugin.parameters import Options
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers.steps import Exploration, GoalLosses, Inner, Slack, recombine
 from setpoint.program import Affine, Program, RateFunction, Ratio, algebra, link
+from setpoint.report import measured_entry
 from setpoint.rules import PerSegment, Rule, Threshold
-from setpoint.search import ConstantGoalWarning, InfeasibleMasterError, Limits, Optimum, Outcome
+from setpoint.search import (
+    Certificate,
+    ConstantGoalWarning,
+    Found,
+    InfeasibleMasterError,
+    Limits,
+    Optimum,
+)
 from setpoint.solvers import takes
 
 # --- Frank-Wolfe (CMA, Algorithm 1) with exact line search ----------------------------------------
@@ -360,11 +368,11 @@ def shift_rule(
     options: Options,
     metric: RowMetric | None = None,
     neutral: float = 0.0,
-) -> tuple[Outcome, float]:
-    """The rule that smoothed post-shift finds, and what was measured of it."""
+) -> Found:
+    """The rule that smoothed post-shift finds."""
     n_segments = len(evidence.segments)
     segments = evidence.rows.segment if n_segments > 1 else None
-    kind = options.smooth
+    kind, given = options.smooth, metric
     if metric is None:
         counted = metric = FormulaMetric(goal, evidence.rows, np.arange(evidence.n_rows))
         found = smoothed_threshold(
@@ -402,20 +410,19 @@ def shift_rule(
         if goal.is_blackbox
         else link(goal, evidence.codebook).at(evidence.marginals).rates_of(confusion.counts)
     )
-    outcome = Outcome(
+    value = metric.sense * found.value
+    return Found(
+        [],
         rule,
-        v,
         confusion,
-        0.0,
-        "feasible",
-        None,
-        None,
+        v,
+        evidence,
         _why(found, n_segments),
-        "rule without draws",
-        found.evaluations,
+        certificate=Certificate(rivals="rule without draws"),
+        n_calls=found.evaluations,
         solver="post-shift",
+        objective=None if given is None else measured_entry(goal, metric, value),
     )
-    return outcome, metric.sense * found.value
 
 
 def _why(found: Shift, n_segments: int) -> str:

@@ -203,8 +203,9 @@ def search_rule(
     inwards: Floats | None = None,
     *,
     tried: bool = False,
-) -> search.Outcome:
+) -> search.Found:
     """The rule over posteriors that reaches a goal."""
+    rows = evidence
     if counted is None:
         # Exactly the same for the same rows in any order, twice or with twice the weight.
         evidence = in_order(evidence)
@@ -218,8 +219,10 @@ def search_rule(
     whole = named or (counted.n_classes >= 30 and not program.score.shape.quasiconcave and not program.score.shape.concave)
     space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=whole)
     if options.solver in BASELINES:
-        return _baseline(space, program, options)
-    return search_space(space, program, options, tried=tried)
+        found = _baseline(space, program, options)
+    else:
+        found = search_space(space, program, options, tried=tried)
+    return replace(found, evidence=rows)  # in the order given
 
 
 def explored(
@@ -240,7 +243,7 @@ def explored(
 
 def search_space(
     space: Explored, program: Program, options: Options, *, tried: bool = False
-) -> search.Outcome:
+) -> search.Found:
     """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
         found = _find(space, program, options)
@@ -263,17 +266,17 @@ def search_space(
             draws=_NO_DRAWS,
         )
     except search.NoRuleError as error:
-        outcome = _nearest(space, program, options)
+        nearest = _nearest(space, program, options)
         if options.on_infeasible == "raise":
             plain = replace(options, solver="auto")
             said = search.explain(
-                space, program, outcome, error, lambda s, asked: _find(s, asked, plain)
+                space, program, nearest, error, lambda s, asked: _find(s, asked, plain)
             )
-            calibration = None if outcome.expected is None else outcome.expected.calibration
+            calibration = nearest.certificate.calibration
             if calibration is not None and isinstance(space, Achievable):
                 said = _of_posteriors(said, calibration)
             raise said from None
-        return outcome
+        return nearest
     # A stationary point is the best one only where a bound is reached exactly.
     near = (
         search.SAME
@@ -285,9 +288,9 @@ def search_space(
             min(near, max(_tolerance(program, _SPENT), search.SAME)) if space.is_certain else -INF
         )
         found = plainest(space, program, found, found.bound - spent)
-    outcome = search.outcome_of(space, program, found, proved=near, solver=_name(options))
-    search.warn_constant(space, program, outcome)
-    return outcome
+    result = search.found_of(space, program, found, proved=near, solver=_name(options))
+    search.warn_constant(space, program, result)
+    return result
 
 
 def _of_posteriors(error: search.InfeasibleError, calibration: float) -> search.InfeasibleError:
@@ -499,7 +502,7 @@ _WHY = {
 }
 
 
-def _baseline(space: Achievable, program: Program, options: Options) -> search.Outcome:
+def _baseline(space: Achievable, program: Program, options: Options) -> search.Found:
     """A rule that does not look at the goal: 0-1 plug-in, or weighted by one over the priors."""
     n, n_segments = space.counted.n_classes, len(space.counted.segments)
     weights = np.ones(n)
@@ -512,13 +515,13 @@ def _baseline(space: Achievable, program: Program, options: Options) -> search.O
         space, program, space.draw_among({atom: 1.0}), "evaluated", _WHY[options.solver]
     )
     # Nothing bounds what other rules reach.
-    return search.outcome_of(space, program, found, proved=-1.0, solver=options.solver)
+    return search.found_of(space, program, found, proved=-1.0, solver=options.solver)
 
 
-def _nearest(space: Explored, program: Program, options: Options) -> search.Outcome:
+def _nearest(space: Explored, program: Program, options: Options) -> search.Found:
     near = search.nearest_mixture(space, program)
     if options.randomized is False:
         without = (best_atom(space, program), round_choice(space, program, near.choice))
         rounded = min(without, key=lambda f: f.violation)
         near = replace(rounded, blame=near.blame, status="feasible")
-    return search.nearest_outcome(space, program, near, solver=_name(options))
+    return search.nearest_of(space, program, near, solver=_name(options))

@@ -38,7 +38,7 @@ export const reachedInWords = ({ words, unit }, found) => {
 export const ruleInWords = (rule) => `${asSentence(rule)}.`;
 
 /** The box. */
-export class Outcome {
+export class Found {
   /**
    * @param {object} board
    * @param {(i: number, level: number) => void} loosen called with a bound that can be met
@@ -66,7 +66,7 @@ export class Outcome {
     );
     this.node = element(
       "section",
-      { class: "box", "aria-label": "Outcome" },
+      { class: "box", "aria-label": "Found" },
       element("p", { class: "word" }, this.sign, this.word),
       this.nearest,
       this.rule,
