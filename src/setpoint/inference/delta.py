@@ -284,7 +284,8 @@ class _CountSide(OneSide):
     def __init__(self, x: RateFunction, profiles: RowProfiles, v: Floats, side: float) -> None:
         self.x, self.profiles, self.v, self.side = x, profiles, v, side
         self.seen = profiles.counts > 0
-        self.populations = np.unique(profiles.given != 0, axis=0)
+        held = {rows.tobytes(): rows for rows in profiles.given != 0}
+        self.populations = np.array([held[key] for key in sorted(held)])
         even = SMOOTHING / len(profiles.counts) * profiles.units
         added = even + self._worst(self._effect(profiles.counts + even)[1])
         self.even, self.base = even, profiles.counts + added

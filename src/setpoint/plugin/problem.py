@@ -216,7 +216,10 @@ _MOST_CONSTANTS = 10_000_000
 """Segments times classes times features of the constants up to which segments are kept apart."""
 _SMOOTHING = (0.5,)
 _STIFF_SMOOTHING = (0.85,)
-_MANY_CLASSES = 30
+MANY_CLASSES = 30
+"""From so many classes on a sum of ratios is climbed by whole rules, since blocks for each class on
+top would hold the square of what is gathered, evidence is chosen on one part left out, and the
+cuts of single classes, of which too few could be tried, stay as they are."""
 _LARGE_SMOOTHING = (0.97, 0.94, 0.9, 0.8)
 _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""
@@ -249,7 +252,7 @@ class Achievable(AchievableSet):
         by_values = bool(counted.score_columns.values)
         self._whole_rules = whole_rules
         self.by_top = not whole_rules and not by_values and self._can_split()
-        stiff = n >= _MANY_CLASSES and not self.by_top
+        stiff = n >= MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._blocks = ONE_BLOCK
         if self.by_top:

@@ -22,10 +22,10 @@ from setpoint.goals import Goal
 from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
-from setpoint.plugin.problem import REMEDIES
+from setpoint.plugin.problem import MANY_CLASSES, REMEDIES
 from setpoint.plugin.solvers.named import shift_rule
 from setpoint.plugin.solvers.searching import search_rule
-from setpoint.program import LinkedGoal, Program, link
+from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.search import (
@@ -91,8 +91,7 @@ def held_out(
 ) -> Reached:
     """Violation and score on the rows left out, pooled."""
     pooled: Confusion | None = None
-    n = 1 if evidence.n_classes >= 30 else N_FOLDS
-    for most, rest in islice(folds_of(evidence), n):
+    for most, rest in islice(folds_of(evidence), 1 if _has_many(evidence) else N_FOLDS):
         rule = in_quiet(partial(find, seen(most)))
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
@@ -100,6 +99,18 @@ def held_out(
     program = link(goal, pooled.codebook).at(pooled.marginals)
     v = program.rates_of(pooled.counts)
     return Reached(float(program.violation(v)), program.score_at(v))
+
+
+def _has_many(evidence: Evidence) -> bool:
+    """Whether there are so many classes that one part alone is left out."""
+    return evidence.n_classes >= MANY_CLASSES
+
+
+def _left_out(evidence: Evidence) -> str:
+    """How rules were tried out, in words."""
+    if _has_many(evidence):
+        return f"on one part of {N_FOLDS} left out"
+    return f"by {N_FOLDS}-fold cross-validation"
 
 
 def in_quiet(find: Callable[[], T]) -> T:
@@ -112,19 +123,25 @@ def in_quiet(find: Callable[[], T]) -> T:
     return found
 
 
-def bounds_of(program: Program) -> list[float]:
-    """The sizes of the bounds of a program, but for 0 and infinite ones."""
+def bounds_of(goal: Goal, evidence: Evidence) -> list[float]:
+    """The sizes of the bounds of a goal, but for 0 and infinite ones."""
+    if not goal.constraints:
+        return []
+    program = link(goal, evidence.codebook).at(evidence.marginals)
     return [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
 
 
 # --- Soft or label evidence: chosen by cross-validation on the given rows -------------------------
 
 
-_ENOUGH = 50_000
-"""Up to so many rows are used to choose."""
+_ENOUGH, _ENOUGH_NUMBERS = 50_000, 1_500_000
+"""Up to so many rows, and posteriors of them, are used to choose."""
 _CALLS = 100
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
+_ONE_PART = 0.25
+"""Where one part is left out so much over the root of its rows is noise: a standard error, where
+one row in 16 is decided otherwise."""
 
 Kind = Literal["label", "soft"]
 
@@ -137,7 +154,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     """The kind of evidence whose rule does better on rows it was not found on, and why."""
     if not evidence.has_labels:
         return "soft", "there are no labels"
-    evidence = some_rows(evidence, min(_ENOUGH, 1_500_000 // evidence.n_classes))
+    evidence = some_rows(evidence, min(_ENOUGH, _ENOUGH_NUMBERS // evidence.n_classes))
     reached: dict[Kind, Reached] = {}
     own = quick(options, _CALLS)
     kinds: tuple[Kind, Kind] = ("soft", "label")
@@ -156,17 +173,19 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
     # A bound of .01 that is missed by .005 is missed by half.
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(program))])
+    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(goal, evidence))])
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
-        better = label > soft + _HALF_A_POINT
+        least = _HALF_A_POINT
+        if _has_many(evidence):
+            least = max(least, _ONE_PART / float(np.sqrt(evidence.n_rows / N_FOLDS)))
+        better = label > soft + least
     chosen: Kind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0
     values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
         values += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence by {N_FOLDS}-fold cross-validation ({values})"
+    return chosen, f"{chosen} evidence {_left_out(evidence)} ({values})"
 
 
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Found, str]:
@@ -213,6 +232,8 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
 
 def _missed(goal: Goal, found: Found) -> float:
     """The largest violation of a constraint by labels."""
+    if not goal.constraints:
+        return 0.0
     counted = found.confusion
     program = link(goal, counted.codebook).at(counted.marginals)
     return float(program.violation(program.rates_of(counted.counts)))
@@ -277,13 +298,12 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
     said = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
     words = _WORDS[best].format(columns=columns)
     failed = "" if {"soft", "label"} & reached.keys() else failed
-    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {said}{failed})"
+    return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
 
 
 def _noise(goal: Goal, aware: Evidence) -> float:
     """How far past a bound is noise."""
-    program = link(goal, aware.codebook).at(aware.marginals)
-    return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(program))])
+    return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(goal, aware))])
 
 
 def _keeps(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> bool:

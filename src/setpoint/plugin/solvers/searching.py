@@ -26,6 +26,7 @@ from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.problem import (
+    MANY_CLASSES,
     REMEDIES,
     Achievable,
     Atom,
@@ -64,7 +65,7 @@ def _worth(program: Program, v: Floats) -> Worth:
 def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in."""
     atom = space.atoms[start]
-    if isinstance(atom, OneClass) or space.counted.n_classes >= 30:
+    if isinstance(atom, OneClass) or space.counted.n_classes >= MANY_CLASSES:
         return start
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
@@ -215,8 +216,9 @@ def search_rule(
     program = link(goal, counted.codebook).at(counted.marginals)
     if inwards is not None:
         program = search.worked_with(program, inwards)
-    named = options.solver in ALGORITHMS
-    whole = named or (counted.n_classes >= 30 and not program.score.shape.quasiconcave and not program.score.shape.concave)
+    shape = program.score.shape
+    climbed = counted.n_classes >= MANY_CLASSES and not (shape.concave or shape.quasiconcave)
+    whole = climbed or options.solver in ALGORITHMS
     space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=whole)
     if options.solver in BASELINES:
         found = _baseline(space, program, options)
