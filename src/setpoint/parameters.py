@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, NamedTuple, TypeAlias
 
 from setpoint.errors import InputError
@@ -86,6 +87,32 @@ def is_integer(x: Any) -> bool:
     (True, False, False)
     """
     return isinstance(x, numbers.Integral) and not isinstance(x, bool)
+
+
+# --- Fields that are worked out when they are first read ------------------------------------------
+
+
+class WhenRead:
+    """A field of a dataclass that may be given as a function, called when it is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, one: object, owner: type | None = None) -> Any:
+        if one is None:
+            return None  # the default
+        value = one.__dict__[self.name]
+        if callable(value):
+            value = one.__dict__[self.name] = value()
+        return value
+
+    def __set__(self, one: object, value: Any | Callable[[], Any]) -> None:
+        one.__dict__[self.name] = value
+
+
+def all_read(one: Any) -> dict[str, Any]:
+    """The state of a dataclass that is stored: values, and no functions."""
+    return {f.name: getattr(one, f.name) for f in fields(one)}
 
 
 # --- Tolerances that several rooms share, each with its reason ------------------------------------

@@ -28,7 +28,7 @@ def recounted(case, outcome):
     p = case.accepted(outcome.rule)
     value = float(case.oracle.objective.value(p))
     assert float(case.oracle.violation(p)) <= 1e-9
-    assert float(case.program.value(outcome.v)) == pytest.approx(value, abs=accuracy(case))
+    assert float(case.program.value(outcome.values)) == pytest.approx(value, abs=accuracy(case))
     return case.oracle.sense * value
 
 
@@ -39,12 +39,12 @@ def accuracy(case):
 
 def promised(case, outcome, value):
     """The score that no rule of the kind passes."""
-    if outcome.gap is None:
-        assert outcome.bound is None
+    if outcome.certificate.gap is None:
+        assert outcome.certificate.bound is None
         return INF
-    assert outcome.gap >= 0.0
-    bound = case.oracle.sense * outcome.bound
-    assert bound == pytest.approx(value + outcome.gap, abs=accuracy(case))
+    assert outcome.certificate.gap >= 0.0
+    bound = case.oracle.sense * outcome.certificate.bound
+    assert bound == pytest.approx(value + outcome.certificate.gap, abs=accuracy(case))
     return bound
 
 

@@ -85,7 +85,7 @@ def test_mixtures_against_a_solve_for_each_bound(seed):
         if outcome is None:
             assert np.isnan(given.values[k])
             continue
-        value = float(program.value(outcome.v))
+        value = float(program.value(outcome.values))
         if outcome.status == "optimal":
             assert given.values[k] == pytest.approx(value, abs=1e-7)
             if whole.kind == "lines":
@@ -134,7 +134,7 @@ def test_auto_is_what_solve_does_at_the_bound_asked():
     goal, evidence = rows()
     outcome = solve_exact(link(goal, evidence.codebook).at(evidence.marginals), evidence)
     found = frontier_exact(goal, evidence)
-    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(outcome.v))
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(outcome.values))
     assert float(found.at(0.6)) == pytest.approx(value, abs=1e-9)
 
 
@@ -200,7 +200,7 @@ def test_a_divergence_that_is_infinite_without_its_bound():
     alone = solve_exact(
         link(goal, evidence.codebook).at(evidence.marginals), evidence, randomized=True
     )
-    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(alone.v))
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(alone.values))
     assert float(found.at(0.1)) == pytest.approx(value, abs=1e-7)
 
 

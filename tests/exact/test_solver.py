@@ -133,7 +133,7 @@ def assert_same(one, two):
         return
     assert first.rule == second.rule
     assert first.status == second.status
-    np.testing.assert_array_equal(first.v, second.v)
+    np.testing.assert_array_equal(first.values, second.values)
 
 
 def outcome_or_error(run):
@@ -159,7 +159,7 @@ def test_the_rule_decides_what_the_features_say(randomized, seed, text, visible)
         return
     segment = rows.rows.segment if visible else None
     counts = rows.rows.confusion(outcome.rule.distribution(scores, segment)).counts
-    np.testing.assert_allclose(program.rates_of(counts), outcome.v, atol=1e-12)
+    np.testing.assert_allclose(program.rates_of(counts), outcome.values, atol=1e-12)
     assert float(program.violation(program.rates_of(counts))) <= 1e-9
     for rule in outcome.rule.rules if isinstance(outcome.rule, PerSegment) else [outcome.rule]:
         assert isinstance(rule, (Threshold, Mixture))
@@ -178,11 +178,10 @@ def test_the_gap_is_no_smaller_than_it_is(seed, text):
     for tol in (0.0, 1e-4, 0.05):
         outcome, _, program = solve(text, scores, true, group, weight, tol=tol)
         assert outcome.status in ("optimal", "feasible")
-        lost = program.sense * float(program.value(best.v) - program.value(outcome.v))
-        assert -1e-9 <= lost <= outcome.gap + 1e-9 <= tol + 2e-9
-        assert outcome.bound == pytest.approx(
-            float(program.value(outcome.v)) + program.sense * outcome.gap, abs=1e-12
-        )
+        lost = program.sense * float(program.value(best.values) - program.value(outcome.values))
+        assert -1e-9 <= lost <= outcome.certificate.gap + 1e-9 <= tol + 2e-9
+        value = float(program.value(outcome.values)) + program.sense * outcome.certificate.gap
+        assert outcome.certificate.bound == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -201,10 +200,10 @@ def test_too_many_combinations_are_rounded_and_say_so(groups, text):
     assert np.prod([float(rows.curve(s).n_cutoffs) for s in range(groups)]) > 1e6
     assert fixed.status == "feasible"
     assert not fixed.rule.randomized
-    assert float(program.violation(fixed.v)) <= 1e-9
-    lost = float(program.value(mixed.v) - program.value(fixed.v))
-    assert 0.0 <= lost <= fixed.gap + 1e-9
-    assert fixed.gap < 0.01
+    assert float(program.violation(fixed.values)) <= 1e-9
+    lost = float(program.value(mixed.values) - program.value(fixed.values))
+    assert 0.0 <= lost <= fixed.certificate.gap + 1e-9
+    assert fixed.certificate.gap < 0.01
     assert mixed.status == "optimal"
 
 
@@ -214,9 +213,10 @@ def test_one_difference_is_proved_for_any_number_of_groups(groups):
     text = "maximize accuracy subject to predicted_rate.difference(g) <= 0.02"
     fixed, _, program = solve(text, scores, true, group, weight, randomized=False)
     mixed = solve(text, scores, true, group, weight, randomized=True)[0]
-    assert (fixed.status, fixed.gap, fixed.rule.randomized) == ("optimal", 0.0, False)
-    assert float(program.violation(fixed.v)) <= 1e-9
-    assert program.value(fixed.v) <= program.value(mixed.v) <= program.value(fixed.v) + 0.02
+    assert (fixed.status, fixed.certificate.gap, fixed.rule.randomized) == ("optimal", 0.0, False)
+    assert float(program.violation(fixed.values)) <= 1e-9
+    gain = program.value(mixed.values) - program.value(fixed.values)
+    assert 0.0 <= gain <= 0.02
 
 
 def test_sums_of_ratios_end_at_a_stationary_point():
@@ -224,7 +224,7 @@ def test_sums_of_ratios_end_at_a_stationary_point():
     outcome = solve("maximize recall + precision", scores, true, randomized=True)[0]
     assert outcome.status == "stationary"
     assert "conditional gradients" in outcome.why or "sweep" in outcome.why
-    assert outcome.gap >= 0.0
+    assert outcome.certificate.gap >= 0.0
 
 
 def test_draws_are_announced():
@@ -261,18 +261,18 @@ def test_a_gap_is_not_a_deviation(randomized):
     scores = true + np.linspace(0, 0.1, 40)
     gap = "maximize accuracy subject to predicted_rate.difference(g) <= 0.2"
     outcome, _, program = solve(gap, scores, true, group, randomized=randomized)
-    rates = outcome.v[[f.event.words == "predicted" for f in program.rates]]
+    rates = outcome.values[[f.event.words == "predicted" for f in program.rates]]
     assert np.ptp(rates) == pytest.approx(0.2, abs=1e-9)
     each = "maximize accuracy subject to predicted_rate.deviation(g) <= 0.2"
     wider, _, other = solve(each, scores, true, group, randomized=randomized)
-    assert float(other.value(wider.v)) > float(program.value(outcome.v)) + 0.05
+    assert float(other.value(wider.values)) > float(program.value(outcome.values)) + 0.05
 
 
 def test_a_ratio_of_groups_is_not_met_by_predicting_nobody():
     scores, true, group, _ = data(5)
     text = "minimize predicted_rate subject to predicted_rate.ratio(g) >= 0.8"
     outcome = solve(text, scores, true, group)[0]
-    assert outcome.v.max() > 0.0
+    assert outcome.values.max() > 0.0
 
 
 def test_wins_over_losses_hold_without_losses():
@@ -347,9 +347,9 @@ def test_the_nearest_rule_is_returned_on_request(randomized):
     text = "maximize recall subject to precision >= 0.95"
     outcome, _, program = solve(text, scores, true, randomized=randomized, on_infeasible="nearest")
     assert outcome.status == "nearest"
-    assert outcome.gap is None
-    assert outcome.bound is None
-    assert float(program.violation(outcome.v)) == pytest.approx(0.95 - 2 / 3, abs=1e-6)
+    assert outcome.certificate.gap is None
+    assert outcome.certificate.bound is None
+    assert float(program.violation(outcome.values)) == pytest.approx(0.95 - 2 / 3, abs=1e-6)
     assert "least violation is 0.2833" in outcome.why
 
 
@@ -359,7 +359,7 @@ def test_the_nearest_rule_where_constants_are_infinitely_far():
     text = "maximize accuracy subject to prior_divergence <= 0.01 and recall >= 0.9"
     outcome, _, program = solve(text, scores, true, randomized=True, on_infeasible="nearest")
     assert outcome.status == "nearest"
-    assert 0.0 < float(program.violation(outcome.v)) < 0.5
+    assert 0.0 < float(program.violation(outcome.values)) < 0.5
 
 
 # -- refusals and warnings ------------------------------------------------------------------
@@ -375,7 +375,7 @@ def test_shapes_without_a_method_are_refused_with_a_way_out():
         solve("maximize accuracy subject to mcc >= 0.2", scores, true, group)
     outcome = solve("maximize mcc", scores, true)[0]
     assert outcome.status == "optimal"
-    assert outcome.gap == 0.0
+    assert outcome.certificate.gap == 0.0
 
 
 @pytest.mark.filterwarnings("error")
@@ -427,13 +427,14 @@ def test_what_draws_would_gain_is_what_they_reach():
             except InfeasibleError:
                 continue
             drawn, _, program = solve(text, scores, true, group, weight, randomized=True)
-            gain = float(program.value(drawn.v)) - float(program.value(fixed.v))
-            if fixed.with_draws is None:
+            gain = float(program.value(drawn.values)) - float(program.value(fixed.values))
+            if fixed.certificate.with_draws is None:
                 # Worth no more than the row that moves the objective furthest.
-                moved = np.abs(program.table.tensor(program.gradient(fixed.v))).max()
+                moved = np.abs(program.table.tensor(program.gradient(fixed.values))).max()
                 assert gain <= 2 * moved * weight.max() + 1e-9
                 continue
             gains += 1
-            assert fixed.with_draws == pytest.approx(float(program.value(drawn.v)), abs=1e-9)
-            assert drawn.with_draws is None
+            value = float(program.value(drawn.values))
+            assert fixed.certificate.with_draws == pytest.approx(value, abs=1e-9)
+            assert drawn.certificate.with_draws is None
     assert gains > 5

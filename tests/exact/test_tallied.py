@@ -67,10 +67,10 @@ def test_as_by_the_whole_sort(number, monkeypatch):
         return
     if true.status != "optimal":  # several thresholds that nothing bounds but mixtures
         return
-    best, value = program.score_at(true.v), program.score_at(found.v)
+    best, value = program.score_at(true.values), program.score_at(found.values)
     if found.status != "optimal":  # several thresholds are searched to a limit
         assert len(evidence.segments) > 1
-        assert value <= best + 1e-9 <= value + found.gap + 2e-9
+        assert value <= best + 1e-9 <= value + found.certificate.gap + 2e-9
         return
     assert abs(value - best) <= 1e-9
     one_sweep = len(evidence.segments) == 1 and "sweep" in true.why and "sweep" in found.why
@@ -110,7 +110,7 @@ def test_one_threshold_is_the_same_to_the_bit(goal, seed):
     again = counted_again(evidence, passes=passes)
     found, step = solve_tallied(linked, tally, again, within=0.0, collected=5)
     true = solve_exact(linked.at(evidence.marginals), evidence)
-    assert (found.rule, found.gap, found.status) == (true.rule, 0.0, "optimal")
+    assert (found.rule, found.certificate.gap, found.status) == (true.rule, 0.0, "optimal")
     assert step.bins == 0
     assert np.array_equal(found.confusion.counts, true.confusion.counts)
 
@@ -120,14 +120,14 @@ def test_the_gap_after_one_pass_holds(goal):
     for seed in range(8):
         linked, evidence = problem(seed, goal)
         program = linked.at(evidence.marginals)
-        best = program.score_at(solve_exact(program, evidence).v)
+        best = program.score_at(solve_exact(program, evidence).values)
         try:
             found, step = solve_tallied(linked, tally_of(evidence, 24), None, within=np.inf)
         except InfeasibleError:  # none of the cut-offs between bins will do
             continue
-        value = program.score_at(found.v)
-        assert value <= best + 1e-12 <= value + found.gap + 2e-12
-        assert step.gap == pytest.approx(found.gap, abs=1e-12)
+        value = program.score_at(found.values)
+        assert value <= best + 1e-12 <= value + found.certificate.gap + 2e-12
+        assert step.gap == pytest.approx(found.certificate.gap, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::setpoint.ConstantGoalWarning")  # one score says nothing
@@ -182,6 +182,6 @@ def test_ctrl_c_keeps_the_rule_of_the_passes_before():
 
     with pytest.warns(StoppedWarning, match="interrupted"):
         found, step = solve_tallied(linked, tally_of(evidence, 16), interrupted, within=0.0)
-    assert found.gap > 0.0
+    assert found.certificate.gap > 0.0
     assert found.status == "feasible"
     assert step.rows > 0

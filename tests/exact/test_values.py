@@ -140,10 +140,11 @@ def test_thresholds_are_the_best_of_all_cutoffs(seed):
     d = found.rule.distribution(evidence.scores, segment)[:, 1]
     assert all(s(d) >= -1e-9 for s in slacks)
     reached = value(d)
-    assert reached == pytest.approx(sense * program.value(found.v), abs=1e-9)
+    assert reached == pytest.approx(sense * program.value(found.values), abs=1e-9)
     if not by_group or found.status == "optimal":
         assert reached == pytest.approx(best, rel=1e-7, abs=1e-9)
-    assert found.gap is None or best <= reached + found.gap + 1e-7 * (1 + abs(best))
+    gap = found.certificate.gap
+    assert gap is None or best <= reached + gap + 1e-7 * (1 + abs(best))
 
 
 @over("seed", range(0, N_PROBLEMS, 4))
@@ -162,7 +163,7 @@ def test_draws_reach_what_a_linear_program_does(seed):
     lp = linprog(
         -np.array(gains), A_ub=[rates], b_ub=[r.level], A_eq=[np.ones(len(cuts))], b_eq=[1.0]
     )
-    assert program.value(found.v) == pytest.approx(-lp.fun, abs=1e-7)
+    assert program.value(found.values) == pytest.approx(-lp.fun, abs=1e-7)
 
 
 def solved(goal, s, y, **more):

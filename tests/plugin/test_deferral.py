@@ -120,8 +120,8 @@ def test_draws_reach_what_a_variable_for_each_answer_does(seed):
     assert all((a * d).sum() <= limit + 1e-6 for a, limit in rows)
     reached = (gains * d).sum()
     assert reached >= -lp.fun - 1e-4
-    assert found.gap is not None
-    assert reached + found.gap >= -lp.fun - 1e-6
+    assert found.certificate.gap is not None
+    assert reached + found.certificate.gap >= -lp.fun - 1e-6
 
 
 def made_up(n=600, seed=0):

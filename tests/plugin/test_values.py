@@ -123,9 +123,9 @@ def test_draws_reach_what_a_variable_a_row_does(seed):
     size = 1.0 + abs(lp.fun)
     assert all(a @ d <= limit + TOL for a, limit in rows)
     assert gains @ d >= -lp.fun - 1e-4 * size
-    assert found.gap is not None
-    assert gains @ d + found.gap >= -lp.fun - TOL * size
-    assert gains @ d == pytest.approx(found.expected.objective, abs=1e-9 * size)
+    assert found.certificate.gap is not None
+    assert gains @ d + found.certificate.gap >= -lp.fun - TOL * size
+    assert gains @ d == pytest.approx(found.by_posteriors, abs=1e-9 * size)
 
 
 @over("seed", range(N_PROBLEMS))
@@ -143,15 +143,15 @@ def test_the_gap_covers_all_subsets(seed):
     d = decisions(evidence, found.rule)
     assert set(np.unique(d)) <= {0.0, 1.0}
     assert all(a @ d <= limit + TOL for a, limit in rows)
-    assert found.gap is not None
-    assert values.max() <= gains @ d + found.gap + TOL * (1.0 + abs(values.max()))
+    assert found.certificate.gap is not None
+    assert values.max() <= gains @ d + found.certificate.gap + TOL * (1.0 + abs(values.max()))
 
 
 @over("seed", range(0, N_PROBLEMS, 6))
 def test_without_bounds_a_row_is_accepted_where_it_gains(seed):
     r, goal, _, _, evidence = problem(seed, 60)
     found = search_rule(goal, evidence, Options.of("auto", evidence="soft", randomized=False))
-    assert found.gap == 0.0
+    assert found.certificate.gap == 0.0
     expected = r.p * (r.x - r.c) - (1 - r.p) * r.c
     clear = np.abs(expected) > 1e-9
     assert (decisions(evidence, found.rule) == (expected > 0))[clear].all()

@@ -250,8 +250,8 @@ def test_random_goals_against_every_cutoff(seed):
                 assert not feasible
                 continue
         assert randomized == "auto" or feasible
-        assert float(program.violation(found.v)) <= 1e-9
-        reached = program.score_at(found.v)
+        assert float(program.violation(found.values)) <= 1e-9
+        reached = program.score_at(found.values)
         assert reached >= best - 1e-4 - 1e-9 or reached == best
         if randomized is False:
             assert reached == pytest.approx(best, abs=1e-9)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import neg
 from typing import Any
 
@@ -70,8 +71,10 @@ class OperatingPoints:
         return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
-def operating_points(linked: LinkedGoal, evidence: Counted, rule: Rule) -> OperatingPoints | None:
-    """Where a rule over thresholds stands among all thresholds, on the rows of X."""
+def operating_points(
+    linked: LinkedGoal, evidence: Counted, rule: Rule
+) -> Callable[[], OperatingPoints] | None:
+    """Where a rule over thresholds stands among all thresholds, worked out when it is looked at."""
     if evidence.n_classes != 2 or evidence.n_scores is not None or rule.score_columns is not None:
         return None
     rules = _by_segment(rule, evidence)
@@ -79,8 +82,17 @@ def operating_points(linked: LinkedGoal, evidence: Counted, rule: Rule) -> Opera
         return None
     own = np.array([c.dataset is None and c.measure is None for c in evidence.strata])
     held = evidence.marginals.weights[own][:, :2].sum(axis=0)
-    if not held.all():
-        return None
+    return partial(_points, linked, evidence, rules, own, held) if held.all() else None
+
+
+def _points(
+    linked: LinkedGoal,
+    evidence: Counted,
+    rules: Sequence[Rule],
+    own: NDArray[np.bool_],
+    held: Floats,
+) -> OperatingPoints:
+    """The curves of all segments on the rows of X."""
     program = None
     if len(evidence.segments) == 1:
         # A constraint without rows is not evaluated, nor shown.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from setpoint.goals import Metric, Reduce, expression_of, in_words
+from setpoint.parameters import WhenRead, all_read
 from setpoint.report.facts import Picture, section
 from setpoint.report.numbers import amount, cleaned, number, percent, plain, read, shortened
 from setpoint.report.operating import DeferralPoints, OperatingCurve, OperatingPoints
@@ -175,11 +176,14 @@ class OperatingSection:
 
     name: ClassVar[str] = "operating"
     title: ClassVar[str] = "Every cut-off"
-    points: OperatingPoints
+    points: Any = WhenRead()  # noqa: RUF009
+    """:class:`OperatingPoints`, or a function that works them out."""
+    __getstate__ = all_read
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
-        return self.points.to_dict()
+        points: OperatingPoints = self.points
+        return points.to_dict()
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> OperatingSection:

@@ -474,7 +474,11 @@ def mixture(atoms: Iterable[tuple[float, Rule]]) -> Rule:
     >>> mixture([(0.5, Threshold(0.4)), (0.5, Threshold(0.4)), (0.0, Threshold(1.0))])
     Threshold(threshold=0.4, width=0.0)
     """
-    mixed = Mixture([(p, rule) for p, rule in atoms if p != 0.0])
+    kept = [(p, rule) for p, rule in atoms if p != 0.0]
+    if len(kept) == 1 and kept[0][0] == 1.0:
+        check_matching((kept[0][1],))
+        return kept[0][1]
+    mixed = Mixture(kept)
     return mixed.atoms[0][1] if len(mixed.atoms) == 1 else mixed
 
 

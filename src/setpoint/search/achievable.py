@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.errors import warn_caller
 from setpoint.evidence import Confusion, Counted, Evidence
-from setpoint.parameters import SATISFIED, tied
+from setpoint.parameters import SATISFIED, WhenRead, all_read, tied
 from setpoint.program import Program, RateTable
 from setpoint.rules import Rule
 from setpoint.search.limits import Limits, TracePoint
@@ -302,24 +302,6 @@ class ConstantGoalWarning(UserWarning):
     """A classifier that gives everyone the same class attains the goal's optimum."""
 
 
-class _WhenRead:
-    """A field that may be given as a function: it is called when the field is first read."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, one: object, owner: type | None = None) -> float | None:
-        if one is None:
-            return None
-        value = one.__dict__[self.name]
-        if callable(value):
-            value = one.__dict__[self.name] = value()
-        return value  # type: ignore[no-any-return]
-
-    def __set__(self, one: object, value: float | Callable[[], float | None] | None) -> None:
-        one.__dict__[self.name] = value
-
-
 @dataclass(frozen=True)
 class Certificate:
     """How near the best the rule is on the rows that it was found on.
@@ -355,12 +337,11 @@ class Certificate:
     gap: float | None = None
     bound: float | None = None
     rivals: str = "rule"
-    with_draws: float | None = _WhenRead()  # type: ignore[assignment]
+    with_draws: float | None = WhenRead()  # type: ignore[assignment]
     violation: float | None = None
     calibration: float | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+    __getstate__ = all_read
 
 
 @dataclass(frozen=True, eq=False)

@@ -340,7 +340,8 @@ def _points(error: NotCertifiable, goal: Goal) -> OperatingPoints | None:
 
     if error.evidence is None or error.rule is None:
         return None
-    return operating_points(link(goal, error.evidence.codebook), error.evidence, error.rule)
+    points = operating_points(link(goal, error.evidence.codebook), error.evidence, error.rule)
+    return None if points is None else points()
 
 
 def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:

@@ -357,7 +357,7 @@ def _points(goal: Goal, evidence: Evidence, rule: Rule) -> OperatingPoints:
             "the rule has no threshold for some group of these rows; draw it on rows of the groups "
             "that it was found on"
         )
-    return found
+    return found()
 
 
 # --- GroupRatesDisplay: each group's rate with its interval ---------------------------------------
