@@ -91,7 +91,7 @@ def held_out(
 ) -> Reached:
     """Violation and score on the rows left out, pooled."""
     pooled: Confusion | None = None
-    for most, rest in islice(folds_of(evidence), 1 if _has_many(evidence) else N_FOLDS):
+    for most, rest in islice(folds_of(evidence), _n_parts(evidence)):
         rule = in_quiet(partial(find, seen(most)))
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
@@ -101,14 +101,19 @@ def held_out(
     return Reached(float(program.violation(v)), program.score_at(v))
 
 
-def _has_many(evidence: Evidence) -> bool:
-    """Whether there are so many classes that one part alone is left out."""
-    return evidence.n_classes >= MANY_CLASSES
+_WHOLE_NUMBERS = 250_000
+"""Of many classes up to so many posteriors, each part is left out in turn."""
+
+
+def _n_parts(evidence: Evidence) -> int:
+    """How many parts are left out, one after the other: where searches are long, one."""
+    many = evidence.n_classes >= MANY_CLASSES
+    return 1 if many and evidence.n_rows * evidence.n_classes > _WHOLE_NUMBERS else N_FOLDS
 
 
 def _left_out(evidence: Evidence) -> str:
     """How rules were tried out, in words."""
-    if _has_many(evidence):
+    if _n_parts(evidence) == 1:
         return f"on one part of {N_FOLDS} left out"
     return f"by {N_FOLDS}-fold cross-validation"
 
@@ -139,9 +144,8 @@ _ENOUGH, _ENOUGH_NUMBERS = 50_000, 1_500_000
 _CALLS = 100
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
-_ONE_PART = 0.25
-"""Where one part is left out so much over the root of its rows is noise: a standard error, where
-one row in 16 is decided otherwise."""
+_OF_A_ROW = 0.5
+"""Of many classes, whose rates rest on few rows, so much over the root of the rows left out."""
 
 Kind = Literal["label", "soft"]
 
@@ -177,8 +181,9 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
         least = _HALF_A_POINT
-        if _has_many(evidence):
-            least = max(least, _ONE_PART / float(np.sqrt(evidence.n_rows / N_FOLDS)))
+        if evidence.n_classes >= MANY_CLASSES:
+            held_rows = evidence.n_rows * _n_parts(evidence) / N_FOLDS
+            least = max(least, _OF_A_ROW / float(np.sqrt(held_rows)))
         better = label > soft + least
     chosen: Kind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0
