@@ -218,8 +218,8 @@ _SMOOTHING = (0.5,)
 _STIFF_SMOOTHING = (0.85,)
 MANY_CLASSES = 30
 """From so many classes on a sum of ratios is climbed by whole rules, since blocks for each class on
-top would hold the square of what is gathered, evidence is chosen on one part left out, and the
-cuts of single classes, of which too few could be tried, stay as they are."""
+top would hold the square of what is gathered, evidence may be chosen on one part left out, and a
+pattern search, which could try too few steps of each class, serves constraints alone."""
 _LARGE_SMOOTHING = (0.97, 0.94, 0.9, 0.8)
 _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""

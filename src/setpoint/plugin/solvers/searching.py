@@ -65,7 +65,8 @@ def _worth(program: Program, v: Floats) -> Worth:
 def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in."""
     atom = space.atoms[start]
-    if isinstance(atom, OneClass) or space.counted.n_classes >= MANY_CLASSES:
+    many = space.counted.n_classes >= MANY_CLASSES and not program.constraints
+    if isinstance(atom, OneClass) or many:
         return start
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
