@@ -267,6 +267,7 @@ class Achievable(AchievableSet):
         self._columns = DenseColumns(self.n_blocks, self.d)
         self._rule: tuple[MixtureWeights, Rule] | None = None
         self.frozen = False
+        self._begun: list[MixtureWeights] | None = None
 
     def _can_split(self) -> bool:
         counted = self.counted
@@ -287,8 +288,10 @@ class Achievable(AchievableSet):
         return self._blocks.n
 
     def initial_columns(self, block: int) -> Sequence[int]:
-        """All atoms so far."""
-        return range(len(self.atoms))
+        """All atoms so far; of what was gathered the constants and a start."""
+        if self._begun is None:
+            return range(len(self.atoms))
+        return sorted({k for choice in self._begun for k in choice[block]})
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) that some atoms give in a block."""
@@ -372,6 +375,13 @@ class Achievable(AchievableSet):
         )
         out._columns.add(self._features.sum(axis=1, keepdims=True))
         out.frozen = True
+        return out
+
+    def gathered(self, start: MixtureWeights | None = None) -> Achievable:
+        """The atoms so far and no others, from the constants and a start: asking costs no call."""
+        out = self.within(Limits())
+        out.frozen = out.is_certain = True  # all columns are looked through
+        out._begun = [*self.constants(), *([] if start is None else [start])]
         return out
 
     # ------------------------------------------------------------------ rules
