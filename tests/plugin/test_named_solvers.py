@@ -13,7 +13,7 @@ from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
 from setpoint.plugin.solvers.named import ShrinkingEllipsoid, line_search
-from setpoint.plugin.solvers.steps import Gathered, GoalLosses, Inner
+from setpoint.plugin.solvers.steps import GoalLosses, Inner
 from setpoint.program import algebra, link
 from setpoint.search import InfeasibleMasterError, Limits, StoppedWarning, best_mixture
 
@@ -234,7 +234,7 @@ def test_recombination_by_blocks():
 def test_gathered_is_a_space_of_the_columns_so_far():
     space, _ = space_of("maximize h_mean")
     atom = space.ask(np.ones(space.d))
-    gathered = Gathered(space)
+    gathered = space.gathered()
     assert gathered.initial_columns(0) == [0, 1, 2]
     v = space.features_of(atom)
     priced = gathered.price(v)

@@ -169,7 +169,8 @@ class Profiles:
     def populations(self) -> Bools:
         """Different sets of units that shares are taken of (populations, profiles)."""
         given = self.weights.given.reshape(-1, *self.units.counts.shape)
-        return np.unique((given != 0).any(axis=1), axis=0)
+        held = {rows.tobytes(): rows for rows in (given != 0).any(axis=1)}
+        return np.array([held[key] for key in sorted(held)])  # np.unique is slow for many
 
 
 # --- Fractions of counts: what a ratio of linear functions makes of each --------------------------

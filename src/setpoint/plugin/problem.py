@@ -216,7 +216,10 @@ _MOST_CONSTANTS = 10_000_000
 """Segments times classes times features of the constants up to which segments are kept apart."""
 _SMOOTHING = (0.5,)
 _STIFF_SMOOTHING = (0.85,)
-_MANY_CLASSES = 30
+MANY_CLASSES = 30
+"""From so many classes on a sum of ratios is climbed by whole rules, since blocks for each class on
+top would hold the square of what is gathered, evidence may be chosen on one part left out, and a
+pattern search, which could try too few steps of each class, serves constraints alone."""
 _LARGE_SMOOTHING = (0.97, 0.94, 0.9, 0.8)
 _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""
@@ -249,7 +252,7 @@ class Achievable(AchievableSet):
         by_values = bool(counted.score_columns.values)
         self._whole_rules = whole_rules
         self.by_top = not whole_rules and not by_values and self._can_split()
-        stiff = n >= _MANY_CLASSES and not self.by_top
+        stiff = n >= MANY_CLASSES and not self.by_top
         self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
         self._blocks = ONE_BLOCK
         if self.by_top:
@@ -264,6 +267,7 @@ class Achievable(AchievableSet):
         self._columns = DenseColumns(self.n_blocks, self.d)
         self._rule: tuple[MixtureWeights, Rule] | None = None
         self.frozen = False
+        self._begun: list[MixtureWeights] | None = None
 
     def _can_split(self) -> bool:
         counted = self.counted
@@ -284,8 +288,10 @@ class Achievable(AchievableSet):
         return self._blocks.n
 
     def initial_columns(self, block: int) -> Sequence[int]:
-        """All atoms so far."""
-        return range(len(self.atoms))
+        """All atoms so far; of what was gathered the constants and a start."""
+        if self._begun is None:
+            return range(len(self.atoms))
+        return sorted({k for choice in self._begun for k in choice[block]})
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) that some atoms give in a block."""
@@ -369,6 +375,13 @@ class Achievable(AchievableSet):
         )
         out._columns.add(self._features.sum(axis=1, keepdims=True))
         out.frozen = True
+        return out
+
+    def gathered(self, start: MixtureWeights | None = None) -> Achievable:
+        """The atoms so far and no others, from the constants and a start: asking costs no call."""
+        out = self.within(Limits())
+        out.frozen = out.is_certain = True  # all columns are looked through
+        out._begun = [*self.constants(), *([] if start is None else [start])]
         return out
 
     # ------------------------------------------------------------------ rules

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,10 +22,10 @@ from setpoint.goals import Goal
 from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
-from setpoint.plugin.problem import REMEDIES
+from setpoint.plugin.problem import MANY_CLASSES, REMEDIES
 from setpoint.plugin.solvers.named import shift_rule
 from setpoint.plugin.solvers.searching import search_rule
-from setpoint.program import LinkedGoal, Program, link
+from setpoint.program import LinkedGoal, link
 from setpoint.report import GoalReport
 from setpoint.rules import Rule
 from setpoint.search import (
@@ -90,7 +91,7 @@ def held_out(
 ) -> Reached:
     """Violation and score on the rows left out, pooled."""
     pooled: Confusion | None = None
-    for most, rest in folds_of(evidence):
+    for most, rest in islice(folds_of(evidence), _n_parts(evidence)):
         rule = in_quiet(partial(find, seen(most)))
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
@@ -98,6 +99,23 @@ def held_out(
     program = link(goal, pooled.codebook).at(pooled.marginals)
     v = program.rates_of(pooled.counts)
     return Reached(float(program.violation(v)), program.score_at(v))
+
+
+_WHOLE_NUMBERS = 250_000
+"""Of many classes up to so many posteriors, each part is left out in turn."""
+
+
+def _n_parts(evidence: Evidence) -> int:
+    """How many parts are left out, one after the other: where searches are long, one."""
+    many = evidence.n_classes >= MANY_CLASSES
+    return 1 if many and evidence.n_rows * evidence.n_classes > _WHOLE_NUMBERS else N_FOLDS
+
+
+def _left_out(evidence: Evidence) -> str:
+    """How rules were tried out, in words."""
+    if _n_parts(evidence) == 1:
+        return f"on one part of {N_FOLDS} left out"
+    return f"by {N_FOLDS}-fold cross-validation"
 
 
 def in_quiet(find: Callable[[], T]) -> T:
@@ -110,19 +128,24 @@ def in_quiet(find: Callable[[], T]) -> T:
     return found
 
 
-def bounds_of(program: Program) -> list[float]:
-    """The sizes of the bounds of a program, but for 0 and infinite ones."""
+def bounds_of(goal: Goal, evidence: Evidence) -> list[float]:
+    """The sizes of the bounds of a goal, but for 0 and infinite ones."""
+    if not goal.constraints:
+        return []
+    program = link(goal, evidence.codebook).at(evidence.marginals)
     return [abs(c.level) for c in program.constraints if c.level and np.isfinite(c.level)]
 
 
 # --- Soft or label evidence: chosen by cross-validation on the given rows -------------------------
 
 
-_ENOUGH = 50_000
-"""Up to so many rows are used to choose."""
+_ENOUGH, _ENOUGH_NUMBERS = 50_000, 1_500_000
+"""Up to so many rows, and posteriors of them, are used to choose."""
 _CALLS = 100
 _HALF_A_POINT = 0.005
 """Held-out differences of the objective up to this are noise."""
+_OF_A_ROW = 0.5
+"""Of many classes, whose rates rest on few rows, so much over the root of the rows left out."""
 
 Kind = Literal["label", "soft"]
 
@@ -135,7 +158,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     """The kind of evidence whose rule does better on rows it was not found on, and why."""
     if not evidence.has_labels:
         return "soft", "there are no labels"
-    evidence = some_rows(evidence, _ENOUGH)
+    evidence = some_rows(evidence, min(_ENOUGH, _ENOUGH_NUMBERS // evidence.n_classes))
     reached: dict[Kind, Reached] = {}
     own = quick(options, _CALLS)
     kinds: tuple[Kind, Kind] = ("soft", "label")
@@ -154,17 +177,20 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     held = evidence.marginals.weights[: book.n_plain, : len(book.labels)].sum(axis=0)
     noise = max(_HALF_A_POINT, 0.5 / float(np.sqrt(max(held.min(), 1.0))))
     # A bound of .01 that is missed by .005 is missed by half.
-    program = link(goal, evidence.codebook).at(evidence.marginals)
-    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(program))])
+    noise = min([noise, *(OF_A_BOUND * b for b in bounds_of(goal, evidence))])
     better = label_past < soft_past - noise
     if abs(label_past - soft_past) <= noise:
-        better = label > soft + _HALF_A_POINT
+        least = _HALF_A_POINT
+        if evidence.n_classes >= MANY_CLASSES:
+            held_rows = evidence.n_rows * _n_parts(evidence) / N_FOLDS
+            least = max(least, _OF_A_ROW / float(np.sqrt(held_rows)))
+        better = label > soft + least
     chosen: Kind = "label" if better else "soft"
     sense = 1.0 if goal.sense == "maximize" else -1.0
     values = f"objective {sense * soft:.4g} with soft and {sense * label:.4g} with label evidence"
     if goal.constraints:
         values += f", violation {soft_past:.4g} and {label_past:.4g}"
-    return chosen, f"{chosen} evidence by {N_FOLDS}-fold cross-validation ({values})"
+    return chosen, f"{chosen} evidence {_left_out(evidence)} ({values})"
 
 
 def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[Found, str]:
@@ -211,6 +237,8 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
 
 def _missed(goal: Goal, found: Found) -> float:
     """The largest violation of a constraint by labels."""
+    if not goal.constraints:
+        return 0.0
     counted = found.confusion
     program = link(goal, counted.codebook).at(counted.marginals)
     return float(program.violation(program.rates_of(counted.counts)))
@@ -275,13 +303,12 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
     said = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
     words = _WORDS[best].format(columns=columns)
     failed = "" if {"soft", "label"} & reached.keys() else failed
-    return best, f"{words}, by {N_FOLDS}-fold cross-validation (objective {said}{failed})"
+    return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
 
 
 def _noise(goal: Goal, aware: Evidence) -> float:
     """How far past a bound is noise."""
-    program = link(goal, aware.codebook).at(aware.marginals)
-    return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(program))])
+    return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(goal, aware))])
 
 
 def _keeps(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> bool:

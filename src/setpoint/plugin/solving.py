@@ -154,8 +154,9 @@ def solve(
     evidence : {"auto", "label", "soft"}
         Count decisions against labels, or against posteriors: then the gap is certified
         for any number of classes, if the posteriors are right. "auto": labels with two
-        classes, else what does better in 3-fold cross-validation (six quick searches), or
-        labels where only the rule by them meets the constraints on the rows given.
+        classes, else what does better in 3-fold cross-validation (six quick searches; from
+        30 classes and 250,000 posteriors on two, with one part of three left out), or labels
+        where only the rule by them meets the constraints on the rows given.
     on_infeasible : {"raise", "nearest"}
         "nearest" returns the rule with the least largest violation.
     limits : SearchLimits, optional

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,27 +36,38 @@ _SHARE = 0.1
 """A step is solved to this share of the gap that is left."""
 
 
-class MixtureSearch(Protocol):
+class MixtureSearch(ABC):
     """A way to the best mixture of the columns so far, for one shape."""
 
     method: str
-    smooths: bool
-    certain: bool
-    best: MasterResult | None
-    value: float
+    smooths = False
+    certain = True
 
-    @property
-    def score(self) -> RateFunction:
-        """What is maximised."""
-        ...
+    def __init__(self, region: Region, score: RateFunction) -> None:
+        self.region = region
+        self.score = score
+        self.best: MasterResult | None = None
+        self.value = -INF
 
+    @abstractmethod
     def step(self, gap: float) -> MasterResult | None:
         """Solve over the columns so far, to within about `gap`."""
-        ...
 
     def bound_at(self, bound: float) -> float:
         """From a bound on that program's objective to one on the score."""
-        ...
+        return bound
+
+    def take(self, found: MasterResult) -> None:
+        """Make a mixture the best one."""
+        self.best, self.value = found, float(self.score.value(found.v))
+
+    def improves(self, found: MasterResult) -> bool:
+        """Whether a mixture is better by more than rounding; if so it is the best one."""
+        now = float(self.score.value(found.v))
+        if now <= self.value + 1e-15 * (1 + abs(self.value)):
+            return False
+        self.best, self.value = found, now
+        return True
 
 
 def generate(
@@ -140,18 +152,14 @@ _ROUNDS = 300
 _CLOSED = 1e-13
 
 
-class LinearSearch:
+class LinearSearch(MixtureSearch):
     """An affine objective, or one that linear rows describe: one linear program a step."""
 
     method = "linear program"
     smooths = True
-    certain = True
 
     def __init__(self, region: Region, score: RateFunction) -> None:
-        self.region = region
-        self.score = score
-        self.best: MasterResult | None = None
-        self.value = -INF
+        super().__init__(region, score)
         self.rows: list[Affine] = []
         if isinstance(score, Affine):
             self.target = score
@@ -161,29 +169,21 @@ class LinearSearch:
 
     def step(self, gap: float) -> MasterResult:
         """Solve the program over the columns so far."""
-        self.best = self.region.solve(self.target, self.rows)
-        self.value = float(self.score.value(self.best.v))
-        return self.best
-
-    def bound_at(self, bound: float) -> float:
-        """The program's objective is the score itself."""
-        return bound
+        found = self.region.solve(self.target, self.rows)
+        self.take(found)
+        return found
 
 
-class ConcaveSearch:
+class ConcaveSearch(MixtureSearch):
     """Cutting planes: tangents bound a concave objective from above (Kelley 1960)."""
 
     method = "cutting planes"
     smooths = True
-    certain = True
 
     def __init__(self, region: Region, score: RateFunction) -> None:
-        self.region = region
-        self.score = score
+        super().__init__(region, score)
         self.sum = sum_of(score, region.builder)
         self.cuts = [piece.touching(region.inner) for piece in self.sum.pieces]
-        self.best: MasterResult | None = None
-        self.value = -INF
 
     def step(self, gap: float) -> MasterResult:
         """Add tangents until the program and the function agree to within `gap`."""
@@ -235,19 +235,15 @@ _ROUNDING = 1e-7
 """The most that is called rounding where the least denominator is near 0."""
 
 
-class RatioSearch:
+class RatioSearch(MixtureSearch):
     """Maximise A - gamma B, gamma <- A/B, until nothing is left to gain (Dinkelbach 1967)."""
 
     method = "Dinkelbach"
-    smooths = False
-    certain = True
+    score: Ratio
 
     def __init__(self, region: Region, score: Ratio) -> None:
-        self.region = region
-        self.score = score
+        super().__init__(region, score)
         self.least = least_denominator(region.forms, score.below)
-        self.best: MasterResult | None = None
-        self.value = -INF
         self.floors: list[Affine] = []
 
     def step(self, gap: float) -> MasterResult | None:
@@ -276,26 +272,23 @@ class RatioSearch:
         score = self.score
         if self.best is None:
             try:
-                self.best = self.region.solve(score.below, self.floors)
+                self.take(self.region.solve(score.below, self.floors))
             except InfeasibleMasterError:
                 if not self.floors:
                     raise
                 # Nobody is expected in the denominator, or less than a row.
-                self.best = self.region.solve(score.below.scaled(-1.0))
-                self.value = float(score.value(self.best.v))
-                if float(score.below.value(self.best.v)) > _TINY:
+                found = self.region.solve(score.below.scaled(-1.0))
+                self.take(found)
+                if float(score.below.value(found.v)) > _TINY:
                     raise
                 return None
-            self.value = float(score.value(self.best.v))
         for _ in range(_DINKELBACH_ROUNDS):
             if not np.isfinite(self.value):
                 return None
             gamma = self.value - score.offset
             found = self.region.solve(score.above.plus(score.below.scaled(-gamma)), self.floors)
-            now = float(score.value(found.v))
-            if now <= self.value + 1e-15 * (1 + abs(self.value)):
+            if not self.improves(found):
                 break
-            self.best, self.value = found, now
         return found
 
     def bound_at(self, bound: float) -> float:
@@ -338,21 +331,17 @@ _LINE = np.concatenate([_ENDS[::-1], 1.0 - _ENDS[1:], [1.0]])
 _ZOOM, _ZOOMS = np.linspace(0.0, 1.0, 17), 3
 
 
-class SumSearch:
+class SumSearch(MixtureSearch):
     """Climb along lines between mixtures of the region, as the gradient of the sum points."""
 
     method = "conditional gradients"
-    smooths = False
     certain = False
 
     def __init__(self, region: Region, score: WeightedSum) -> None:
-        self.region = region
-        self.score = score
+        super().__init__(region, score)
         self.sum = _Sum(region, score)
         self.climb: _Climb | None = None
         self.tries = 0
-        self.best: MasterResult | None = None
-        self.value = -INF
 
     def step(self, gap: float) -> MasterResult:
         """Climb over the columns so far."""

@@ -60,39 +60,32 @@ class _RatioPart:
     at_zero: float = INF
 
 
-class SmallestSearch:
+class SmallestSearch(MixtureSearch):
     """The largest smallest ratio."""
 
     method = "Dinkelbach"
-    smooths = False
-    certain = True
 
     def __init__(self, region: Region, score: RateFunction) -> None:
-        self.region = region
-        self.score = score
+        super().__init__(region, score)
         self.splitter = _Splitter(region)
         self.parts = self.splitter.split(score, 1.0, 0.0)
         self.margin = region.builder.auxiliary()
-        self.best: MasterResult | None = None
-        self.value = -INF
         self.stretch = 1.0
 
     def step(self, gap: float) -> MasterResult | None:
         """Solve over the columns so far; `gap` is not used, each round is exact."""
         if self.best is None:
-            self.best = self.region.solve(Affine({}, 0.0))
-            self.value = float(self.score.value(self.best.v))
+            self.take(self.region.solve(Affine({}, 0.0)))
         for _ in range(_ROUNDS):
+            assert self.best is not None
             rows, self.stretch = self._rows(self.best)
             try:
                 found = self.region.solve(self.margin, rows)
             except InfeasibleMasterError:
                 # Some denominator is 0 in every mixture allowed.
                 return None
-            now = float(self.score.value(found.v))
-            if now <= self.value + 1e-15 * (1 + abs(self.value)):
+            if not self.improves(found):
                 break
-            self.best, self.value = found, now
         return found
 
     def bound_at(self, bound: float) -> float:

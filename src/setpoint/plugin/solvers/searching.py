@@ -26,6 +26,7 @@ from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.problem import (
+    MANY_CLASSES,
     REMEDIES,
     Achievable,
     Atom,
@@ -64,7 +65,8 @@ def _worth(program: Program, v: Floats) -> Worth:
 def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in."""
     atom = space.atoms[start]
-    if isinstance(atom, OneClass):
+    many = space.counted.n_classes >= MANY_CLASSES and not program.constraints
+    if isinstance(atom, OneClass) or many:
         return start
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
@@ -205,34 +207,45 @@ def search_rule(
     tried: bool = False,
 ) -> search.Found:
     """The rule over posteriors that reaches a goal."""
-    rows = evidence
-    if counted is None:
-        # Exactly the same for the same rows in any order, twice or with twice the weight.
-        evidence = in_order(evidence)
-        counted = merged(evidence)
-        if options.evidence == "soft":
-            counted = counted.with_posteriors()
-    program = link(goal, counted.codebook).at(counted.marginals)
+    space, program = _space_of(
+        goal, evidence, counted, limited(options), options.evidence == "soft", options.solver
+    )
     if inwards is not None:
         program = search.worked_with(program, inwards)
-    named = options.solver in ALGORITHMS
-    space = Achievable(program.table, evidence, counted, limits=limited(options), whole_rules=named)
     if options.solver in BASELINES:
         found = _baseline(space, program, options)
     else:
         found = search_space(space, program, options, tried=tried)
-    return replace(found, evidence=rows)  # in the order given
+    return replace(found, evidence=evidence)  # in the order given
+
+
+def _space_of(
+    goal: Goal,
+    evidence: Evidence,
+    counted: Evidence | None,
+    limits: search.Limits,
+    soft: bool,
+    solver: str = "auto",
+) -> tuple[Achievable, Program]:
+    """What rules over posteriors can do, and the program of a goal."""
+    if counted is None:
+        # Exactly the same for the same rows in any order, twice or with twice the weight.
+        evidence = in_order(evidence)
+        counted = merged(evidence)
+        if soft:
+            counted = counted.with_posteriors()
+    program = link(goal, counted.codebook).at(counted.marginals)
+    shape = program.score.shape
+    climbed = counted.n_classes >= MANY_CLASSES and not (shape.concave or shape.quasiconcave)
+    whole = climbed or solver in ALGORITHMS
+    return Achievable(program.table, evidence, counted, limits=limits, whole_rules=whole), program
 
 
 def explored(
     goal: Goal, evidence: Evidence, *, soft: bool, gap: float
 ) -> tuple[Achievable, Program]:
     """What rules over posteriors can do, rules for the goal among them, and its program."""
-    evidence = in_order(evidence)
-    counted = merged(evidence)
-    counted = counted.with_posteriors() if soft else counted
-    program = link(goal, counted.codebook).at(counted.marginals)
-    space = Achievable(program.table, evidence, counted, limits=search.Limits(_CALLS))
+    space, program = _space_of(goal, evidence, None, search.Limits(_CALLS), soft)
     if not space.is_certain:
         with suppress(search.InfeasibleMasterError):
             _by_labels(space, program, gap)
@@ -366,7 +379,7 @@ def _find(space: Explored, program: Program, options: Options) -> search.Optimum
             fixed = _better(fixed, best_atom(space, program))
         if options.randomized is False:
             if isinstance(space, Achievable) and not (fixed.is_feasible and fixed.value >= floor):
-                polish(space, program, _likeliest(mixed.choice))
+                polish(space, program, _likeliest(mixed.choice)[0])
                 polish(space, program, _best_rule(space, program))
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
@@ -405,12 +418,8 @@ def _cut(space: Explored, program: Program, choice: search.MixtureWeights, floor
     """Move the cuts of the rules of a mixture where rows have values or may be deferred."""
     if not (isinstance(space, Achievable) and _is_cut(space)):
         return False
-    shares: dict[int, float] = {}
-    for part in choice:
-        for k, p in part.items():
-            shares[k] = shares.get(k, 0.0) + p
-    used = sorted(shares, key=lambda k: -shares[k])
-    cut_ranked(space, program, list(dict.fromkeys([*used, _best_rule(space, program)])), floor)
+    used = [*_likeliest(choice), _best_rule(space, program)]
+    cut_ranked(space, program, list(dict.fromkeys(used)), floor)
     return True
 
 
@@ -457,13 +466,13 @@ def _best_rule(space: Achievable, program: Program) -> int:
     return n + best_of(program, v[n:])
 
 
-def _likeliest(choice: search.MixtureWeights) -> int:
-    """The rule that a mixture uses most."""
-    share: dict[int, float] = {}
+def _likeliest(choice: search.MixtureWeights) -> list[int]:
+    """The rules that a mixture uses, the one that it uses most first."""
+    shares: dict[int, float] = {}
     for part in choice:
         for k, p in part.items():
-            share[k] = share.get(k, 0.0) + p
-    return max(share, key=lambda k: share[k])
+            shares[k] = shares.get(k, 0.0) + p
+    return sorted(shares, key=lambda k: -shares[k])
 
 
 def _of_whole_rules(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, ShapeError
-from setpoint.evidence import Confusion
 from setpoint.plugin.problem import Achievable
 from setpoint.program import (
     Affine,
@@ -22,15 +21,12 @@ from setpoint.program import (
     algebra,
     without_auxiliaries,
 )
-from setpoint.rules import Rule
 from setpoint.search import (
     AchievableSet,
     IncrementalLP,
     InfeasibleMasterError,
-    Limits,
     MixtureWeights,
     Optimum,
-    Priced,
     best_mixture,
     nearest_trusted,
     tangent,
@@ -114,68 +110,8 @@ _NEAR = 1e-7
 """To within so much the master is solved."""
 
 
-class Gathered(AchievableSet):
-    """The columns that a space already has, and no others: asking costs no oracle call."""
-
-    def __init__(self, space: AchievableSet, start: MixtureWeights | None = None) -> None:
-        super().__init__(space.rates, Limits())
-        self.space = space
-        self.is_certain = True  # all columns are looked through
-        self._start = [*space.constants(), *([] if start is None else [start])]
-        self._numbers = [np.array(space.initial_columns(b)) for b in range(space.n_blocks)]
-        self._columns = [space.columns(b, list(k)) for b, k in enumerate(self._numbers)]
-
-    @property
-    def n_blocks(self) -> int:
-        """As in the space."""
-        return self.space.n_blocks
-
-    def initial_columns(self, block: int) -> Sequence[int]:
-        """The constants and the start."""
-        return sorted({k for choice in self._start for k in choice[block]})
-
-    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
-        """As in the space."""
-        return self.space.columns(block, numbers)
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """As in the space."""
-        return self.space.numbers(block, keys)
-
-    @property
-    def table(self) -> Floats:
-        """As in the space."""
-        return self.space.table
-
-    def price(self, slopes: Floats) -> Priced:
-        """The best of all columns gathered."""
-        best, values = [], []
-        for numbers, columns in zip(self._numbers, self._columns, strict=True):
-            worth = columns @ slopes
-            at = int(worth.argmax())
-            best.append(numbers[at])
-            values.append(worth[at])
-        return Priced(np.array(best), np.array(values))
-
-    def constants(self) -> list[MixtureWeights]:
-        """As in the space."""
-        return self.space.constants()
-
-    def rule(self, choice: MixtureWeights) -> Rule:
-        """As in the space."""
-        return self.space.rule(choice)
-
-    def confusion(self, choice: MixtureWeights) -> Confusion:
-        """As in the space."""
-        return self.space.confusion(choice)
-
-    def randomized_share(self, choice: MixtureWeights) -> float:
-        """As in the space."""
-        return self.space.randomized_share(choice)
-
-
 def recombine(
-    space: AchievableSet,
+    space: Achievable,
     program: Program,
     method: str = "recombined",
     *,
@@ -185,7 +121,7 @@ def recombine(
     start: MixtureWeights | None = None,
 ) -> Optimum:
     """The best mixture of the columns gathered, without any oracle call."""
-    choice = best_mixture(Gathered(space, start), program, _NEAR).choice
+    choice = best_mixture(space.gathered(start), program, _NEAR).choice
     v = space.features(choice)
     value = float(program.score.value(v))
     return Optimum(choice, v, value, INF, "optimal", method, stopped).bounded(bound, gap)
