@@ -121,7 +121,7 @@ def summed(place: Codes, x: Floats, size: int) -> Floats:
 
 
 class Weights(NamedTuple):
-    """Weights (features, entries) of some features, in whatever entries are told apart."""
+    """Weights (features, entries) of some features, in whatever entries are distinguished."""
 
     features: list[int]
     event: Floats
