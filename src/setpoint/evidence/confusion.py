@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals, Stratum
-from setpoint.evidence.curves import Curve
-from setpoint.goals import Key, Label
-
-if TYPE_CHECKING:
-    from setpoint.evidence.evidence import Evidence
-    from setpoint.evidence.rows import DecidedRows
-
+from setpoint.goals import Label
 
 # --- Confusions: what counting one decision gives -------------------------------------------------
 
@@ -46,8 +40,10 @@ class Confusion:
     products : array of shape (1 + measures, 1 + measures, plain strata, n + 1, n) or None
         Sums of products of what a row weighs in two tables, that of rows counted once each and
         those of the measures: what the covariance of rates needs. None without measures.
-    decided : DecidedRows, optional
-        The rows behind the counts, for tests that need the values of each. A sum has none.
+    sums : function, optional
+        What each row (N,) behind the counts adds to a sum over tables of counts, from what a row
+        adds by stratum, true and predicted class (tables, plain strata, n + 1, n): for tests that
+        need the value of each. A sum of confusions has none.
 
     Examples
     --------
@@ -65,7 +61,7 @@ class Confusion:
     rows: NDArray[np.int64]
     smallest: Floats
     products: Floats | None = None
-    decided: DecidedRows | None = None
+    sums: Callable[[Floats], Floats] | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
@@ -459,127 +455,3 @@ _ENDS = (
     ("most", np.maximum),
     ("rounded", np.logical_or),
 )
-
-
-# --- Counted data: what searches ------------------------------------------------------------------
-
-
-class Decider(Protocol):
-    """A rule, as far as counting it needs to know."""
-
-    @property
-    def needs_segments(self) -> bool:
-        """Whether a decision looks at the row's segment."""
-        ...
-
-    def distribution(
-        self, scores: ArrayLike, segments: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """The probability (N, n) with which each row is decided each class."""
-        ...
-
-
-class Counted(Protocol):
-    """Data that can be counted: rows in memory, or counts of rows that lie elsewhere."""
-
-    if TYPE_CHECKING:  # a field of a subclass takes no default from here
-
-        @property
-        def codebook(self) -> Codebook:
-            """Classes, strata and columns: what a goal is linked to."""
-            ...
-
-        @property
-        def n_scores(self) -> int | None:
-            """Columns of the scores; None: one score a row."""
-            ...
-
-        @property
-        def marginals(self) -> Marginals:
-            """The weight by stratum and true class."""
-            ...
-
-        @property
-        def is_weighted(self) -> bool:
-            """Whether rows have weights, or count by measures too."""
-            ...
-
-        @property
-        def n_rows(self) -> int:
-            """Number of rows."""
-            ...
-
-        @property
-        def segment_weights(self) -> Floats:
-            """The weight (segments,) of the rows of each segment."""
-            ...
-
-        @property
-        def labelled_squares(self) -> Floats:
-            """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-            ...
-
-        def curve(self, segment: int) -> Curve:
-            """The cut-offs of one segment with prefix sums of the counts, ties one block."""
-            ...
-
-        def confusion(self, rule: Decider) -> Confusion:
-            """What a rule does, in expectation over its draws, counted by labels."""
-            ...
-
-        def confusion_of_accepted(
-            self, accepted: Floats, deferred: Floats | None = None
-        ) -> Confusion:
-            """Two classes, no weights: from how many are accepted by stratum and true class."""
-            ...
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """With two classes, (negative, positive)."""
-        return self.codebook.classes
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.codebook.n_classes
-
-    @property
-    def strata(self) -> tuple[Stratum, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
-
-
-# --- Posteriors against labels --------------------------------------------------------------------
-
-
-def surplus_of(evidence: Evidence, rule: Decider) -> tuple[Floats, float]:
-    """By how much posteriors exceed labels (n, n), by true and decided class; and the weight.
-
-    Examples
-    --------
-    >>> from setpoint.evidence import Evidence
-    >>> from setpoint.rules import Argmax
-    >>> rows = Evidence.from_arrays((0, 1), np.array([[0.75, 0.25]]), np.array([0]))
-    >>> surplus_of(rows, Argmax.weighted([1.0, 1.0]))
-    (array([[-0.25,  0.  ],
-           [ 0.25,  0.  ]]), 1.0)
-    """
-    rows, n = evidence.rows, evidence.n_classes
-    labelled = rows.true < n
-    if not labelled.any():
-        return np.zeros((n, n)), 0.0
-    decided = evidence.distribution(rule)[labelled]
-    weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
-    posterior = evidence.credit.class_posteriors(rows, evidence.posteriors)[labelled]
-    by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
-    return (posterior * weight[:, None]).T @ decided - by_label, float(weight.sum())

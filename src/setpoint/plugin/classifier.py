@@ -331,7 +331,7 @@ class PlugInClassifier(InnerModel, GoalClassifier):
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = found.by_posteriors, None, None
         self._keep(found.decision)
-        self.largest_segment_ = int(np.argmax(found.evidence.rows.segment_weights))
+        self.largest_segment_ = int(np.argmax(found.evidence.segment_weights))
         given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
         self._sign(digests_of({"": given}))
         return self

@@ -394,7 +394,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     report = _flattered(decision.report, _share_seen(classifier, rows, table.weight))
     out = _moved(classifier, decision.rule, report, rows)
     out.trace_ = decision.trace
-    out.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
+    out.largest_segment_ = int(np.argmax(evidence.segment_weights))
     if hasattr(out, "gap_"):
         out.gap_ = decision.report.certificate.gap
     if hasattr(classifier, "goal"):
