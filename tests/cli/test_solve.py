@@ -6,9 +6,9 @@ import signal
 
 import numpy as np
 import pytest
+from setpoint.counting.frames import LazyFrames
 
 from setpoint import solve
-from setpoint.counting.frames import LazyFrames
 from setpoint.plugin.tables import Passes
 from setpoint.rules import Rule
 

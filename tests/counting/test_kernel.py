@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from setpoint.counting.pieces import Kinds, bins_of, count, is_good, merge, order_of, reached
 
 from setpoint.counting import TooManyLinesError
 from setpoint.counting import pieces as kernel
-from setpoint.counting.pieces import Kinds, bins_of, count, is_good, merge, order_of, reached
 from setpoint.evidence import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts, Binning, compress
 from setpoint.evidence import confusion as counts_module
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BlackBox, blackbox_of
+from setpoint.counting import require_memory
 from setpoint.deciding.certifying import Certification, Found, certified, promise_of
 from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
 from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
@@ -36,7 +37,6 @@ from setpoint.inputs import (
     column_names,
     digests_of,
     one_column,
-    require_memory,
     taken,
 )
 from setpoint.program import LinkedGoal, link

@@ -404,15 +404,12 @@ class BinCounts:
         if not self.n_lines:
             return self
         at, one = self._groups()
-        out: dict[str, Any] = {"bin": self.bin[one]}
-        for name in ("rows", "weight", "squares"):
-            out[name] = np.zeros(len(one), np.int64)
-            np.add.at(out[name], at, getattr(self, name))
-        for name, pick in _ENDS:
-            values = getattr(self, name)
-            out[name] = values[one]
-            pick.at(out[name], at, values)
-        return BinCounts(self.levels, self.codes[:, one], *(out[n] for n in _PER_LINE))
+        given = [getattr(self, name) for name in _PER_LINE[1:]]
+        out = [values[one] for values in given]
+        for sums in out[:3]:
+            sums[:] = 0
+        _add_lines(at, *given, *out)
+        return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
 
     def _groups(self) -> tuple[Codes, Codes]:
         """Each line's place among the different ones, by bin and codes, and a line of each."""
@@ -448,10 +445,35 @@ _MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip
-_ENDS = (
-    ("low", np.minimum),
-    ("high", np.maximum),
-    ("least", np.minimum),
-    ("most", np.maximum),
-    ("rounded", np.logical_or),
-)
+
+
+@kernel(plain=True)
+def _add_lines(
+    at: Codes,
+    rows: Codes,
+    weight: Codes,
+    squares: Codes,
+    low: Floats,
+    high: Floats,
+    least: Floats,
+    most: Floats,
+    rounded: NDArray[np.bool_],
+    to_rows: Codes,
+    to_weight: Codes,
+    to_squares: Codes,
+    to_low: Floats,
+    to_high: Floats,
+    to_least: Floats,
+    to_most: Floats,
+    to_rounded: NDArray[np.bool_],
+) -> None:
+    for i in range(at.size):
+        k = at[i]
+        to_rows[k] += rows[i]
+        to_weight[k] += weight[i]
+        to_squares[k] += squares[i]
+        to_low[k] = min(to_low[k], low[i])
+        to_high[k] = max(to_high[k], high[i])
+        to_least[k] = min(to_least[k], least[i])
+        to_most[k] = max(to_most[k], most[i])
+        to_rounded[k] |= rounded[i]
