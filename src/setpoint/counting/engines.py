@@ -273,7 +273,8 @@ class DuckDB(Source):
 
     def _inside(self, parts: Sequence[RowFilter], by: GroupBy) -> list[str]:
         """Conditions that the rows of some parts meet, all of them."""
-        choices, ends = [], []
+        choices: list[str] = []
+        ends: list[tuple[float, float]] = []
         for part in parts:
             conditions = []
             if part.keys:

@@ -200,7 +200,7 @@ def plain(value: Any) -> Any:
 
 def fits(value: Any, kind: str) -> bool:
     """Whether a column of a kind can hold a plain value."""
-    types = {"boolean": bool, "text": str, "number": (int, float)}
+    types: dict[str, Any] = {"boolean": bool, "text": str, "number": (int, float)}
     return kind == "other" or isinstance(value, types[kind])
 
 

@@ -435,8 +435,8 @@ class Binning:
     @property
     def scale(self) -> Floats:
         """Bins of each piece in a unit of score (J,); 0 where the piece is one bin."""
-        width = np.diff(self.edges)
         with np.errstate(over="ignore"):
+            width = np.diff(self.edges)
             scale = self.parts / width
         fine = (width < _LARGEST) & (scale < _LARGEST) & (self.parts > 1)
         return np.where(fine, scale, 0.0)
@@ -457,9 +457,10 @@ class Binning:
         """Bins between finite thresholds: scores of one reach the same of them."""
         inner = np.unique(thresholds[np.isfinite(thresholds)])
         ends = inner[[0, -1]] if len(inner) else np.zeros(2)
-        edges = [np.nextafter(ends[:1], -np.inf), inner, np.nextafter(ends[1:], np.inf)]
-        joined = np.concatenate(edges)
-        return cls(joined, np.ones(len(joined) - 1, np.int64))
+        with np.errstate(over="ignore"):
+            below, above = np.nextafter(ends, [-np.inf, np.inf])
+        edges = np.concatenate([[below], inner, [above]])
+        return cls(edges, np.ones(len(edges) - 1, np.int64))
 
     @classmethod
     def from_sample(cls, scores: Floats, n_bins: int, pieces: int = PIECES) -> Binning:
