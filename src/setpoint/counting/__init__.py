@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         frame_rows_of,
         require_formula,
     )
+    from setpoint.counting.engines import source_of
     from setpoint.counting.passes import CountsCheckpoint, Pass, Passes
     from setpoint.counting.source import (
         GroupBy,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         TooManyLinesError,
         is_lazy,
         require_memory,
-        source_of,
     )
     from setpoint.counting.tables import duckdb_module, files_named, first_line, table_of
 

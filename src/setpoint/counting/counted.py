@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source, source_of
+from setpoint.counting.engines import source_of
+from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, InputTypeError, nearest
 from setpoint.evidence import (
     BAD_WEIGHT,

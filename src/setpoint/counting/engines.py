@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
@@ -30,6 +31,7 @@ from setpoint.counting.source import (
     too_large,
 )
 from setpoint.counting.tables import quoted_name
+from setpoint.errors import InputTypeError
 from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, BinCounts, Binning
 from setpoint.packages import needed_by
 
@@ -405,3 +407,21 @@ def _number(value: float) -> str:
 
 def _floats(lines: Any, name: str) -> Floats:
     return np.array(lines[name].to_numpy(), np.float64)
+
+
+# --- From a frame to the source that counts it ----------------------------------------------------
+
+
+def source_of(frame: Any) -> Source:
+    """The source of a lazy frame, or a source as it is."""
+    if isinstance(frame, Source):
+        return frame
+    lazy = nw.from_native(frame, pass_through=True)
+    known: dict[str, Callable[[Any], Source]]
+    known = {"DUCKDB": DuckDB, "POLARS": Polars, "DASK": Partitions}
+    if not isinstance(lazy, nw.LazyFrame) or lazy.implementation.name not in known:
+        raise InputTypeError(
+            f"a lazy frame is wanted (a DuckDB relation, a Polars LazyFrame, a dask DataFrame), "
+            f"found {type(frame).__name__}"
+        )
+    return known[lazy.implementation.name](nw.to_native(lazy))

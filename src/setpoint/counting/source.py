@@ -505,7 +505,7 @@ def _sort_key(value: Any) -> tuple[int, str, Any, str]:
     return 1, kind, value if known else repr(value), type(value).__name__
 
 
-# --- From a frame to the source that counts it ----------------------------------------------------
+# --- Frames whose rows lie elsewhere --------------------------------------------------------------
 
 
 def is_lazy(frame: Any) -> bool:
@@ -519,23 +519,6 @@ def is_lazy(frame: Any) -> bool:
     if isinstance(frame, (list, tuple, str, dict)) or hasattr(frame, "__array_interface__"):
         return False
     return isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame)
-
-
-def source_of(frame: Any) -> Source:
-    """The source of a lazy frame, or a source as it is."""
-    if isinstance(frame, Source):
-        return frame
-    from setpoint.counting.engines import DuckDB, Partitions, Polars
-
-    lazy = nw.from_native(frame, pass_through=True)
-    known: dict[str, Callable[[Any], Source]]
-    known = {"DUCKDB": DuckDB, "POLARS": Polars, "DASK": Partitions}
-    if not isinstance(lazy, nw.LazyFrame) or lazy.implementation.name not in known:
-        raise InputTypeError(
-            f"a lazy frame is wanted (a DuckDB relation, a Polars LazyFrame, a dask DataFrame), "
-            f"found {type(frame).__name__}"
-        )
-    return known[lazy.implementation.name](nw.to_native(lazy))
 
 
 def require_memory(X: Any) -> None:
