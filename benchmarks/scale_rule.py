@@ -32,8 +32,7 @@ GOALS = (
 IMPORTS = """
 import duckdb
 from setpoint import solve
-from setpoint.counting import GroupBy, Key
-from setpoint.counting.frames import LazyFrames
+from setpoint.counting import GroupBy, Key, source_of
 from setpoint.evidence.sweep import Binning
 """
 
@@ -52,7 +51,7 @@ out = dict(n=len(duckdb.sql(query).fetchall()))
 """
 
 PASS = """
-source = LazyFrames(duckdb.read_parquet(files))
+source = source_of(duckdb.read_parquet(files))
 binning = Binning.from_sample(source.sample("score", "label", 100_000), 2**16)
 by = GroupBy(tuple(Key(name) for name in ["label", *(columns or [])]), "score")
 start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)

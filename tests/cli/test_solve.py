@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from setpoint import solve
-from setpoint.counting.frames import LazyFrames
-from setpoint.plugin.tables import Passes
+from setpoint.counting import Passes
+from setpoint.counting.engines import DuckDB
 from setpoint.rules import Rule
 
 duckdb = pytest.importorskip("duckdb", reason="setpoint solve counts with DuckDB")
@@ -126,14 +126,14 @@ def test_a_checkpoint_is_gone_on_from(solved, at, tmp_path):
 
 def test_ctrl_c_keeps_the_rule_of_the_passes_before(solved, monkeypatch, tmp_path):
     """Few bins, so that there is a second pass to stop in."""
-    count = LazyFrames.count
+    count = DuckDB.count
 
     def stopping(self, by, binning=None, parts=()):
         if parts:
             os.kill(os.getpid(), signal.SIGINT)
         return count(self, by, binning, parts)
 
-    monkeypatch.setattr(LazyFrames, "count", stopping)
+    monkeypatch.setattr(DuckDB, "count", stopping)
     defaults = (*(Passes.__init__.__defaults__ or ())[:-1], 16)
     monkeypatch.setattr(Passes.__init__, "__defaults__", defaults)
     file, state = tmp_path / "r.json", tmp_path / "c.npz"

@@ -46,7 +46,7 @@ def test_streams_and_monitors_refuse_them(text, what):
 
 @pytest.mark.parametrize(("text", "what"), [(MONEY, "numbers of rows"), (DEFERS, "deferred")])
 def test_tables_elsewhere_refuse_them(text, what):
-    from setpoint.inputs import CountedRows
+    from setpoint.counting import CountedRows
 
     with pytest.raises(GoalError, match=what):
         CountedRows.first_pass(Goal.parse(text), {})

@@ -23,8 +23,11 @@ class ArraySource(Source):
         self.nan_is_null = nan_is_null
         self.passes = 0
 
-    def columns(self):
+    def schema(self):
         return {k: _kind(v) for k, v in self.table.items()}
+
+    def batches(self, names):
+        raise NotImplementedError("it counts by itself, for others to be compared with")
 
     def rows(self):
         return len(next(iter(self.table.values())))
@@ -62,17 +65,6 @@ class ArraySource(Source):
             # Numbered among the rows that are counted.
             good = keep & (fault == 0) & (weight != 0)
             bins[good] = np.unique(scores[good], return_inverse=True)[1]
-        return self._counted(by, levels, codes, scores, fault, weight, bins, keep)
-
-    def recount(self, by, steps):
-        levels, codes, scores, fault, weight = self._prepared(by)
-        bins = np.zeros(len(fault), np.int64)
-        for part, thresholds in steps:
-            if by.score is not None:
-                own = self._has(part, levels, codes)
-                for t in thresholds:
-                    bins += own & (scores >= t)
-        keep = np.ones(len(fault), bool)
         return self._counted(by, levels, codes, scores, fault, weight, bins, keep)
 
     def _floats(self, name):

@@ -15,11 +15,14 @@ from setpoint.counting import (
     Key,
     Rest,
     RowFilter,
+    Source,
     TooManyLinesError,
-    frames,
+    engines,
     is_lazy,
     source_of,
 )
+from setpoint.counting import source as sources_of_rows
+from setpoint.counting.engines import DuckDB
 from setpoint.evidence import BAD_WEIGHT, INFINITE, MISSING, NO_NUMBER, Binning
 
 N = 600
@@ -218,34 +221,41 @@ class TestCount:
         same(sources, lambda s: s.count(by, BINNING))
 
     def test_too_many_lines(self, sources, monkeypatch):
-        monkeypatch.setattr(frames, "MOST_LINES", 50)
+        for module in (sources_of_rows, engines):
+            monkeypatch.setattr(module, "MOST_LINES", 50)
         with pytest.raises(TooManyLinesError, match=r"51 lines or more: group the column"):
             sources[0].count(GroupBy((), "score"))
 
 
-class TestRecount:
-    def test_steps(self, sources):
-        keys = (Key("region", ("north", "south")), Key("label"))
-        steps = [
-            (RowFilter((0,), (("north",),), ()), np.array([-np.inf, -0.5, 0.0, 5e-324, np.inf])),
-            (RowFilter((0,), (("south",), (Rest.REST,)), ()), np.array([0.3])),
-            (RowFilter((0,), ((None,),), ()), np.array([np.inf])),
-        ]
-        for score, weight in (("score", None), ("bad", "bad_weight"), (None, None)):
-            same(sources, lambda s, a=score, w=weight: s.recount(GroupBy(keys, a, w), steps))
+class TestThresholds:
+    def test_what_reaches_them(self, sources, table):
+        for some in (np.sort(table["score"])[::20], np.array([-np.inf, 5e-324]), np.array([])):
+            binning = Binning.at(some)
+            for score, weight in (("score", None), ("bad", "bad_weight")):
+                by = GroupBy((Key("region", ("north", "south")), Key("label")), score, weight)
+                got = same(sources, lambda s, by=by, b=binning: s.count(by, b))
+                good = got.bin >= 0
+                # All scores of a bin reach the same thresholds.
+                ends = (got.low[good], got.high[good])
+                low, high = (np.searchsorted(some, end, side="right") for end in ends)
+                assert np.array_equal(low, high)
 
-    def test_one_slot(self, sources, table):
-        thresholds = np.sort(table["score"])[::20]
-        steps = [(RowFilter((), (), ()), thresholds)]
-        same(sources, lambda s: s.recount(GroupBy((Key("label"),), "score"), steps))
-        same(sources, lambda s: s.recount(GroupBy((Key("label"),), "score"), []))
+
+class TestBatches:
+    def test_the_rows_of_duckdb_are_what_it_counts(self, sources):
+        source = sources[0]
+        if not isinstance(source, DuckDB):
+            return
+        for by in (GroupBy(LABELLED, "bad", "bad_weight"), GroupBy((Key("region", ("south",)),))):
+            own = source.count(by, BINNING)
+            assert canonical(Source.count(source, by, BINNING)) == canonical(own)
 
 
 class TestRows:
     def test_what_the_table_is(self, sources, engine):
         source, reference = sources
         assert source.rows() == N
-        assert source.columns() == reference.columns()
+        assert source.schema() == reference.schema()
         assert source.engine == ("Polars" if engine == "polars" else "DuckDB")
 
     def test_a_sample_has_as_many_of_each_label(self, sources, table):
@@ -261,7 +271,6 @@ class TestRows:
         "ask",
         [
             lambda s: s.count(GroupBy((Key("regoin"),))),
-            lambda s: s.recount(GroupBy((), "regoin"), []),
             lambda s: s.sample("regoin", None, 3),
         ],
     )
@@ -289,8 +298,8 @@ class TestNumbers:
         scores = np.concatenate([rng.random(180), rng.normal(size=180) * 1e-300, rng.random(40)])
         source = source_of(frame_of(engine, {"s": scores}))
         for some in np.sort(scores).reshape(4, 100):
-            got = source.recount(GroupBy((), "s"), [(RowFilter((), (), ()), some)])
-            reached = [got.rows[got.bin > k].sum() for k in range(len(some))]
+            got = source.count(GroupBy((), "s"), Binning.at(some))
+            reached = [got.rows[got.low >= t].sum() for t in some]
             assert reached == [(scores >= t).sum() for t in some]
 
     def test_sums_beyond_the_integers_of_floats(self, engine):
@@ -323,14 +332,14 @@ def test_categories_dates_and_bytes():
         schema_overrides={"c": polars.Categorical},
     )
     source = source_of(frame)
-    assert source.columns() == {"c": "text", "d": "other", "b": "other"}
+    assert source.schema() == {"c": "text", "d": "other", "b": "other"}
     got = source.count(GroupBy((Key("c"), Key("d"), Key("b"))))
-    assert got.levels == (["a", "b", None], days, [b"x", b"y"])
+    assert got.levels == ([None, "a", "b"], [None, *days[:2]], [b"x", b"y"])
     got = source.count(GroupBy((Key("c", ("a",)), Key("d", (days[1], "a")), Key("b", (b"x",)))))
     assert list(zip(*(got.column(k) for k in range(3)), strict=True)) == [
+        (None, None, b"x"),
         ("a", Rest.REST, b"x"),
         (Rest.REST, days[1], Rest.REST),
-        (None, None, b"x"),
     ]
 
 
@@ -353,8 +362,8 @@ class TestIsLazy:
 
     def test_imports_no_engine(self):
         code = (
-            "import sys; import setpoint.counting.frames; "
-            "from setpoint.counting.pieces import is_lazy; is_lazy([1]); "
+            "import sys; import setpoint.counting.engines; "
+            "from setpoint.counting import is_lazy; is_lazy([1]); "
             "print(*{'duckdb', 'polars', 'dask', 'pandas', 'pyarrow'} & set(sys.modules))"
         )
         out = subprocess.run(

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.counting import TooManyLinesError
-from setpoint.counting import pieces as kernel
-from setpoint.counting.pieces import Kinds, bins_of, count, is_good, merge, order_of, reached
+from setpoint.counting import source as kernel
+from setpoint.counting.source import Groups, counted, is_good, merged, order_of
 from setpoint.evidence import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts, Binning, compress
 from setpoint.evidence import confusion as counts_module
 
@@ -51,21 +51,28 @@ def same(a, b):
         assert bits(getattr(a, name)) == bits(getattr(b, name)), name
 
 
+def by_formula(binning, scores):
+    """The bins as their definition has them, on whole columns."""
+    inside = np.clip(scores, binning.edges[0], binning.edges[-1])
+    piece = np.searchsorted(binning.edges[:-1], inside, side="right") - 1
+    offset = (inside - binning.edges[piece]) * binning.scale[piece]
+    return binning.first[piece] + np.floor(offset).astype(np.int64)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_bins_are_those_of_the_binning(seed):
     rng = np.random.default_rng(seed)
     for scores in hostile(rng, 400):
         for binning in binnings(rng, scores):
-            assert np.array_equal(bins_of(binning, scores), binning.of(scores))
+            assert np.array_equal(binning.of(scores), by_formula(binning, scores))
 
 
 def test_bins_of_scores_that_do_not_count():
     scores = np.array([np.nan, np.inf, -np.inf, -np.nan])
     expected = [NO_NUMBER, INFINITE, INFINITE, NO_NUMBER]
-    assert bins_of(Binning.default(64), scores).tolist() == expected
+    assert Binning.default(64).of(scores).tolist() == expected
     assert order_of(scores).tolist() == expected
-    one = np.zeros(4, np.int64)
-    assert reached(scores, one, [np.array([-np.inf, 0.0])]).tolist() == expected
+    assert Binning.at(np.array([-np.inf, 0.0])).of(scores).tolist() == expected
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
@@ -80,17 +87,13 @@ def test_the_order_of_scores(scores):
 
 def test_thresholds_reached():
     rng = np.random.default_rng(0)
-    scores = np.concatenate([rng.integers(-4, 5, 200) / 4, [-0.0, 0.0]])
-    thresholds = [
-        np.array([]),
-        np.array([-np.inf, -0.5, -0.0, 0.25, 0.25, np.inf]),
-        np.array([1.0]),
-    ]
-    group = rng.integers(-1, 3, len(scores))
-    expected = [
-        0 if g < 0 else int((thresholds[g] <= s).sum()) for s, g in zip(scores, group, strict=True)
-    ]
-    assert reached(scores, group, thresholds).tolist() == expected
+    scores = np.concatenate([rng.integers(-4, 5, 200) / 4, [-0.0, 0.0, -1e308, 1e308]])
+    largest = np.finfo(np.float64).max
+    for some in ([], [-np.inf, -0.5, -0.0, 0.25, 0.25, np.inf], [1.0], [-largest, largest]):
+        finite = np.unique(np.array(some)[np.isfinite(some)])
+        _, expected = np.unique([(finite <= s).sum() for s in scores], return_inverse=True)
+        _, found = np.unique(Binning.at(np.array(some)).of(scores), return_inverse=True)
+        assert np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
@@ -106,8 +109,8 @@ def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
             bins, scale = binning.of(scores), 2.0**20
             columns = list(zip(LEVELS, codes, strict=True))
             expected = BinCounts.of_rows(columns, bins, scores, weight, scale)
-            kinds = Kinds.of(codes, [3, 2], n)
-            same(count(LEVELS, kinds, bins, scores, weight, scale), expected)
+            groups = Groups.of(codes, [3, 2], n)
+            same(counted(LEVELS, groups, bins, scores, weight, scale), expected)
 
 
 @pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
@@ -117,8 +120,8 @@ def test_rows_that_do_not_count(monkeypatch, cells, weighted):
     bins = np.array([0, NO_NUMBER, BAD_WEIGHT, NO_NUMBER])
     scores = np.array([0.5, np.nan, 0.5, np.nan])
     weight = np.array([2.0, 1.0, -1.0, np.inf]) if weighted else None
-    kinds = Kinds.of([], [], 4)
-    counts = count((), kinds, bins, scores, weight)
+    groups = Groups.of([], [], 4)
+    counts = counted((), groups, bins, scores, weight)
     assert counts.bin.tolist() == [BAD_WEIGHT, NO_NUMBER, 0]
     assert counts.rows.tolist() == [1, 2, 1]
     assert counts.weight.tolist() == ([0, 0, 2] if weighted else [1, 2, 1])
@@ -130,15 +133,15 @@ def test_rows_that_do_not_count(monkeypatch, cells, weighted):
 
 def test_weights_are_rounded_half_up():
     weight = np.array([0.5, 1.5, 2.5, 2.0])
-    counts = count((), Kinds.of([], [], 4), np.arange(4), np.zeros(4), weight, 1.0)
+    counts = counted((), Groups.of([], [], 4), np.arange(4), np.zeros(4), weight, 1.0)
     assert counts.weight.tolist() == [1, 2, 3, 2]
     assert counts.squares.tolist() == [0, 2, 6, 4]
     assert counts.rounded.tolist() == [True, True, True, False]
 
 
 def test_a_weight_that_no_integer_holds_is_seen_in_the_largest():
-    counts = count(
-        (), Kinds.of([], [], 1), np.zeros(1, int), np.zeros(1), np.array([1e300]), 2.0**20
+    counts = counted(
+        (), Groups.of([], [], 1), np.zeros(1, int), np.zeros(1), np.array([1e300]), 2.0**20
     )
     assert counts.weight.tolist() == counts.squares.tolist() == [2**62]
     assert counts.most.tolist() == [1e300]
@@ -160,23 +163,23 @@ def test_merging_in_any_way(monkeypatch, cells):
 
     parts = [counted(rows) for rows in np.array_split(rng.permutation(n), 7)]
     expected = counted(slice(None))
-    same(merge(parts), expected)
+    same(merged(parts), expected)
     same(BinCounts.merge(parts), expected)
-    same(merge([merge(parts[:3]), merge(parts[3:])]), expected)
+    same(merged([merged(parts[:3]), merged(parts[3:])]), expected)
 
 
 def test_many_combinations_of_which_few_occur():
     rng = np.random.default_rng(3)
     sizes = [5000, 3000, 2000]
     codes = [rng.integers(0, size, 50) for size in sizes]
-    kinds = Kinds.of(codes, sizes, 50)
-    assert kinds.codes.shape[1] <= 50
-    assert np.array_equal(kinds.codes[:, kinds.of_row], np.array(codes))
-    assert len(compress(kinds.of_row)[0]) == kinds.codes.shape[1]
+    groups = Groups.of(codes, sizes, 50)
+    assert groups.codes.shape[1] <= 50
+    assert np.array_equal(groups.codes[:, groups.of_row], np.array(codes))
+    assert len(compress(groups.of_row)[0]) == groups.codes.shape[1]
 
 
 def test_too_many_lines(monkeypatch):
     monkeypatch.setattr(kernel, "MOST_LINES", 10)
-    kinds = Kinds.of([], [], 11)
-    with pytest.raises(TooManyLinesError, match="more than 10 lines"):
-        count((), kinds, np.arange(11), np.zeros(11))
+    groups = Groups.of([], [], 11)
+    with pytest.raises(TooManyLinesError, match="11 lines or more"):
+        counted((), groups, np.arange(11), np.zeros(11))

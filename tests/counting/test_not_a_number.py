@@ -2,8 +2,7 @@
 
 import pytest
 
-from setpoint.counting import GroupBy
-from setpoint.counting.frames import LazyFrames
+from setpoint.counting import GroupBy, source_of
 from setpoint.evidence import BAD_WEIGHT, NO_NUMBER, Binning
 
 pa = pytest.importorskip("pyarrow", reason="writes Parquet files")
@@ -17,7 +16,7 @@ def test_rows_of_nan_are_seen(engine, tmp_path):
     columns = {"score": [0.1, 0.2, float("nan"), 0.7], "w": [1.0, float("nan"), 1.0, 1.0]}
     pq.write_table(pa.table(columns), path)
     frame = module.read_parquet(path) if engine == "duckdb" else module.scan_parquet(path)
-    source = LazyFrames(frame)
+    source = source_of(frame)
     assert sorted(source.sample("score", None, 10)) == [0.1, 0.2, 0.7]
     counts = source.count(GroupBy((), "score"), Binning.default(64))
     assert counts.rows[counts.bin == NO_NUMBER].tolist() == [1]

@@ -5,8 +5,24 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.counting.pieces import is_lazy, source_of
-    from setpoint.counting.source import GroupBy, Key, Rest, RowFilter, Source, TooManyLinesError
+    from setpoint.counting.counted import (
+        CountedRows,
+        FrameRows,
+        frame_rows_of,
+        require_formula,
+    )
+    from setpoint.counting.engines import source_of
+    from setpoint.counting.passes import CountsCheckpoint, Pass, Passes
+    from setpoint.counting.source import (
+        GroupBy,
+        Key,
+        Rest,
+        RowFilter,
+        Source,
+        TooManyLinesError,
+        is_lazy,
+        require_memory,
+    )
     from setpoint.counting.tables import duckdb_module, files_named, first_line, table_of
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error

@@ -178,7 +178,7 @@ def _kinds(rows: Any, names: Sequence[str], decimal: str | None) -> dict[str, st
             f"regexp_full_match({value}, '{_NUMBER}')",
             f"lower({value}) IN ('true', 'false')",
         )
-        wanted.append(f"count({_quoted(name)})")
+        wanted.append(f"count({quoted_name(name)})")
         wanted += [f"count(*) FILTER (WHERE {test})" for test in tests]
     n_rows, *counts = _one_line(rows, ", ".join(wanted))
     if not n_rows:
@@ -223,16 +223,17 @@ def _said(error: BaseException) -> str:
 
 def _as_kind(name: str, kind: str, decimal: str | None) -> str:
     if kind == "VARCHAR":
-        return _quoted(name)
-    return f"CAST({_pointed(name, decimal)} AS {kind}) AS {_quoted(name)}"
+        return quoted_name(name)
+    return f"CAST({_pointed(name, decimal)} AS {kind}) AS {quoted_name(name)}"
 
 
 def _pointed(name: str, decimal: str | None) -> str:
     """A column with points in its numbers."""
-    return f"replace({_quoted(name)}, ',', '.')" if decimal == "," else _quoted(name)
+    return f"replace({quoted_name(name)}, ',', '.')" if decimal == "," else quoted_name(name)
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """The name of a column in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

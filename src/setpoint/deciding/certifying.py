@@ -24,7 +24,7 @@ from setpoint.deciding.refusal import (
     tests_on,
 )
 from setpoint.errors import GoalError
-from setpoint.evidence import Confusion, Counted, DecidedRows, Evidence, Rows
+from setpoint.evidence import Confusion, Counted, Evidence, Rows
 from setpoint.exact import (
     MOST_SEGMENTS,
     CutoffSet,
@@ -567,10 +567,10 @@ class _Judge:
             assert isinstance(evidence, Evidence)  # a draw for each of them
             segments = evidence.rows.segment if rule.needs_segments else None
             decided = rule.decide(evidence.scores, segments, self.how.draws)
-            return _with_rows(evidence.rows, decided)
+            return evidence.rows.decided(decided)
         if self.tests.is_measured:
             assert isinstance(evidence, Evidence)  # a table elsewhere has no columns of numbers
-            return _with_rows(evidence.rows, evidence.distribution(rule))
+            return evidence.rows.decided(evidence.distribution(rule))
         if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         key = id(found.model)
@@ -586,11 +586,6 @@ def _scored(how: Certification, found: Found) -> Counted:
         return rows
     assert isinstance(rows, Evidence)
     return rows.with_values(found.evidence.sees)
-
-
-def _with_rows(rows: Rows, decided: NDArray[Any]) -> Confusion:
-    """The counts, and the rows behind them."""
-    return replace(rows.confusion(decided), decided=DecidedRows(rows, decided))
 
 
 def _content(rows: Counted) -> Floats:

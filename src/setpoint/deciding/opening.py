@@ -15,7 +15,12 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BlackBox, blackbox_of
-from setpoint.deciding.certifying import Certification, certified, promise_of
+from setpoint.counting import require_memory
+from setpoint.deciding.certifying import (
+    Certification,
+    certified,
+    promise_of,
+)
 from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
 from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
 from setpoint.errors import InputError, listed, nearest, warn_caller
@@ -37,7 +42,6 @@ from setpoint.inputs import (
     column_names,
     digests_of,
     one_column,
-    require_memory,
     taken,
 )
 from setpoint.program import LinkedGoal, link

@@ -532,7 +532,7 @@ class GoalClassifier(Explorable, DecidesByRule):
         if self.digest_ is not None and data.certifying is not None:
             more = data.certifying.given[None].X if data.index is None else data.whole
             self.digest_ |= RowDigest.of(more, names)
-        sizes = evidence.rows.segment_weights
+        sizes = evidence.segment_weights
         self.largest_segment_ = int(np.argmax(sizes[sizes > 0.0]))  # the rule has no others
 
     def _check_named(self) -> None:

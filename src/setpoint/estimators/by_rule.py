@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from setpoint.counting import require_memory
 from setpoint.errors import InputTypeError
 from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal
-from setpoint.inputs import require_memory
 from setpoint.report import percent
 from setpoint.rules import segment_in_words
 

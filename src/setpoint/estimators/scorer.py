@@ -13,23 +13,20 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes
 from setpoint.blackbox import BlackBox, RowMetric, measured_on, shifted_by
-from setpoint.counting import is_lazy
+from setpoint.counting import CountedRows, frame_rows_of, is_lazy, require_formula
 from setpoint.errors import GoalError, InputError, InputTypeError, quoted
 from setpoint.estimators.base import GoalClassifier
 from setpoint.evidence import Confusion
 from setpoint.goals import DEFER, Expression, Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,
-    CountedRows,
     GivenRows,
     as_columns,
     classes_of,
     columns_of,
     decided_inputs,
     frame_of,
-    frame_rows_of,
     one_column,
-    require_formula,
 )
 from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report import (

@@ -19,12 +19,12 @@ from setpoint.evidence.confusion import (
     NO_NUMBER,
     BinCounts,
     Confusion,
-    Counted,
     count_threshold,
 )
+from setpoint.evidence.counted import Bins, ChangedTableError, Counted, Lines, Tally
 from setpoint.evidence.curves import Curve, cutoffs, hull, midway, plain_threshold
 from setpoint.evidence.evidence import N_FOLDS, Evidence, folds_of, in_order, merged, parts_of
-from setpoint.evidence.rows import DecidedRows, Rows, counted_rows
+from setpoint.evidence.rows import Rows, counted_rows
 from setpoint.evidence.sweep import (
     BestCutoff,
     Binning,
@@ -36,4 +36,3 @@ from setpoint.evidence.sweep import (
     ratio_at,
     zeros_of,
 )
-from setpoint.evidence.tally import Bins, ChangedTableError, Lines, Tally

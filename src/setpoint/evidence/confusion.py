@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 from setpoint.evidence.codebook import Codebook, Marginals, Stratum
-from setpoint.evidence.curves import Curve
-from setpoint.goals import Key, Label
-
-if TYPE_CHECKING:
-    from setpoint.evidence.evidence import Evidence
-    from setpoint.evidence.rows import DecidedRows
-
+from setpoint.goals import Label
 
 # --- Confusions: what counting one decision gives -------------------------------------------------
 
@@ -46,8 +40,10 @@ class Confusion:
         Numbers of rows, whatever their weight.
     smallest : array of shape (strata, n + 1)
         The smallest positive row weight; inf where there are no rows.
-    decided : DecidedRows, optional
-        The rows behind the counts, for tests that need the values of each. A sum has none.
+    sums : function, optional
+        What each row (N,) behind the counts adds to a sum over tables of counts, from what a row
+        adds by stratum, true and predicted class (tables, plain strata, n + 1, n): for tests that
+        need the value of each. A sum of confusions has none.
 
     Examples
     --------
@@ -63,7 +59,7 @@ class Confusion:
     products: Floats
     rows: NDArray[np.int64]
     smallest: Floats
-    decided: DecidedRows | None = None
+    sums: Callable[[Floats], Floats] | None = None
 
     @classmethod
     def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
@@ -388,15 +384,12 @@ class BinCounts:
         if not self.n_lines:
             return self
         at, one = self._groups()
-        out: dict[str, Any] = {"bin": self.bin[one]}
-        for name in ("rows", "weight", "squares"):
-            out[name] = np.zeros(len(one), np.int64)
-            np.add.at(out[name], at, getattr(self, name))
-        for name, pick in _ENDS:
-            values = getattr(self, name)
-            out[name] = values[one]
-            pick.at(out[name], at, values)
-        return BinCounts(self.levels, self.codes[:, one], *(out[n] for n in _PER_LINE))
+        given = [getattr(self, name) for name in _PER_LINE[1:]]
+        out = [values[one] for values in given]
+        for sums in out[:3]:
+            sums[:] = 0
+        _add_lines(at, *given, *out)
+        return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
 
     def _groups(self) -> tuple[Codes, Codes]:
         """Each line's place among the different ones, by bin and codes, and a line of each."""
@@ -432,134 +425,35 @@ _MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip
-_ENDS = (
-    ("low", np.minimum),
-    ("high", np.maximum),
-    ("least", np.minimum),
-    ("most", np.maximum),
-    ("rounded", np.logical_or),
-)
 
 
-# --- Counted data: what searches ------------------------------------------------------------------
-
-
-class Decider(Protocol):
-    """A rule, as far as counting it needs to know."""
-
-    @property
-    def needs_segments(self) -> bool:
-        """Whether a decision looks at the row's segment."""
-        ...
-
-    def distribution(
-        self, scores: ArrayLike, segments: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """The probability (N, n) with which each row is decided each class."""
-        ...
-
-
-class Counted(Protocol):
-    """Data that can be counted: rows in memory, or counts of rows that lie elsewhere."""
-
-    if TYPE_CHECKING:  # a field of a subclass takes no default from here
-
-        @property
-        def codebook(self) -> Codebook:
-            """Classes, strata and columns: what a goal is linked to."""
-            ...
-
-        @property
-        def n_scores(self) -> int | None:
-            """Columns of the scores; None: one score a row."""
-            ...
-
-        @property
-        def marginals(self) -> Marginals:
-            """The weight by stratum and true class."""
-            ...
-
-        @property
-        def is_weighted(self) -> bool:
-            """Whether rows have weights, or count by measures too."""
-            ...
-
-        @property
-        def n_rows(self) -> int:
-            """Number of rows."""
-            ...
-
-        @property
-        def segment_weights(self) -> Floats:
-            """The weight (segments,) of the rows of each segment."""
-            ...
-
-        @property
-        def labelled_squares(self) -> Floats:
-            """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-            ...
-
-        def curve(self, segment: int) -> Curve:
-            """The cut-offs of one segment with prefix sums of the counts, ties one block."""
-            ...
-
-        def confusion(self, rule: Decider) -> Confusion:
-            """What a rule does, in expectation over its draws, counted by labels."""
-            ...
-
-        def confusion_of_accepted(
-            self, accepted: Floats, deferred: Floats | None = None
-        ) -> Confusion:
-            """Two classes, no weights: from how many are accepted by stratum and true class."""
-            ...
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """With two classes, (negative, positive)."""
-        return self.codebook.classes
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return self.codebook.n_classes
-
-    @property
-    def strata(self) -> tuple[Stratum, ...]:
-        """The strata, in the order of their codes."""
-        return self.codebook.strata
-
-    @property
-    def segments(self) -> tuple[Key, ...]:
-        """The segments, in the order of a rule's codes."""
-        return self.codebook.segments
-
-    @property
-    def decide_on(self) -> tuple[str, ...]:
-        """The columns that a rule may look at."""
-        return self.codebook.decide_on
-
-
-# --- Posteriors against labels --------------------------------------------------------------------
-
-
-def surplus_of(evidence: Evidence, rule: Decider) -> tuple[Floats, float]:
-    """By how much posteriors exceed labels (n, n), by true and decided class; and the weight.
-
-    Examples
-    --------
-    >>> from setpoint.evidence import Evidence
-    >>> from setpoint.rules import Argmax
-    >>> rows = Evidence.from_arrays((0, 1), np.array([[0.75, 0.25]]), np.array([0]))
-    >>> surplus_of(rows, Argmax.weighted([1.0, 1.0]))
-    (array([[-0.25,  0.  ],
-           [ 0.25,  0.  ]]), 1.0)
-    """
-    rows, n = evidence.rows, evidence.n_classes
-    labelled = rows.true < n
-    if not labelled.any():
-        return np.zeros((n, n)), 0.0
-    decided = evidence.distribution(rule)[labelled]
-    weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
-    posterior = evidence.credit.class_posteriors(rows, evidence.posteriors)[labelled]
-    by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
-    return (posterior * weight[:, None]).T @ decided - by_label, float(weight.sum())
+@kernel(plain=True)
+def _add_lines(
+    at: Codes,
+    rows: Codes,
+    weight: Codes,
+    squares: Codes,
+    low: Floats,
+    high: Floats,
+    least: Floats,
+    most: Floats,
+    rounded: NDArray[np.bool_],
+    to_rows: Codes,
+    to_weight: Codes,
+    to_squares: Codes,
+    to_low: Floats,
+    to_high: Floats,
+    to_least: Floats,
+    to_most: Floats,
+    to_rounded: NDArray[np.bool_],
+) -> None:
+    for i in range(at.size):
+        k = at[i]
+        to_rows[k] += rows[i]
+        to_weight[k] += weight[i]
+        to_squares[k] += squares[i]
+        to_low[k] = min(to_low[k], low[i])
+        to_high[k] = max(to_high[k], high[i])
+        to_least[k] = min(to_least[k], least[i])
+        to_most[k] = max(to_most[k], most[i])
+        to_rounded[k] |= rounded[i]

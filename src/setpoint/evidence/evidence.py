@@ -34,7 +34,8 @@ from setpoint.evidence.codebook import (
     pooled,
     shares_of,
 )
-from setpoint.evidence.confusion import Confusion, Counted, Decider, surplus_of
+from setpoint.evidence.confusion import Confusion, count_distribution
+from setpoint.evidence.counted import Counted, Decider
 from setpoint.evidence.curves import Curve, curve_of
 from setpoint.evidence.rows import (
     LABELS,
@@ -177,20 +178,25 @@ class Evidence(Counted):
         return out
 
     # ------------------------------------------------------------------ what is known of the rows
-    @property
+    @cached_property
     def codebook(self) -> Codebook:
         """Classes, strata and columns: what a goal is linked to."""
         return self.rows.codebook
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.rows.n_rows
 
-    @property
+    @cached_property
     def n_scores(self) -> int | None:
         """Columns of the scores; None: one score a row."""
         return None if self.scores.ndim == 1 else self.scores.shape[1]
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights, or count by measures too."""
+        return self.rows.is_weighted
 
     @cached_property
     def score_columns(self) -> ScoreColumns:
@@ -273,36 +279,23 @@ class Evidence(Counted):
         """The weight by stratum and true class; soft evidence knows it by the posteriors."""
         return self.credit.marginals(self.rows, self.posteriors)
 
-    @property
-    def is_weighted(self) -> bool:
-        """Whether rows have weights, or count by measures too."""
-        return self.rows.is_weighted
-
-    @property
-    def segment_weights(self) -> Floats:
-        """The weight (segments,) of the rows of each segment."""
-        return self.rows.segment_weights
-
-    @property
+    @cached_property
     def labelled_squares(self) -> Floats:
         """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-        return self.rows.labelled_squares
+        rows, m = self.rows, self.codebook.n_plain
+        if not rows.is_weighted:
+            return np.asarray(rows.marginals.weights[:, :-1].sum(axis=1))
+        labelled = rows.true < self.n_classes
+        weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+        weights, every = (weight, *rows.by_measure), bool(labelled.all())
+        if every and m == 1:
+            return np.array([w @ w for w in weights])
+        own = slice(None) if every else labelled
+        sums = [np.bincount(rows.stratum[own], np.square(w[own]), m) for w in weights]
+        return np.asarray(np.concatenate(sums), np.float64)
 
-    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
-        """Two classes, no weights: from how many are accepted by stratum and true class.
-
-        Where rules may defer, `deferred` holds those that are.
-        """
-        return self.rows.confusion_of_accepted(accepted, deferred)
-
-    def curve(self, segment: int) -> Curve:
-        """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.
-
-        Sorted once: solver, frontier and pictures ask for the same.
-        """
-        if segment not in self._curves:
-            self._curves[segment] = curve_of(self, segment)
-        return self._curves[segment]
+    def _curve(self, segment: int) -> Curve:
+        return curve_of(self, segment)
 
     def confusion(self, rule: Decider) -> Confusion:
         """What a rule does, in expectation over its draws, counted by labels."""
@@ -317,8 +310,16 @@ class Evidence(Counted):
 
         By true and decided class, over the labelled rows; None if there are none.
         """
-        surplus, weight = surplus_of(self, rule)
-        return float(np.abs(surplus).max() / weight) if weight else None
+        rows, n = self.rows, self.n_classes
+        labelled = rows.true < n
+        if not labelled.any():
+            return None
+        decided = self.distribution(rule)[labelled]
+        weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
+        posterior = self.credit.class_posteriors(rows, self.posteriors)[labelled]
+        by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
+        surplus = (posterior * weight[:, None]).T @ decided - by_label
+        return float(np.abs(surplus).max() / float(weight.sum()))
 
     def distribution(self, rule: Decider) -> Floats:
         """The probability (N, n) with which a rule decides each class.
@@ -500,10 +501,6 @@ class Evidence(Counted):
         held = self._posterior_marginals
         shares = shares_of(book, Marginals(held.weights[own], held.smallest[own]))
         return pooled(book, shares, gains[own])
-
-    @cached_property
-    def _curves(self) -> dict[int, Curve]:
-        return {}
 
 
 # --- Rows in an order of their own, and equal rows as one -----------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -194,34 +194,6 @@ class Rows:
             least.append(flat.reshape(shape))
         return Marginals(np.concatenate(held), np.concatenate(least))
 
-    @property
-    def stratum_weights(self) -> Floats:
-        """The weight (n_plain,) of the rows of each stratum without a measure."""
-        return np.asarray(self.marginals.weights[: self.codebook.n_plain].sum(axis=1))
-
-    @property
-    def segment_weights(self) -> Floats:
-        """The weight (segments,) of the rows of each segment."""
-        book = self.codebook
-        at = book.stratum_segment[: book.n_plain]
-        weights = np.bincount(at, self.stratum_weights, len(book.segments))
-        return np.asarray(weights, np.float64)
-
-    @property
-    def labelled_squares(self) -> Floats:
-        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-        known = self.marginals.weights[:, :-1].sum(axis=1)
-        if self.weight is None and self.measures is None:
-            return np.asarray(known)
-        labelled, m = self.true < len(self.codebook.classes), self.codebook.n_plain
-        weight = np.ones(self.n_rows) if self.weight is None else self.weight
-        weights, every = (weight, *self.by_measure), bool(labelled.all())
-        if every and m == 1:
-            return np.array([w @ w for w in weights])
-        own = slice(None) if every else labelled
-        sums = [np.bincount(self.stratum[own], np.square(w[own]), m) for w in weights]
-        return np.asarray(np.concatenate(sums), np.float64)
-
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
 
@@ -251,19 +223,33 @@ class Rows:
             return count_pairs(stratum, self.true, decisions, m, n + 1, n, weight)
         return count_distribution(stratum, self.true, decisions, m, n + 1, weight)
 
+    def decided(self, decisions: NDArray[Any]) -> Confusion:
+        """The confusion of decisions, with what each row adds to sums over its tables.
+
+        Examples
+        --------
+        >>> rows = Rows.from_arrays((0, 1), np.array([0, 1]), 2)
+        >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
+        >>> rows.decided(np.array([1, 1])).sums(of_right)
+        array([0., 1.])
+        """
+        return replace(self.confusion(decisions), sums=partial(self._sums, decisions))
+
+    def _sums(self, decisions: NDArray[Any], weights: Floats) -> Floats:
+        at = weights[:, self.stratum, self.true]  # (tables, N, n)
+        if decisions.ndim == 1:
+            own = at[:, np.arange(self.n_rows), decisions]
+        else:
+            own = (at * decisions).sum(axis=2)
+        out = own[0].copy()
+        measures = () if self.measures is None else self.measures
+        for part, measure in zip(own[1:], measures, strict=True):
+            out += part * measure
+        return np.asarray(out)
+
     def undecided(self, decided: Floats) -> float:
         """The share of the weight of rows whose decision depends on a draw."""
         return float(np.average(decided.max(axis=1) < _CERTAIN, weights=self.weight))
-
-    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
-        """Binary rows of weight 1: from how many are accepted by stratum and true class."""
-        book = self.codebook
-        plain = self.weight is None and self.measures is None
-        if not plain or len(book.labels) != 2 or book.defers == (deferred is None):
-            raise InputError("only unweighted rows of two classes are known by their number")
-        parts = [accepted] if deferred is None else [accepted, deferred]
-        counts = np.stack([self.marginals.weights - sum(parts), *parts], axis=2)
-        return self._confusion(counts, counts[None, None])
 
     def _confusion(self, counts: Floats, products: Floats) -> Confusion:
         marginals, book = self.marginals, self.codebook
@@ -295,39 +281,6 @@ def _numbers(kind: Integers, size: int) -> Codes:
     if size > _FEW:
         return np.bincount(kind, minlength=size)
     return np.array([np.count_nonzero(kind == k) for k in range(size)], np.int64)
-
-
-# --- Rows with what was decided for them: where counts are not enough -----------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class DecidedRows:
-    """Rows and decisions."""
-
-    rows: Rows
-    decisions: NDArray[Any]
-
-    def sums(self, weights: Floats) -> Floats:
-        """What each row (N,) adds to a sum over tables of counts.
-
-        Examples
-        --------
-        >>> rows = Rows.from_arrays((0, 1), np.array([0, 1]), 2)
-        >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
-        >>> DecidedRows(rows, np.array([1, 1])).sums(of_right)
-        array([0., 1.])
-        """
-        rows = self.rows
-        at = weights[:, rows.stratum, rows.true]  # (tables, N, n)
-        if self.decisions.ndim == 1:
-            own = at[:, np.arange(rows.n_rows), self.decisions]
-        else:
-            own = (at * self.decisions).sum(axis=2)
-        out = own[0].copy()
-        measures = () if rows.measures is None else rows.measures
-        for part, measure in zip(own[1:], measures, strict=True):
-            out += part * measure
-        return np.asarray(out)
 
 
 # --- Rows in the order of their segments: what the oracle reads -----------------------------------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
+from setpoint.evidence.confusion import INFINITE, NO_NUMBER
 from setpoint.parameters import SATISFIED, TIED
 
 if TYPE_CHECKING:
@@ -434,8 +435,8 @@ class Binning:
     @property
     def scale(self) -> Floats:
         """Bins of each piece in a unit of score (J,); 0 where the piece is one bin."""
-        width = np.diff(self.edges)
         with np.errstate(over="ignore"):
+            width = np.diff(self.edges)
             scale = self.parts / width
         fine = (width < _LARGEST) & (scale < _LARGEST) & (self.parts > 1)
         return np.where(fine, scale, 0.0)
@@ -446,11 +447,20 @@ class Binning:
         return int((self.parts + 1).sum())
 
     def of(self, scores: Floats) -> NDArray[np.int64]:
-        """The bin of each score (N,)."""
-        inside = np.clip(scores, self.edges[0], self.edges[-1])
-        piece = np.searchsorted(self.edges[:-1], inside, side="right") - 1
-        offset = (inside - self.edges[piece]) * self.scale[piece]
-        return np.asarray(self.first[piece] + np.floor(offset).astype(np.int64))
+        """The bin of each score (N,); of NaN and infinity a number below 0."""
+        out = np.empty(len(scores), np.int64)
+        _fill_bins(np.asarray(scores, np.float64), self.edges, self.first, self.scale, out)
+        return out
+
+    @classmethod
+    def at(cls, thresholds: Floats) -> Binning:
+        """Bins between finite thresholds: scores of one reach the same of them."""
+        inner = np.unique(thresholds[np.isfinite(thresholds)])
+        ends = inner[[0, -1]] if len(inner) else np.zeros(2)
+        with np.errstate(over="ignore"):
+            below, above = np.nextafter(ends, [-np.inf, np.inf])
+        edges = np.concatenate([[below], inner, [above]])
+        return cls(edges, np.ones(len(edges) - 1, np.int64))
 
     @classmethod
     def from_sample(cls, scores: Floats, n_bins: int, pieces: int = PIECES) -> Binning:
@@ -494,6 +504,32 @@ class Binning:
             edges = np.append(edges, _score(_key(float(edges[0])) + 1))
         pieces = len(edges) - 1
         return cls(edges, np.full(pieces, max(n_bins // pieces, 1), np.int64))
+
+
+@kernel(plain=True)
+def _fill_bins(
+    scores: Floats,
+    edges: Floats,
+    first: NDArray[np.int64],
+    scale: Floats,
+    out: NDArray[np.int64],
+) -> None:
+    last = first.size
+    for i in range(scores.size):
+        s = scores[i]
+        if not np.isfinite(s):
+            out[i] = NO_NUMBER if np.isnan(s) else INFINITE
+            continue
+        s = min(max(s, edges[0]), edges[last])
+        low, high = 0, last - 1  # the last edge but one that is reached
+        while low < high:
+            middle = (low + high + 1) // 2
+            if s >= edges[middle]:
+                low = middle
+            else:
+                high = middle - 1
+        offset = np.int64(np.floor((s - edges[low]) * scale[low])) if scale[low] > 0.0 else 0
+        out[i] = first[low] + offset
 
 
 def _steps(low: float, high: float, n: int) -> Floats:

@@ -235,11 +235,11 @@ def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint)
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
     """The p-value of a bound on one fraction of sums over values of rows."""
-    parts, decided = _by_table(x.function, counted), counted.confusion.decided
+    parts, sums = _by_table(x.function, counted), counted.confusion.sums
     assert parts is not None
-    assert decided is not None
+    assert sums is not None
     added = x.sign * (parts[0] - x.level * parts[1])
-    values = decided.sums(added)
+    values = sums(added)
     worst = float(_ends(added, counted, ranges)[0].min(initial=0.0))
     if not strict:
         return gaffke_p(values, worst)

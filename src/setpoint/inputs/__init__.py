@@ -42,15 +42,10 @@ if TYPE_CHECKING:
     from setpoint.inputs.columns import (
         MOST_LEVELS,
         Dataset,
-        FrameRows,
         as_columns,
         as_datasets,
         columns_of,
-        frame_rows_of,
-        require_formula,
-        require_memory,
     )
-    from setpoint.inputs.counted_rows import CountedRows
     from setpoint.inputs.deployed import Deployed, aligned, finite_scores, index_of, taken
     from setpoint.inputs.files import (
         CheckpointError,

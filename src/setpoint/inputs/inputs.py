@@ -31,7 +31,6 @@ from setpoint.evidence import (
     Codebook,
     Column,
     Confusion,
-    DecidedRows,
     Evidence,
     Rows,
     counted_rows,
@@ -241,9 +240,9 @@ class CheckedData:
         """What decisions (N,) of each data set, or their probabilities (N, n), do."""
         return self.rows.confusion(self._joined(decisions))
 
-    def decided(self, decisions: Mapping[str | None, NDArray[Any]]) -> DecidedRows:
-        """The rows that count, with decisions (N,) of each data set or their probabilities."""
-        return DecidedRows(self.rows, self._joined(decisions))
+    def decided(self, decisions: Mapping[str | None, NDArray[Any]]) -> Confusion:
+        """The same, with what each row adds to sums over the counts."""
+        return self.rows.decided(self._joined(decisions))
 
     def undecided(self, decided: Mapping[str | None, NDArray[np.float64]]) -> float:
         """The share of the weight of rows whose class is not certain, from probabilities (N, n)."""

@@ -300,7 +300,7 @@ class PlugInClassifier(SearchParameters, InnerModel, GoalClassifier):
             self._check_drawable(X, self.draw_key_, self.draw_columns_)
         self.posterior_, self.scorer_, self.evidence_ = posterior, None, None
         self._keep(found, report)
-        self.largest_segment_ = int(np.argmax(found.rows.rows.segment_weights))
+        self.largest_segment_ = int(np.argmax(found.evidence.segment_weights))
         given = Dataset(X, sensitive_features=sensitive_features, baseline=baseline)
         self._sign(digests_of({"": given}))
         return self

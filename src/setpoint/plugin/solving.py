@@ -395,7 +395,7 @@ def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     report = _flattered(report, _share_seen(classifier, rows, table.weight))
     out = _moved(classifier, found.rule, report, rows)
     out.trace_ = found.trace
-    out.largest_segment_ = int(np.argmax(evidence.rows.segment_weights))
+    out.largest_segment_ = int(np.argmax(evidence.segment_weights))
     if hasattr(out, "gap_"):
         out.gap_ = report.certificate.gap
     if hasattr(classifier, "goal"):

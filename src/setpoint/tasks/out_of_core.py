@@ -42,7 +42,7 @@ class CountedTables:
 
         self.frame, self.datasets, self.name = frame, dict(datasets), name
         self.source: Source = source_of(frame)
-        self.columns = self.source.columns()
+        self.columns = self.source.schema()
 
 
 def check_counted(goal: Goal) -> None:

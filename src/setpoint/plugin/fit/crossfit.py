@@ -499,7 +499,8 @@ class JointPosterior:
         """The stratum and class that each score refers to, for ``Evidence.with_posteriors``."""
         n = len(self.classes)
         group = self._of_strata(rows)
-        held, book = rows.stratum_weights, rows.codebook
+        book = rows.codebook
+        held = rows.marginals.weights[: book.n_plain].sum(axis=1)
         out = np.empty((len(book.segments), len(self.groups), n, 2), np.int64)
         out[..., 1] = np.arange(n)
         for segment in range(len(out)):

@@ -38,7 +38,7 @@ export const reachedInWords = ({ words, unit }, found) => {
 export const ruleInWords = (rule) => `${asSentence(rule)}.`;
 
 /** The box. */
-export class Found {
+export class Outcome {
   /**
    * @param {object} board
    * @param {(i: number, level: number) => void} loosen called with a bound that can be met
@@ -66,7 +66,7 @@ export class Found {
     );
     this.node = element(
       "section",
-      { class: "box", "aria-label": "Found" },
+      { class: "box", "aria-label": "Outcome" },
       element("p", { class: "word" }, this.sign, this.word),
       this.nearest,
       this.rule,

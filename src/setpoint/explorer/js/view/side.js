@@ -7,7 +7,7 @@ import { Curve } from "./curve.js";
 import { element, put, showIf } from "./elements.js";
 import { asSentence, inUnit, people } from "./figures.js";
 import { Groups } from "./groups.js";
-import { Found, reachedInWords, ruleInWords, standing } from "./outcome.js";
+import { Outcome, reachedInWords, ruleInWords, standing } from "./outcome.js";
 import { Parts } from "./parts.js";
 import { Pieces } from "./pieces.js";
 import { Texts } from "./texts.js";
@@ -48,7 +48,7 @@ export class Side {
         reset: () => this.ask({ levels: [...board.levels], where: null }),
       },
     );
-    this.outcome = new Found(board, (i, x) => this.askLevel(i, x));
+    this.outcome = new Outcome(board, (i, x) => this.askLevel(i, x));
     this.pieces = new Pieces(per, positive);
     this.money = element("p", { class: "money" });
     this.parts = new Parts(board, markers);

@@ -1,23 +1,136 @@
-"""Tallies: rows of two classes, known by counts of bins of their scores alone.
-
-A bin whose lowest and highest score are equal is closed: it is one distinct score. Cut-offs
-between bins are true cut-offs with true counts; those inside an open bin are not known, but for
-the box that their counts lie in.
-"""
+"""Counted data: what searches ask, whatever holds the rows; and rows known by bins of scores."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, SetpointError
-from setpoint.evidence.codebook import Codebook, Marginals
-from setpoint.evidence.confusion import Confusion, Counted, Decider
+from setpoint.evidence.codebook import Codebook, Marginals, Stratum
+from setpoint.evidence.confusion import Confusion
 from setpoint.evidence.curves import Curve
+from setpoint.goals import Key, Label
+
+# --- Counted data: rows in memory, or counts of rows that lie elsewhere ---------------------------
+
+
+class Decider(Protocol):
+    """A rule, as far as counting it needs to know."""
+
+    @property
+    def needs_segments(self) -> bool:
+        """Whether a decision looks at the row's segment."""
+        ...
+
+    def distribution(
+        self, scores: ArrayLike, segments: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """The probability (N, n) with which each row is decided each class."""
+        ...
+
+
+class Counted(ABC):
+    """Rows of a codebook by what counting them gives: marginals, curves and confusions of rules."""
+
+    if TYPE_CHECKING:  # a field of a subclass takes no default from here
+
+        @property
+        def codebook(self) -> Codebook: ...
+
+        @property
+        def marginals(self) -> Marginals: ...  # by labels, or by posteriors
+
+        @property
+        def n_rows(self) -> int: ...
+
+        @property
+        def n_scores(self) -> int | None: ...  # columns of the scores; None: one score a row
+
+        @property
+        def is_weighted(self) -> bool: ...  # by weights, or by what rows count by measures
+
+        @property
+        def labelled_squares(self) -> Floats: ...  # (strata,), of the rows that have a label
+
+    @abstractmethod
+    def confusion(self, rule: Decider) -> Confusion:
+        """What a rule does, in expectation over its draws, counted by labels."""
+
+    @abstractmethod
+    def _curve(self, segment: int) -> Curve:
+        """The curve of one segment."""
+
+    def curve(self, segment: int) -> Curve:
+        """Binary: the cut-offs of one segment with prefix sums of the counts, ties one block.
+
+        Sorted once: solver, frontier and pictures ask for the same.
+        """
+        if segment not in self._curves:
+            self._curves[segment] = self._curve(segment)
+        return self._curves[segment]
+
+    @cached_property
+    def _curves(self) -> dict[int, Curve]:
+        return {}
+
+    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
+        """Two classes, no weights: from how many are accepted by stratum and true class.
+
+        Where rules may defer, `deferred` holds those that are.
+        """
+        book, held = self.codebook, self.marginals
+        if self.is_weighted or len(book.labels) != 2 or book.defers == (deferred is None):
+            raise InputError("only unweighted rows of two classes are known by their number")
+        parts = [accepted] if deferred is None else [accepted, deferred]
+        counts = np.stack([held.weights - sum(parts), *parts], axis=2)
+        rows = held.weights.astype(np.int64)
+        return Confusion(book, counts, counts[None, None], rows, held.smallest)
+
+    @property
+    def segment_weights(self) -> Floats:
+        """The weight (segments,) of the rows of each segment."""
+        book = self.codebook
+        held = self.marginals.weights[: book.n_plain].sum(axis=1)
+        at = book.stratum_segment[: book.n_plain]
+        return np.asarray(np.bincount(at, held, len(book.segments)), np.float64)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """With two classes, (negative, positive)."""
+        return self.codebook.classes
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.codebook.n_classes
+
+    @property
+    def strata(self) -> tuple[Stratum, ...]:
+        """The strata, in the order of their codes."""
+        return self.codebook.strata
+
+    @property
+    def segments(self) -> tuple[Key, ...]:
+        """The segments, in the order of a rule's codes."""
+        return self.codebook.segments
+
+    @property
+    def decide_on(self) -> tuple[str, ...]:
+        """The columns that a rule may look at."""
+        return self.codebook.decide_on
+
+
+# --- Tallies: rows of two classes, known by counts of bins of their scores alone ------------------
+
+# A bin whose lowest and highest score are equal is closed: it is one distinct score. Cut-offs
+# between bins are true cut-offs with true counts; those inside an open bin are not known, but for
+# the box that their counts lie in.
 
 
 class ChangedTableError(SetpointError, RuntimeError):
@@ -176,11 +289,7 @@ class Tally(Counted):
             bins[s] = bins[s].replaced(own, new)
         return replace(self, bins=tuple(bins))
 
-    # ------------------------------------------------------------------ as of rows in memory
-    @property
-    def n_scores(self) -> None:
-        """Always None: one score a row."""
-        return None
+    n_scores = None
 
     @cached_property
     def totals(self) -> Codes:
@@ -191,7 +300,7 @@ class Tally(Counted):
                 out[:, stratum, true] += bins.counts[:, k].sum(axis=1)
         return out
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.totals[0].sum())
@@ -201,29 +310,18 @@ class Tally(Counted):
         """The weight by stratum and true class."""
         return Marginals(self.totals[1] * self.unit, self.smallest)
 
-    @property
-    def segment_weights(self) -> Floats:
-        """The weight (segments,) of the rows of each segment."""
-        return np.array([bins.counts[1].sum() for bins in self.bins]) * self.unit
-
-    @property
+    @cached_property
     def labelled_squares(self) -> Floats:
         """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
         return np.asarray(self.totals[2, :, :2].sum(axis=1) * self.unit)
 
-    def curve(self, segment: int) -> Curve:
+    def _curve(self, segment: int) -> Curve:
         """The cut-offs between the bins of a segment."""
-        if segment not in self._curves:
-            bins = self.bins[segment]
-            counts = np.zeros((len(bins.kinds), bins.n_bins + 1))
-            # Summed as whole numbers: as floats the order would matter.
-            counts[:, 1:] = np.cumsum(bins.counts[1], axis=1) * self.unit
-            self._curves[segment] = Curve(bins.low, counts, bins.kinds, bins.high)
-        return self._curves[segment]
-
-    @cached_property
-    def _curves(self) -> dict[int, Curve]:
-        return {}
+        bins = self.bins[segment]
+        counts = np.zeros((len(bins.kinds), bins.n_bins + 1))
+        # Summed as whole numbers: as floats the order would matter.
+        counts[:, 1:] = np.cumsum(bins.counts[1], axis=1) * self.unit
+        return Curve(bins.low, counts, bins.kinds, bins.high)
 
     def confusion(self, rule: Decider) -> Confusion:
         """What a rule does whose thresholds lie between bins."""
@@ -239,11 +337,3 @@ class Tally(Counted):
         return Confusion(
             self.codebook, counts[1] * self.unit, squares, self.totals[0], self.smallest
         )
-
-    def confusion_of_accepted(self, accepted: Floats, deferred: Floats | None = None) -> Confusion:
-        """Rows of weight 1: from how many are accepted by stratum and true class."""
-        if self.is_weighted:
-            raise InputError("only unweighted rows of two classes are known by their number")
-        parts = [accepted] if deferred is None else [accepted, deferred]
-        counts = np.stack([self.marginals.weights - sum(parts), *parts], axis=2)
-        return Confusion(self.codebook, counts, counts[None, None], self.totals[0], self.smallest)
