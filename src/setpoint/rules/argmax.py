@@ -62,7 +62,8 @@ def _written_rows(G: tuple[Any, ...]) -> list[Any]:
 
 def _rows(data: Any, where: str) -> list[Any]:
     flat = bool(list_of(data, where)) and not any(isinstance(row, list) for row in data)
-    return (NUMBER if flat else NUMBER.listed).listed.read(data, where)
+    rows: list[Any] = (NUMBER if flat else NUMBER.listed).listed.read(data, where)
+    return rows
 
 
 def _written_offset(offset: tuple[float, ...] | None) -> list[float] | None:

@@ -46,7 +46,7 @@ class Largest:
         return Cases(whens, self.answers[-1])
 
 
-Number: TypeAlias = float | Term | Cases | Largest
+Number: TypeAlias = int | float | Term | Cases | Largest
 Answer: TypeAlias = Number | None
 
 
@@ -73,9 +73,11 @@ def by_segment(segments: Sequence[Key], answers: Sequence[Answer]) -> Answer:
     whens: list[tuple[Term, Answer]] = []
     for segment, answer in zip(segments, answers, strict=True):
         parts = [
-            term("in", column, *((value.than, True) if others else ((value,), False)))
+            term("in", column, value.than, True)
+            if isinstance(value, Other)
+            else term("in", column, (value,), False)
             for column, value in segment
-            if not (others := isinstance(value, Other)) or value.than
+            if not isinstance(value, Other) or value.than
         ]
         if not parts:  # everything is other than nothing, and no other segment has room
             return answer
@@ -83,7 +85,7 @@ def by_segment(segments: Sequence[Key], answers: Sequence[Answer]) -> Answer:
     return Cases(tuple(whens), None)
 
 
-def drawn(u: Number, chance: Number) -> Answer:
+def drawn(u: Number, chance: Answer) -> Answer:
     """Class 1 with a probability: if and only if `u` is below it."""
     if isinstance(chance, (int, float)) and chance in (0.0, 1.0):
         return int(chance)
