@@ -162,23 +162,23 @@ class CheckedData:
                 "is a class: rename the class"
             )
         named, sees = _looked_at(goal, decide_on, rows[None].X)
-        n_rows, tables = {}, {}
-        for name, r in used.items():
-            where = "" if name is None else f"`datasets[{name!r}]`: "
-            columns = _columns(goal, name, r, named or (), most_levels, where)
-            n_rows[name] = r.n_rows
-            tables[name] = _table(goal, classes, name, r, columns, y_name, unlabelled, where)
+        tables: dict[str | None, CheckedTable] = {}
+        for dataset, r in used.items():
+            where = "" if dataset is None else f"`datasets[{dataset!r}]`: "
+            columns = _columns(goal, dataset, r, named or (), most_levels, where)
+            tables[dataset] = _table(goal, classes, dataset, r, columns, y_name, unlabelled, where)
         if named is None:
             wanted = goal.needs.columns.get(None, {})
             named = tuple(sorted(c for c in wanted if all(c in t.columns for t in tables.values())))
         for column in named:
-            for name, table in tables.items():
+            for dataset, table in tables.items():
                 if column not in table.columns:
                     raise GoalError(
-                        f"`decide_on`: {_set_in_words(name)} has no column {column!r} "
+                        f"`decide_on`: {_set_in_words(dataset)} has no column {column!r} "
                         f"({nearest(column, table.columns)}); columns come from "
                         "`sensitive_features`"
                     )
+        n_rows = {dataset: r.n_rows for dataset, r in used.items()}
         return cls(goal, classes, tables, n_rows, named, sees=sees)
 
     @property
