@@ -450,7 +450,8 @@ def posteriors(
 
 def _scores(scores: Any, name: str) -> NDArray[np.float64]:
     """Scores as finite numbers that float64 can hold."""
-    refuse_masked(scores, quoted(name))
+    if isinstance(scores, np.ma.MaskedArray):
+        refuse_masked(scores, quoted(name))
     array = np.asarray(scores)
     if array.dtype == object:
         array = numbers_in(array, quoted(name))

@@ -48,7 +48,7 @@ _AS_TEXT = ("UUID", "time", "Period", "Interval")
 
 
 @dataclass(frozen=True)
-class Table:
+class Pieces:
     """Rows in memory as canonical bits, a piece after the other, whatever holds them."""
 
     n_rows: int
@@ -57,7 +57,7 @@ class Table:
     """Rows, the first column, and the bits (columns, rows)."""
 
     @classmethod
-    def of(cls, X: Any, names: Sequence[str] | None, *, exact: bool) -> Table:
+    def of(cls, X: Any, names: Sequence[str] | None, *, exact: bool) -> Pieces:
         """A frame, by the names given if any, a column or an array; not sparse."""
         frame = None if isinstance(X, np.ndarray) or series_of(X) is not None else frame_of(X)
         if frame is not None:
@@ -77,7 +77,7 @@ class Table:
         return cls(n, p, ((rows, 0, float_bits(array[rows]).T) for rows in blocks))
 
     @classmethod
-    def of_columns(cls, n_rows: int, columns: Mapping[str, NDArray[Any]], exact: bool) -> Table:
+    def of_columns(cls, n_rows: int, columns: Mapping[str, NDArray[Any]], exact: bool) -> Pieces:
         """Columns one by one, by what messages call them."""
         bits = (entry_bits(values, name, exact=exact) for name, values in columns.items())
         every = slice(0, n_rows)
@@ -287,9 +287,9 @@ def _digest(rows: Any) -> str:
         return _of_sparse(rows)
     if isinstance(rows, Mapping):
         columns = {str(k): one_column(v, "column") for k, v in rows.items()}
-        table = Table.of_columns(max(map(len, columns.values()), default=0), columns, exact=True)
+        table = Pieces.of_columns(max(map(len, columns.values()), default=0), columns, exact=True)
     else:
-        table = Table.of(rows, None, exact=True)
+        table = Pieces.of(rows, None, exact=True)
     hashes = [sha256() for _ in range(table.width)]
     for _, first, bits in table.pieces:
         for j, column in enumerate(np.ascontiguousarray(bits, "<u8"), start=first):
@@ -335,8 +335,9 @@ def row_draws(
     start, end = mix(np.array([_checked(key), _checked(key) ^ _GOLDEN], dtype=np.uint64))
     names = None if feature_names is None else list(feature_names)
     if sparse.issparse(X):
-        _check_width(X.shape, names)
-        return _uniform(_sparse_sum(X, start) ^ end)
+        matrix: Any = X
+        _check_width(matrix.shape, names)
+        return _uniform(_sparse_sum(matrix, start) ^ end)
     frame = frame_of(X)
     if frame is not None:
         there = set(frame.columns)
@@ -349,7 +350,7 @@ def row_draws(
     else:
         X = rows_of(X)
         _check_width(X.shape, names)
-    table = Table.of(X, names, exact=False)
+    table = Pieces.of(X, names, exact=False)
     constants = _constants(start, table.width)
     total = np.zeros(table.n_rows, dtype=np.uint64)
     for rows, first, bits in table.pieces:

@@ -14,7 +14,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules import questions as q
 from setpoint.rules.base import RULE, Ints, Rule
-from setpoint.rules.codec import NUMBER, ClassNames, Stored, list_of, wrong
+from setpoint.rules.codec import NUMBER, ClassNames, StoredAs, list_of, wrong
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
@@ -78,7 +78,7 @@ def _offset(data: Any, where: str) -> list[float] | None:
 class Argmax(
     LargestTotal,
     written_as="argmax",
-    stored={"G": Stored(_written_rows, _rows), "offset": Stored(_written_offset, _offset)},
+    stored={"G": StoredAs(_written_rows, _rows), "offset": StoredAs(_written_offset, _offset)},
 ):
     """Decide ``argmax_j (scores @ G)_j + offset_j``; ties go to the lowest j.
 
@@ -466,7 +466,7 @@ def _argmax(data: Any, where: str) -> Rule:
 class ValueAware(
     LargestTotal,
     written_as="value_aware",
-    stored={"columns": Stored(str, _name).listed, "rule": Stored(RULE.write, _argmax)},
+    stored={"columns": StoredAs(str, _name).listed, "rule": StoredAs(RULE.write, _argmax)},
 ):
     """Decide by an argmax over the posteriors and their products with columns of the row.
 

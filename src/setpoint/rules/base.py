@@ -77,11 +77,11 @@ class Rule(ABC):
     """
 
     _types: ClassVar[dict[str, type[Rule]]] = {}
-    _stored: ClassVar[Mapping[str, codec.Stored]]
+    _stored: ClassVar[Mapping[str, codec.StoredAs]]
     """How the stored format has each argument of a class that it knows."""
 
     def __init_subclass__(
-        cls, written_as: str = "", stored: Mapping[str, codec.Stored] | None = None, **more: Any
+        cls, written_as: str = "", stored: Mapping[str, codec.StoredAs] | None = None, **more: Any
     ) -> None:
         """Enter the class under the type by which the stored format knows it."""
         super().__init_subclass__(**more)
@@ -555,10 +555,7 @@ class Rule(ABC):
         """`explain` with the digits chosen."""
 
     def _answer(self, u: q.Number | None) -> q.Answer:
-        """What `_decide` does to a row whose draw is `u`, for a rule that the format has.
-
-        Without a draw the probability of class 1 of two, for a rule that looks at no segment.
-        """
+        """What `_decide` does to a row whose draw is `u`; without one P(1), by no segment."""
         raise NotImplementedError
 
     def _cuts(self) -> tuple[float, ...] | None:
@@ -640,7 +637,7 @@ class Rule(ABC):
         return draws
 
 
-RULE = codec.Stored(lambda rule: rule._written(), Rule._read)
+RULE = codec.StoredAs(lambda rule: rule._written(), Rule._read)
 """A rule inside a rule."""
 
 

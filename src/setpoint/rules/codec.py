@@ -39,16 +39,16 @@ TYPES = ("threshold", "argmax", "per_segment", "mixture", "band", "value_aware")
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredAs:
     """How values of one kind are written, and read at a place."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any, str], Any]
 
     @property
-    def listed(self) -> Stored:
+    def listed(self) -> StoredAs:
         """A list of such values."""
-        return Stored(
+        return StoredAs(
             lambda values: [self.write(value) for value in values],
             lambda data, where: [
                 self.read(value, f"{where}[{i}]") for i, value in enumerate(list_of(data, where))
@@ -175,7 +175,7 @@ def written_cut_off(value: float) -> float | str:
     return "inf" if value > 0.0 else "-inf"
 
 
-NUMBER, CUT_OFF = Stored(float, number_of), Stored(written_cut_off, cut_off_of)
+NUMBER, CUT_OFF = StoredAs(float, number_of), StoredAs(written_cut_off, cut_off_of)
 
 
 def wrong(where: str, found: Any, allowed: str) -> NoReturn:

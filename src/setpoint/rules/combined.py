@@ -18,7 +18,7 @@ from setpoint.rules import questions as q
 from setpoint.rules.base import RULE, Ints, OfRules, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,
-    Stored,
+    StoredAs,
     fields_of,
     indented,
     list_of,
@@ -81,8 +81,8 @@ class PerSegment(
     OfRules,
     written_as="per_segment",
     stored={
-        "by": Stored(str, _by),
-        "segments": Stored(_written_key, _key).listed,
+        "by": StoredAs(str, _by),
+        "segments": StoredAs(_written_key, _key).listed,
         "rules": RULE.listed,
     },
 ):
@@ -289,7 +289,7 @@ class Mixture(
     OfRules,
     written_as="mixture",
     stored={
-        "atoms": Stored(
+        "atoms": StoredAs(
             lambda atom: {"probability": atom[0], "rule": atom[1]._written()}, _atom
         ).listed
     },

@@ -14,18 +14,19 @@ from setpoint.goals import Key, Other
 
 
 @dataclass(frozen=True)
-class Term:
+class Applied:
     """An operator and what it is applied to; `term` says which there are."""
 
     op: str
     parts: tuple[Any, ...]
+    """Of "in": a column, values, and whether none of them, or nothing, is asked for instead."""
 
 
 @dataclass(frozen=True)
 class Cases:
     """The answer of the first condition that holds, else the last one."""
 
-    whens: tuple[tuple[Term, Answer], ...]
+    whens: tuple[tuple[Applied, Answer], ...]
     otherwise: Answer
 
 
@@ -46,17 +47,13 @@ class Largest:
         return Cases(whens, self.answers[-1])
 
 
-Number: TypeAlias = int | float | Term | Cases | Largest
+Number: TypeAlias = int | float | Applied | Cases | Largest
 Answer: TypeAlias = Number | None
 
 
-def term(op: str, *parts: Any) -> Term:
-    """``+ * - /`` of numbers, ``>= <`` of two, ``and`` of conditions; and what a row has.
-
-    ``score``, by its place; ``draw``, uniform in [0, 1); ``in``, whether a column holds one of
-    the values, and where the last part is true none of them, or nothing.
-    """
-    return Term(op, parts)
+def term(op: str, *parts: Any) -> Applied:
+    """``+ * - / >= <`` of numbers, ``and`` of conditions; ``score`` by its place, ``draw``, ``in``."""
+    return Applied(op, parts)
 
 
 SCORE, DRAW = term("score", 0), term("draw")
@@ -68,9 +65,9 @@ def by_segment(segments: Sequence[Key], answers: Sequence[Answer]) -> Answer:
     Examples
     --------
     >>> by_segment([(("sex", "F"),)], [1])
-    Cases(whens=((Term(op='in', parts=('sex', ('F',), False)), 1),), otherwise=None)
+    Cases(whens=((Applied(op='in', parts=('sex', ('F',), False)), 1),), otherwise=None)
     """
-    whens: list[tuple[Term, Answer]] = []
+    whens: list[tuple[Applied, Answer]] = []
     for segment, answer in zip(segments, answers, strict=True):
         parts = [
             term("in", column, value.than, True)

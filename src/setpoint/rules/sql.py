@@ -235,11 +235,11 @@ class SqlWriter(Writer[str]):
 
     def is_in(self, column: str, values: tuple[Label, ...], others: bool) -> str:
         name = self.sql.name(self.names.columns[column])
-        told_apart = columns_of(self.rule.segment_keys)[column]
+        distinguished = columns_of(self.rule.segment_keys)[column]
         known: list[Label] = list(values)
         place = name
-        if kind_of(told_apart, column) == "number":
-            numbers = [float(v) for v in told_apart]
+        if kind_of(distinguished, column) == "number":
+            numbers = [float(v) for v in distinguished]
             if all(v.is_integer() and abs(v) < _WHOLE for v in numbers):
                 known = [int(v) for v in values]
             else:  # a narrow float is not the double that it was rounded from

@@ -92,7 +92,7 @@ class Threshold(Rule, written_as="threshold", stored={"threshold": CUT_OFF, "wid
         if width == 0.0:
             return q.Cases(((q.term(">=", q.SCORE, t), 1),), 0)
         # past the ends first: there the quotient may overflow, which is an error in some engines
-        ends: list[tuple[q.Term, q.Answer]] = []
+        ends: list[tuple[q.Applied, q.Answer]] = []
         if math.isfinite(t + width):
             ends.append((q.term("<", t + width, q.SCORE), 1.0))
         if math.isfinite(t - width):
@@ -197,7 +197,7 @@ class Band(Rule, written_as="band", stored={"low": CUT_OFF, "high": CUT_OFF}):
     def _answer(self, u: q.Number | None) -> q.Answer:
         if math.isinf(self.low) and self.low == self.high:
             return int(self.low < 0.0)
-        whens: list[tuple[q.Term, q.Answer]] = []
+        whens: list[tuple[q.Applied, q.Answer]] = []
         if math.isfinite(self.high):
             whens.append((q.term(">=", q.SCORE, self.high), 1))
         if math.isfinite(self.low):
