@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules import questions as q
-from setpoint.rules.base import RULE, Ints, Rule
+from setpoint.rules.base import RULE, Array, Ints, Rule
 from setpoint.rules.codec import NUMBER, ClassNames, StoredAs, list_of, wrong
 
 _MOST_LISTED = 100
@@ -39,20 +39,24 @@ class LargestTotal(Rule):
             out[block] = self.totals(scores[block]).argmax(axis=1)
         return out
 
-    def _ranked(self, scores: Floats, segments: Ints | None, code: int) -> tuple[Floats, Ints]:
-        margins, instead = np.empty(len(scores)), np.empty(len(scores), np.int64)
+    def _ranked(self, scores: Floats, segments: Ints | None, code: int, instead: bool) -> Array:
+        out: Array = np.empty(len(scores), np.int64 if instead else np.float64)
         for block in self._blocks(len(scores)):
             totals = self.totals(scores[block])
             own = totals[:, code].copy()
             totals[:, code] = -np.inf
             with np.errstate(over="ignore"):
-                margins[block] = own - totals.max(axis=1)
-            instead[block] = totals.argmax(axis=1)
-        return margins, instead
+                out[block] = totals.argmax(axis=1) if instead else own - totals.max(axis=1)
+        return out
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a row that stay in the cache."""
+        return self.n_classes
 
     def _blocks(self, n_rows: int) -> Iterator[slice]:
         """Rows whose totals stay in the cache."""
-        rows = max(1, _CHUNK // max(self.n_classes, self.score_columns or 1))
+        rows = max(1, _CHUNK // self._width)
         return (slice(start, start + rows) for start in range(0, n_rows, rows))
 
 
@@ -566,6 +570,10 @@ class ValueAware(
         array([[0.75, 0.25, 6.  , 2.  ]])
         """
         return self._expanded(self._checked_scores(scores))
+
+    @property
+    def _width(self) -> int:
+        return self.rule.score_columns
 
     def _expanded(self, scores: Floats) -> Floats:
         n = self.n_posteriors

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
@@ -24,6 +24,7 @@ from setpoint.rules.export import FrameWriter, PythonWriter
 from setpoint.rules.segments import segment_codes
 
 Ints: TypeAlias = Codes
+Array: TypeAlias = NDArray[Any]
 
 
 def plain_number(value: Any, what: str) -> float:
@@ -218,7 +219,7 @@ class Rule(ABC):
         >>> Argmax.weighted([1, 2, 4]).margins([[0.5, 0.25, 0.25]], code=2)
         array([0.5])
         """
-        return self._ranking(scores, segments, code, "which rows are best")[0]
+        return self._ranking(scores, segments, code, False)
 
     def decide_without(
         self, scores: ArrayLike, segments: ArrayLike | None = None, code: int = 1
@@ -247,19 +248,20 @@ class Rule(ABC):
         >>> Argmax.weighted([1, 2, 4]).decide_without([[0.5, 0.3, 0.2]], code=2)
         array([1])
         """
-        return self._ranking(scores, segments, code, "which class comes next")[1]
+        return self._ranking(scores, segments, code, True)
 
     def _ranking(
-        self, scores: ArrayLike, segments: ArrayLike | None, code: int, what: str
-    ) -> tuple[Floats, Ints]:
+        self, scores: ArrayLike, segments: ArrayLike | None, code: int, instead: bool
+    ) -> Array:
         s = self._checked_scores(scores)
         codes = self._checked_segments(segments, len(s))
         if self.randomized:
             raise InputError("this rule draws, so that no order of the rows says which are best")
         if not 0 <= code < self.n_classes:
             raise InputError(f"`code` is 0 to {self.n_classes - 1}, got {code!r}")
-        found = self._ranked(s, codes, code)
+        found = self._ranked(s, codes, code, instead)
         if found is None:
+            what = "which class comes next" if instead else "which rows are best"
             raise InputError(f"a rule of type {type(self).__name__} does not say {what}")
         return found
 
@@ -545,9 +547,9 @@ class Rule(ABC):
         return out
 
     def _ranked(
-        self, scores: Floats, segments: Ints | None, code: int
-    ) -> tuple[Floats, Ints] | None:
-        """Margins and the class that comes next, on checked arrays; None where neither is known."""
+        self, scores: Floats, segments: Ints | None, code: int, instead: bool
+    ) -> Array | None:
+        """Margins, or what is decided `instead`, on checked arrays; None where neither is known."""
         return None
 
     @abstractmethod

@@ -15,7 +15,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Key, Label, Other
 from setpoint.rules import questions as q
-from setpoint.rules.base import RULE, Ints, OfRules, Rule, plain_number
+from setpoint.rules.base import RULE, Array, Ints, OfRules, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,
     StoredAs,
@@ -187,15 +187,15 @@ class PerSegment(
         return out
 
     def _ranked(
-        self, scores: Floats, segments: Ints | None, code: int
-    ) -> tuple[Floats, Ints] | None:
-        margins, instead = np.empty(len(scores)), np.empty(len(scores), dtype=np.int64)
+        self, scores: Floats, segments: Ints | None, code: int, instead: bool
+    ) -> Array | None:
+        out: Array = np.empty(len(scores), np.int64 if instead else np.float64)
         for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):
-            found = rule._ranked(scores[rows], None, code)
+            found = rule._ranked(scores[rows], None, code, instead)
             if found is None:
                 return None
-            margins[rows], instead[rows] = found
-        return margins, instead
+            out[rows] = found
+        return out
 
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.empty((len(scores), self.n_classes))
@@ -364,9 +364,9 @@ otherwise when the score is at least 0.6
         return out
 
     def _ranked(
-        self, scores: Floats, segments: Ints | None, code: int
-    ) -> tuple[Floats, Ints] | None:
-        return self.atoms[0][1]._ranked(scores, segments, code)  # no draws: there is no other
+        self, scores: Floats, segments: Ints | None, code: int, instead: bool
+    ) -> Array | None:
+        return self.atoms[0][1]._ranked(scores, segments, code, instead)  # no draws: the only one
 
     def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         if u is None:

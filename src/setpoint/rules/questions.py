@@ -52,7 +52,7 @@ Answer: TypeAlias = Number | None
 
 
 def term(op: str, *parts: Any) -> Applied:
-    """``+ * - / >= <`` of numbers, ``and`` of conditions; ``score`` by its place, ``draw``, ``in``."""
+    """``+ * - / >= <`` of numbers, ``and`` of conditions; ``score``, ``draw``, ``in`` of a row."""
     return Applied(op, parts)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.rules import questions as q
-from setpoint.rules.base import Ints, Rule, plain_number
+from setpoint.rules.base import Array, Ints, Rule, plain_number
 from setpoint.rules.codec import CUT_OFF, LONGEST, NUMBER, ClassNames
 
 # --- A decision threshold: positive from a cut-off on ---------------------------------------------
@@ -81,9 +81,11 @@ class Threshold(Rule, written_as="threshold", stored={"threshold": CUT_OFF, "wid
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
 
-    def _ranked(self, scores: Floats, segments: Ints | None, code: int) -> tuple[Floats, Ints]:
+    def _ranked(self, scores: Floats, segments: Ints | None, code: int, instead: bool) -> Array:
+        if instead:
+            return np.full(len(scores), 1 - code, np.int64)
         lead = _lead(scores, self.threshold)
-        return lead if code == 1 else -lead, np.full(len(scores), 1 - code, np.int64)
+        return lead if code == 1 else -lead
 
     def _answer(self, u: q.Number | None) -> q.Answer:
         t, width = self.threshold, self.width
@@ -187,12 +189,14 @@ class Band(Rule, written_as="band", stored={"low": CUT_OFF, "high": CUT_OFF}):
             out[scores >= self.high] = 1
         return out
 
-    def _ranked(self, scores: Floats, segments: Ints | None, code: int) -> tuple[Floats, Ints]:
+    def _ranked(self, scores: Floats, segments: Ints | None, code: int, instead: bool) -> Array:
         above, below = _lead(scores, self.high), -_lead(scores, self.low)
         if code == _DEFER:
-            return -np.maximum(above, below), np.where(above >= below, 1, 0)
-        instead = 1 - code if self.low == self.high else _DEFER  # where nobody is deferred
-        return above if code == 1 else below, np.full(len(scores), instead, np.int64)
+            return np.where(above >= below, 1, 0) if instead else -np.maximum(above, below)
+        if instead:  # where the cut-offs are one, nobody is deferred
+            other = 1 - code if self.low == self.high else _DEFER
+            return np.full(len(scores), other, np.int64)
+        return above if code == 1 else below
 
     def _answer(self, u: q.Number | None) -> q.Answer:
         if math.isinf(self.low) and self.low == self.high:
