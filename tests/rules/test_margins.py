@@ -93,8 +93,8 @@ class Own(Threshold):
 
     n_classes = 3
 
-    def _margins(self, scores, segments, code):
-        return super(Threshold, self)._margins(scores, segments, code)
+    def _ranked(self, scores, segments, code, instead):
+        return super(Threshold, self)._ranked(scores, segments, code, instead)
 
 
 def test_a_rule_that_ranks_nothing_says_so():

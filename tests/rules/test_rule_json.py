@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from setpoint.goals import Other
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, RuleFormatError, Threshold
-from setpoint.rules.codec import FIELDS
+from setpoint.rules.codec import TYPES
 from thinning import over
 
 HALF = '{"type": "threshold", "threshold": 0.5, "width": 0.0}'
@@ -258,7 +258,7 @@ def test_model_files_may_hold_every_rule():
     kinds = {f"{kind.__module__}.{kind.__name__}" for kind in Rule._types.values()}
     listed = files("setpoint.rules").joinpath("stored_types.txt").read_text().split()
     assert listed == sorted(kinds)
-    assert set(Rule._types) == set(FIELDS)
+    assert set(Rule._types) == set(TYPES)
 
 
 def test_a_foreign_rule_has_no_format():

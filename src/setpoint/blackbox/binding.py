@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,36 +46,40 @@ class BudgetSpentError(StoppedError):
         super().__init__(message, limit="evaluations")
 
 
-class RowMetric(Protocol):
-    """A metric bound to rows: score vectors in, values out."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowMetric(ABC):
+    """A metric bound to rows of two classes: score vectors in, values out."""
+
+    true: Codes
+    """1 for the positive class, 0 for the negative one, 2 without a label (n,)."""
+    weight: Floats | None
+    kept: Codes
+    """Which of the rows given these are: those of positive weight."""
+    takes: str
+    one_by_one: ClassVar[bool]
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called."""
+
     @property
-    def sense(self) -> float: ...
-    @property
-    def takes(self) -> str: ...
-    @property
-    def one_by_one(self) -> bool: ...
-    @property
-    def kept(self) -> NDArray[np.int64]: ...
-    @property
-    def true(self) -> NDArray[np.int64]: ...
-    @property
-    def weight(self) -> Floats | None: ...
+    @abstractmethod
+    def sense(self) -> float:
+        """1.0 to maximise, -1.0 to minimise."""
 
     @property
     def n_rows(self) -> int:
         """Number n of rows that it looks at."""
-        ...
+        return len(self.true)
 
+    @abstractmethod
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,), in the user's units, of m score vectors (m, n)."""
-        ...
 
-    def take(self, index: NDArray[np.int64]) -> RowMetric:
+    @abstractmethod
+    def take(self, index: Codes) -> RowMetric:
         """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
-        ...
 
 
 class BudgetedMetric:
@@ -189,7 +194,7 @@ def measured_on(
             f"Only binary classification is supported here: {where or 'y'} holds "
             f"{len(classes.labels)} classes"
         )
-    metric: FormulaMetric | CalledMetric
+    metric: RowMetric
     if isinstance(goal, BlackBox):
         metric = _called(goal, classes, rows, where)
     else:
@@ -203,31 +208,41 @@ def measured_on(
             rows = replace(rows, baseline=None)  # a deployed model need not predict for nothing
         inputs = CheckedData.check(goal, classes, {None: rows}, None, where or "y")
         inputs.require_values()
-        metric = FormulaMetric(goal, inputs.rows, _kept(inputs.tables[None].weight, rows), penalty)
+        kept = _kept(inputs.tables[None].weight, rows)
+        metric = FormulaMetric.of(goal, inputs.rows, kept, penalty)
     if where is not None:
         _require_both(metric.true, classes, where)
     return metric
 
 
-@dataclass(frozen=True, eq=False)
-class FormulaMetric:
-    """A goal of the language on rows of two classes; many vectors are counted at once."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FormulaMetric(RowMetric):
+    """A goal of the language; many vectors are counted at once."""
 
     goal: Goal
     rows: Rows
-    kept: Codes
     penalty: float | None = None
+    one_by_one = False
 
-    def __post_init__(self) -> None:
-        if self.goal.constraints and self.penalty is None:
+    @classmethod
+    def of(cls, goal: Goal, rows: Rows, kept: Codes, penalty: float | None = None) -> FormulaMetric:
+        """The goal on rows that were checked for it."""
+        if goal.constraints and penalty is None:
             raise GoalError(
-                f"'{self.goal}' has constraints, which cost nothing without `penalty`; only "
+                f"'{goal}' has constraints, which cost nothing without `penalty`; only "
                 "solvers that count meet them exactly"
             )
-        _ = self.program
-
-    takes = "predictions"
-    one_by_one = False
+        out = cls(
+            goal=goal,
+            rows=rows,
+            penalty=penalty,
+            true=rows.true.astype(np.int64),
+            weight=rows.weight,
+            kept=kept,
+            takes="predictions",
+        )
+        _ = out.program
+        return out
 
     @property
     def name(self) -> str:
@@ -240,21 +255,6 @@ class FormulaMetric:
     def sense(self) -> float:
         """1.0 to maximise, -1.0 to minimise."""
         return self.program.sense
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of positive weight."""
-        return self.rows.n_rows
-
-    @cached_property
-    def true(self) -> Codes:
-        """1 for the positive class, 0 for the negative one, 2 without a label."""
-        return self.rows.true.astype(np.int64)
-
-    @property
-    def weight(self) -> Floats | None:
-        """Weights (n,), or None."""
-        return self.rows.weight
 
     @cached_property
     def program(self) -> Program:
@@ -282,8 +282,8 @@ class FormulaMetric:
         return self._values(cutoffs(scores, kind, weight, n_kinds)[1].T + held)
 
     def take(self, index: Codes) -> FormulaMetric:
-        """The metric on some rows, in the order of `index`."""
-        return replace(self, rows=self.rows.take(index), kept=self.kept[index])
+        """The metric on some rows, and the goal bound to these."""
+        return self.of(self.goal, self.rows.take(index), self.kept[index], self.penalty)
 
     def _values(self, accepted: Floats) -> Floats:
         """Values (m,) at the accepted weight (m, kinds) of each kind of row."""
@@ -305,17 +305,13 @@ class FormulaMetric:
         return self.rows.kind.astype(np.uint8 if len(self._goal.kinds) < 256 else np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class CalledMetric:
-    """A black box on rows of two classes; each vector is a call."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CalledMetric(RowMetric):
+    """A black box; each vector is a call."""
 
     metric: BlackBox
     labels: Array
-    true: Codes
-    weight: Floats | None
     columns: Mapping[str, Array]
-    kept: Codes
-
     one_by_one = True
 
     @property
@@ -324,19 +320,9 @@ class CalledMetric:
         return str(self.metric.name)
 
     @property
-    def takes(self) -> str:
-        """What the function is given beside the labels."""
-        return self.metric.takes
-
-    @property
     def sense(self) -> float:
         """1.0 where greater is better, else -1.0."""
         return 1.0 if self.metric.greater_is_better else -1.0
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of positive weight."""
-        return len(self.true)
 
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n)."""
@@ -349,7 +335,7 @@ class CalledMetric:
         return out
 
     def take(self, index: Codes) -> CalledMetric:
-        """The metric on some rows, in the order of `index`."""
+        """The metric on some rows, with their columns."""
         return replace(
             self,
             true=self.true[index],
@@ -379,7 +365,15 @@ def _called(
         )
     columns = _columns(metric, rows)
     columns = {name: values[kept] for name, values in columns.items()}
-    return CalledMetric(metric, classes.sorted[classes.order], true[kept], weight, columns, kept)
+    return CalledMetric(
+        metric=metric,
+        labels=classes.sorted[classes.order],
+        columns=columns,
+        true=true[kept],
+        weight=weight,
+        kept=kept,
+        takes=metric.takes,
+    )
 
 
 def _columns(metric: BlackBox, rows: GivenRows) -> dict[str, Array]:

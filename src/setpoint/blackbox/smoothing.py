@@ -57,7 +57,13 @@ class Shift:
     curve: ShiftCurve = field(repr=False)
     window: float
     evaluations: int
-    constant: bool
+    also_varies: bool = False
+    """Whether a segment's own curve does."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether no cut-off tried is better than another."""
+        return self.curve.is_constant and not self.also_varies
 
 
 def smoothed_threshold(
@@ -86,16 +92,7 @@ def smoothed_threshold(
         raise InputError(f"`most` is a whole number >= 2 or None, got {most!r}")
     search = _CutoffSearch(measure, scores, weight, smooth, most, sweep, limits)
     everywhere = _Cuts.of(scores, weight, None)
-    common = search.along(everywhere, np.zeros(len(scores)))
-    found = Shift(
-        np.array([common.threshold]),
-        common.value,
-        common.mean,
-        common.curve,
-        common.window,
-        search.evaluations,
-        common.curve.is_constant,
-    )
+    found = search.along(everywhere, np.zeros(len(scores)))
     if segments is None:
         return found
     return _by_segment(search, found, segments, rounds, limits or Limits())
@@ -183,17 +180,6 @@ class _Cuts:
         return np.unique(above - nearer)
 
 
-@dataclass(frozen=True, eq=False)
-class _Best:
-    """The cut-off chosen on one curve."""
-
-    threshold: float
-    value: float
-    mean: float
-    curve: ShiftCurve
-    window: float
-
-
 @dataclass(eq=False)
 class _CutoffSearch:
     measure: Measure
@@ -205,7 +191,7 @@ class _CutoffSearch:
     limits: Limits | None
     evaluations: int = 0
 
-    def along(self, cuts: _Cuts, held: Floats) -> _Best:
+    def along(self, cuts: _Cuts, held: Floats) -> Shift:
         """The best cut-off for the moving rows; `held` are the others' shifted scores."""
         if self.sweep is not None:
             chosen = np.arange(len(cuts.ranks))
@@ -224,8 +210,14 @@ class _CutoffSearch:
         ranks = cuts.ranks[chosen]
         curve = ShiftCurve(ranks, gains, smoothed_at(ranks, gains, window, ranks))
         i = _middle(ranks, curve.smoothed)
-        threshold = midway(cuts.values, int(chosen[i]))
-        return _Best(threshold, float(gains[i]), float(curve.smoothed[i]), curve, window)
+        return Shift(
+            np.array([midway(cuts.values, int(chosen[i]))]),
+            float(gains[i]),
+            float(curve.smoothed[i]),
+            curve,
+            window,
+            self.evaluations,
+        )
 
     def _measured(
         self, cuts: _Cuts, chosen: NDArray[np.int64], held: Floats
@@ -292,14 +284,15 @@ def _by_segment(
             for s in present:
                 held = margin(search.scores, found.thresholds[segments])
                 best = search.along(cuts[s], held)
-                found = replace(found, constant=found.constant and best.curve.is_constant)
+                found = replace(found, also_varies=found.also_varies or not best.constant)
                 now = int((cuts[s].values >= found.thresholds[s]).sum())
                 at = cuts[s].ranks[now : now + 1]
                 mean = smoothed_at(best.curve.ranks, best.curve.gains, best.window, at)[0]
-                if best.mean > mean + _SAME * (1.0 + abs(mean)):
+                if best.smoothed > mean + _SAME * (1.0 + abs(mean)):
                     moved = found.thresholds.copy()
-                    moved[s] = best.threshold
-                    found = replace(found, thresholds=moved, value=best.value, smoothed=best.mean)
+                    moved[s] = best.thresholds[0]
+                    value, smoothed = best.value, best.smoothed
+                    found = replace(found, thresholds=moved, value=value, smoothed=smoothed)
             if (found.thresholds == before).all():
                 break
     return replace(found, evaluations=search.evaluations)

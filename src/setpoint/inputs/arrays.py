@@ -68,10 +68,12 @@ def series_values(series: nw.Series[Any]) -> Array:
 
 def one_column(values: Any, name: str, *, warn: bool = False) -> Array:
     """`values` as a 1-D array; (N, 1) is taken as (N,), with a warning if `warn`."""
-    series = series_of(values)
-    if series is not None:
-        return series_values(series)
-    refuse_masked(values, name)
+    if not isinstance(values, (np.ndarray, list)):
+        series = series_of(values)
+        if series is not None:
+            return series_values(series)
+    elif isinstance(values, np.ma.MaskedArray):
+        refuse_masked(values, name)
     try:
         array = np.asarray(values)
         of_list = array.dtype.kind in TEXT and isinstance(values, (list, tuple))
@@ -127,10 +129,13 @@ def require_numbers(X: Any) -> None:
         )
 
 
-def floats_of(array: Array, name: str) -> NDArray[np.float64]:
-    """Python's numbers in an array of objects; None is not a number."""
+def numbers_in(array: Array, name: str, *also: str) -> Array:
+    """An array of objects that are numbers or missing as floats; any other as it is."""
+    kinds = {kind_of(t) for t in set(map(type, array.flat))}
+    if not kinds <= {"number", "missing", *also} or kinds == {"missing"}:
+        return array
     try:
-        numbers = [np.nan if v is None else float(v) for v in array.ravel()]
+        numbers = [np.nan if is_missing(v) else float(v) for v in array.flat]
     except OverflowError:
         raise InputError(f"{name} holds a number that is too large for float64") from None
     return np.array(numbers).reshape(array.shape)
@@ -279,8 +284,8 @@ def number_columns(
 def numbers_of(values: Any, where: str) -> Floats:
     """Values as finite numbers (N,)."""
     array = np.asarray(values)
-    if array.dtype == object and all(_is_number(v) for v in array):
-        array = floats_of(array, where)
+    if array.dtype == object:
+        array = numbers_in(array, where)
     if array.dtype.kind not in "iuf":
         held = f"of type {array.dtype}"
         if array.dtype.kind in "OU":
@@ -304,11 +309,6 @@ def numbers_of(values: Any, where: str) -> Floats:
             f"{_LARGEST:g} of 0, where they can be added: divide the column"
         )
     return numbers
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value of a column of objects is a number, or missing."""
-    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 # --- How many rows a rule has to accept before its precision says anything ------------------------

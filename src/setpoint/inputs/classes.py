@@ -18,10 +18,10 @@ from setpoint.inputs.arrays import (
     Array,
     check_length,
     first_bad,
-    floats_of,
     is_missing,
     kind_of,
     levels_of,
+    numbers_in,
     one_column,
     refuse_masked,
     series_of,
@@ -95,14 +95,13 @@ def check_weight(
     if sample_weight is None:
         return None
     array = one_column(sample_weight, name)
-    found = str(array.dtype)
     if array.dtype.kind == "O":
-        odd = {kind_of(t) for t in set(map(type, array.tolist()))}
-        odd -= {"number", "boolean", "missing"}
-        found = " and ".join(sorted(odd))
-        if not odd:
-            array = np.array([np.nan if is_missing(v) else float(v) for v in array.tolist()])
+        array = numbers_in(array, name, "boolean")
     if array.dtype.kind not in "biuf":
+        found = str(array.dtype)
+        if found == "object":
+            odd = {kind_of(t) for t in set(map(type, array.tolist()))}
+            found = " and ".join(sorted(odd - {"number", "boolean", "missing"}))
         raise InputTypeError(f"{quoted(name)} must hold numbers, found {found}")
     check_length(array, n_rows, name)
     weight: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
@@ -225,7 +224,11 @@ def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
     (1, 'ja', None)
     """
     for column in given:
-        known: list[Label] = [label for label in _order_of(column) if label in labels]
+        # an array or a list has no order
+        order = (
+            [] if column is None or isinstance(column, (np.ndarray, list)) else _order_of(column)
+        )
+        known: list[Label] = [label for label in order if label in labels]
         if len(known) == len(labels):
             return known[-1]
     if not all(isinstance(label, str) for label in labels):
@@ -378,17 +381,17 @@ def two_classes(
 
 def one_score(scores: Any, classes: ClassOrder, name: str = "scores") -> NDArray[np.float64]:
     """Scores (N,), higher for the positive class, from scores or from posteriors (N, 2)."""
-    array = _numbers(scores, name)
+    array = _scores(scores, name)
+    if array.ndim == 1:
+        return array
     if array.ndim == 2 and array.shape[1] == 2:
         posteriors(array, classes, name)  # refuses others
-    elif array.ndim != 1 and (array.ndim != 2 or array.shape[1] != 1):
+    elif array.ndim != 2 or array.shape[1] != 1:
         raise InputError(
             f"{quoted(name)} has shape {array.shape}; allowed are (N,) and posteriors (N, 2), one "
             f"column for each of [{some(classes.sorted.tolist())}]"
         )
-    if array.ndim == 2:
-        array = array[:, -1 if array.shape[1] == 1 else classes.order[1]]
-    return _finite(array, name)
+    return np.ascontiguousarray(array[:, -1 if array.shape[1] == 1 else classes.order[1]])
 
 
 def posteriors(
@@ -404,7 +407,7 @@ def posteriors(
            [0.5 , 0.5 ]])
     """
     n = len(classes.labels)
-    array = _finite(_numbers(scores, name), name)
+    array = _scores(scores, name)
     if n == 2 and (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)):
         column = array.reshape(len(array))
         out = np.column_stack([1.0 - column, column])
@@ -445,13 +448,13 @@ def posteriors(
     return out, note
 
 
-def _numbers(scores: Any, name: str) -> Array:
-    """Scores as an array of numbers that float64 can hold."""
-    refuse_masked(scores, quoted(name))
+def _scores(scores: Any, name: str) -> NDArray[np.float64]:
+    """Scores as finite numbers that float64 can hold."""
+    if isinstance(scores, np.ma.MaskedArray):
+        refuse_masked(scores, quoted(name))
     array = np.asarray(scores)
-    kinds = {kind_of(type(x)) for x in array.flat} if array.dtype == object else set()
-    if "number" in kinds and kinds <= {"number", "missing"}:
-        array = floats_of(array, quoted(name))
+    if array.dtype == object:
+        array = numbers_in(array, quoted(name))
     if array.dtype.kind not in "biuf":
         found = (
             type(array.flat[0]).__name__ if array.dtype == object and array.size else array.dtype
@@ -462,10 +465,6 @@ def _numbers(scores: Any, name: str) -> Array:
             f"{quoted(name)} holds integers beyond 2**53, which float64 cannot tell apart; pass "
             "their ranks"
         )
-    return array
-
-
-def _finite(array: Array, name: str) -> NDArray[np.float64]:
     out: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(out).all():
         bad = ~np.isfinite(out)

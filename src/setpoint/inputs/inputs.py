@@ -62,14 +62,13 @@ class GivenRows:
         like = (self.X, "X") if self.beside is None else self.beside
         if index_of(like[0]) is None:  # by position, as y is; the others have y's order
             own, like = index_of(self.y), (self.y, "y")
-            given = (
-                index_of(getattr(self, name)) for name in ("sample_weight", "sensitive_features")
-            )
-            unlike = (i is not None and len(own.symmetric_difference(i, sort=False)) for i in given)
-            if own is None or any(unlike):
+            others = () if own is None else (self.sample_weight, self.sensitive_features)
+            given = [i for i in map(index_of, others) if i is not None]
+            if own is None or any(len(own.symmetric_difference(i, sort=False)) for i in given):
                 like = (None, "X")
-        for name in ("y", "sample_weight", "sensitive_features", "baseline"):
-            object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
+        if like[0] is not None:
+            for name in ("y", "sample_weight", "sensitive_features", "baseline"):
+                object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
         object.__setattr__(self, "beside", None)  # done, and some rows are in that order
 
     @classmethod
@@ -161,16 +160,25 @@ class CheckedData:
                 f"the goal is about rules that may defer, whose answer is called {DEFER!r}, and so "
                 "is a class: rename the class"
             )
-        named, sees = _apart(goal, _names(decide_on), rows[None].X)
-        columns = {
-            name: _columns(goal, name, r, named or (), most_levels) for name, r in used.items()
-        }
-        tables = {
-            name: _table(goal, classes, name, r, columns[name], y_name, unlabelled)
-            for name, r in used.items()
-        }
-        n_rows = {name: r.n_rows for name, r in used.items()}
-        return cls(goal, classes, tables, n_rows, _segments(goal, columns, named), sees=sees)
+        named, sees = _looked_at(goal, decide_on, rows[None].X)
+        tables: dict[str | None, CheckedTable] = {}
+        for dataset, r in used.items():
+            where = "" if dataset is None else f"`datasets[{dataset!r}]`: "
+            columns = _columns(goal, dataset, r, named or (), most_levels, where)
+            tables[dataset] = _table(goal, classes, dataset, r, columns, y_name, unlabelled, where)
+        if named is None:
+            wanted = goal.needs.columns.get(None, {})
+            named = tuple(sorted(c for c in wanted if all(c in t.columns for t in tables.values())))
+        for column in named:
+            for dataset, table in tables.items():
+                if column not in table.columns:
+                    raise GoalError(
+                        f"`decide_on`: {_set_in_words(dataset)} has no column {column!r} "
+                        f"({nearest(column, table.columns)}); columns come from "
+                        "`sensitive_features`"
+                    )
+        n_rows = {dataset: r.n_rows for dataset, r in used.items()}
+        return cls(goal, classes, tables, n_rows, named, sees=sees)
 
     @property
     def answers(self) -> tuple[Label, ...]:
@@ -189,10 +197,9 @@ class CheckedData:
                 known = table.columns[column].levels if values else []
                 for value in sorted(values or (), key=str):
                     if value not in known:
-                        where = "X" if dataset is None else f"the data set {dataset!r}"
                         raise EmptyPopulationError(
-                            f"the goal refers to {column} = {value!r}, and no row of {where} has "
-                            f"that value ({_nearest(value, known)})"
+                            f"the goal refers to {column} = {value!r}, and no row of "
+                            f"{_set_in_words(dataset)} has that value ({_nearest(value, known)})"
                         )
 
     def take(
@@ -272,56 +279,30 @@ def _nearest(value: Any, known: list[Any]) -> str:
     return nearest(value, known)
 
 
-def _names(decide_on: Any) -> tuple[str, ...] | None:
-    """Names that a user gave; None for "auto"."""
-    if decide_on is None:
-        return ()
-    if isinstance(decide_on, str):
-        return None if decide_on == "auto" else (decide_on,)
-    if isinstance(decide_on, Sequence) and all(isinstance(name, str) for name in decide_on):
-        return tuple(sorted(set(decide_on)))
-    raise InputError(f"`decide_on` is 'auto', None or names of columns, got {decide_on!r}")
+def _set_in_words(dataset: str | None) -> str:
+    return "X" if dataset is None else f"the data set {dataset!r}"
 
 
-def _apart(
-    goal: Goal, named: tuple[str, ...] | None, X: Any
-) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+def _looked_at(goal: Goal, given: Any, X: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     """What the rule may look at: groups (None: "auto"), and columns by which rows count."""
     numbers = () if goal.needs.datasets else tuple(sorted(goal.needs.measures.get(None, {})))
-    if named is None:
+    if isinstance(given, str) and given == "auto":
         return None, tuple(name for name in numbers if in_frame(X, name))
-    grouped = goal.needs.columns.get(None, {})
+    names = (given,) if isinstance(given, str) else () if given is None else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"`decide_on` is 'auto', None or names of columns, got {given!r}")
+    grouped, named = goal.needs.columns.get(None, {}), sorted(set(names))
     sees = tuple(name for name in named if name in numbers)
     return tuple(n for n in named if n not in sees or n in grouped), sees
 
 
-def _segments(
-    goal: Goal,
-    columns: Mapping[str | None, Mapping[str, Column]],
-    named: tuple[str, ...] | None,
-) -> tuple[str, ...]:
-    """The columns that the rule may look at."""
-    if named is None:
-        wanted = goal.needs.columns.get(None, {})
-        return tuple(sorted(c for c in wanted if all(c in known for known in columns.values())))
-    for name in named:
-        for dataset, known in columns.items():
-            if name not in known:
-                where = "X" if dataset is None else f"the data set {dataset!r}"
-                raise GoalError(
-                    f"`decide_on`: {where} has no column {name!r} ({nearest(name, known)}); "
-                    "columns come from `sensitive_features`"
-                )
-    return named
-
-
 def _columns(
-    goal: Goal, dataset: str | None, r: GivenRows, named: tuple[str, ...], most: int
+    goal: Goal, dataset: str | None, r: GivenRows, named: tuple[str, ...], most: int, where: str
 ) -> dict[str, Column]:
     splits = goal.needs.columns.get(dataset, {})
     numbers = goal.needs.measures.get(dataset, {})
     if r.sensitive_features is None and not splits:
-        return number_columns(numbers, {}, r.X, _where(dataset))
+        return number_columns(numbers, {}, r.X, where) if numbers else {}
     columns = as_columns(
         r.sensitive_features,
         n_rows=r.n_rows,
@@ -333,16 +314,12 @@ def _columns(
         most=most,
         numbers=[name for name in numbers if not in_frame(r.X, name)],
     )
-    columns |= number_columns(numbers, columns, r.X, _where(dataset))
+    columns |= number_columns(numbers, columns, r.X, where)
     extra = {name: columns[name] for name in named if name in columns and name not in splits}
-    if splits and extra:
+    if splits:
         for name, column in extra.items():
             check_groups(column, name, most=most)
     return columns
-
-
-def _where(dataset: str | None) -> str:
-    return "" if dataset is None else f"`datasets[{dataset!r}]`: "
 
 
 def _table(
@@ -353,8 +330,8 @@ def _table(
     columns: Mapping[str, Column],
     y_name: str,
     unlabelled: bool,
+    where: str,
 ) -> CheckedTable:
-    where = _where(dataset)
     if r.n_rows == 0:
         raise InputError(f"{where or 'X: '}there are no rows")
     true = None
@@ -364,15 +341,15 @@ def _table(
         raise GoalError(
             f"{where}the goal measures a rate there that needs labels, and `{y_name}` is None"
         )
-    weight = check_weight(r.sample_weight, r.n_rows, f"{where}sample_weight")
-    given = Deployed.of(r.baseline)
-    if given is None and dataset in goal.needs.baseline:
+    weight, deployed = r.sample_weight, None
+    if weight is not None:
+        weight = check_weight(weight, r.n_rows, f"{where}sample_weight")
+    if r.baseline is not None and (given := Deployed.of(r.baseline)) is not None:
+        deployed = given.codes(classes, r.X, r.n_rows, f"{where}baseline")
+    elif dataset in goal.needs.baseline:
         raise GoalError(
             f"{where}the goal refers to the deployed model: pass its predictions as `baseline`"
         )
-    deployed = None
-    if given is not None:
-        deployed = given.codes(classes, r.X, r.n_rows, f"{where}baseline")
     return CheckedTable(true, weight, columns, deployed)
 
 

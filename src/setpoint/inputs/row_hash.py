@@ -11,7 +11,6 @@ from decimal import Decimal
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -46,6 +45,43 @@ _MARK = {"M": 0xD1B54A32D192ED03, "m": 0x8CB92BA72F3D8DD7}  # dates, durations
 _NANOSECONDS = {"W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9}
 _NANOSECONDS |= {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _AS_TEXT = ("UUID", "time", "Period", "Interval")
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Rows in memory as canonical bits, a piece after the other, whatever holds them."""
+
+    n_rows: int
+    width: int
+    pieces: Iterator[tuple[slice, int, Bits]]
+    """Rows, the first column, and the bits (columns, rows)."""
+
+    @classmethod
+    def of(cls, X: Any, names: Sequence[str] | None, *, exact: bool) -> Pieces:
+        """A frame, by the names given if any, a column or an array; not sparse."""
+        frame = None if isinstance(X, np.ndarray) or series_of(X) is not None else frame_of(X)
+        if frame is not None:
+            names = frame.columns if names is None else names
+            return cls.of_columns(
+                len(frame),
+                {f"column {n!r} of X": series_values(frame.get_column(n)) for n in names},
+                exact,
+            )
+        array = rows_of(X)
+        n, p = array.shape
+        whole = array.dtype.kind == "i" or array.dtype.kind == "u"
+        if array.dtype.kind not in "biuf" or (exact and whole and array.itemsize > 4):
+            return cls.of_columns(n, {f"column {j} of X": array[:, j] for j in range(p)}, exact)
+        step = max(1, _BLOCK // max(1, p))
+        blocks = (slice(i, i + step) for i in range(0, n, step))
+        return cls(n, p, ((rows, 0, float_bits(array[rows]).T) for rows in blocks))
+
+    @classmethod
+    def of_columns(cls, n_rows: int, columns: Mapping[str, NDArray[Any]], exact: bool) -> Pieces:
+        """Columns one by one, by what messages call them."""
+        bits = (entry_bits(values, name, exact=exact) for name, values in columns.items())
+        every = slice(0, n_rows)
+        return cls(n_rows, len(columns), ((every, j, b[None]) for j, b in enumerate(bits)))
 
 
 def rows_of(X: Any) -> NDArray[Any]:
@@ -249,44 +285,19 @@ def _is_content(part: Any) -> bool:
 def _digest(rows: Any) -> str:
     if sparse.issparse(rows):
         return _of_sparse(rows)
-    n, columns = _columns(rows)
-    whole = sha256(f"setpoint rows 1 {n} {len(columns)}\n".encode())
-    for digest in columns:
-        whole.update(digest)
-    return whole.hexdigest()
-
-
-def _columns(rows: Any) -> tuple[int, list[bytes]]:
-    """The number of rows, and the digest of each column."""
     if isinstance(rows, Mapping):
-        found = [_column(one_column(values, "column")) for values in rows.values()]
-        sizes = {n for n, _ in found}
-        return max(sizes, default=0), [digest for _, digest in found]
-    frame = None if series_of(rows) is not None else frame_of(rows)
-    if frame is not None:
-        values = (series_values(frame.get_column(name)) for name in frame.columns)
-        return len(frame), [_column(v)[1] for v in values]
-    array = rows_of(rows)
-    if array.dtype.kind not in "bf" and not (array.dtype.kind in "iu" and array.itemsize <= 4):
-        return len(array), [_column(array[:, j])[1] for j in range(array.shape[1])]
-    hashes = [sha256() for _ in range(array.shape[1])]
-    for bits in _blocks(array):
-        for one, column in zip(hashes, bits, strict=True):
-            one.update(column)
-    return len(array), [one.digest() for one in hashes]
-
-
-def _blocks(array: NDArray[Any]) -> Iterator[Bits]:
-    """The canonical bits of numbers (p, rows of a block), a column each line."""
-    step = max(1, _BLOCK // max(1, array.shape[1]))
-    for start in range(0, len(array), step):
-        block = np.ascontiguousarray(float_bits(array[start : start + step]).T)
-        yield block.astype("<u8", copy=False)
-
-
-def _column(values: NDArray[Any]) -> tuple[int, bytes]:
-    bits = entry_bits(values, "column", exact=True)
-    return len(bits), sha256(np.ascontiguousarray(bits, "<u8").data).digest()
+        columns = {str(k): one_column(v, "column") for k, v in rows.items()}
+        table = Pieces.of_columns(max(map(len, columns.values()), default=0), columns, exact=True)
+    else:
+        table = Pieces.of(rows, None, exact=True)
+    hashes = [sha256() for _ in range(table.width)]
+    for _, first, bits in table.pieces:
+        for j, column in enumerate(np.ascontiguousarray(bits, "<u8"), start=first):
+            hashes[j].update(column)
+    whole = sha256(f"setpoint rows 1 {table.n_rows} {table.width}\n".encode())
+    for one in hashes:
+        whole.update(one.digest())
+    return whole.hexdigest()
 
 
 def _of_sparse(rows: Any) -> str:
@@ -322,17 +333,29 @@ def row_draws(
     True
     """
     start, end = mix(np.array([_checked(key), _checked(key) ^ _GOLDEN], dtype=np.uint64))
+    names = None if feature_names is None else list(feature_names)
+    if sparse.issparse(X):
+        matrix: Any = X
+        _check_width(matrix.shape, names)
+        return _uniform(_sparse_sum(matrix, start) ^ end)
     frame = frame_of(X)
     if frame is not None:
-        total = _frame_sum(frame, start, feature_names)
-    elif sparse.issparse(X):
-        matrix: Any = X
-        _check_width(matrix.shape, feature_names)
-        total = _sparse_sum(matrix, start)
+        there = set(frame.columns)
+        for name in names or ():
+            if name not in there:
+                near = nearest(name, frame.columns)
+                raise InputError(f"`X` has no column {name!r}, seen in fit ({near})")
+        if len(set(names or ())) != len(names or ()):
+            raise InputError("`feature_names` holds a name twice")
     else:
-        array = rows_of(X)
-        _check_width(array.shape, feature_names)
-        total = _array_sum(array, start)
+        X = rows_of(X)
+        _check_width(X.shape, names)
+    table = Pieces.of(X, names, exact=False)
+    constants = _constants(start, table.width)
+    total = np.zeros(table.n_rows, dtype=np.uint64)
+    for rows, first, bits in table.pieces:
+        own = constants[first : first + len(bits), None]
+        total[rows] += _parts(bits, own).sum(axis=0, dtype=np.uint64)
     return _uniform(total ^ end)
 
 
@@ -374,40 +397,6 @@ def _parts(bits: Bits, constants: Bits) -> Bits:
     parts = mix(bits + constants)
     parts *= bits != 0
     return parts
-
-
-def _array_sum(array: NDArray[Any], start: np.uint64) -> Bits:
-    n, p = array.shape
-    constants = _constants(start, p)
-    total = np.zeros(n, dtype=np.uint64)
-    if array.dtype.kind in "biuf":
-        step = max(1, _BLOCK // max(1, p))
-        for i in range(0, n, step):
-            bits = float_bits(array[i : i + step])
-            total[i : i + step] = _parts(bits, constants).sum(axis=1, dtype=np.uint64)
-    else:
-        for j in range(p):
-            total += _parts(entry_bits(array[:, j], f"column {j} of X"), constants[j : j + 1])
-    return total
-
-
-def _frame_sum(
-    frame: nw.DataFrame[Any], start: np.uint64, feature_names: Sequence[str] | None
-) -> Bits:
-    names = frame.columns if feature_names is None else list(feature_names)
-    there = set(frame.columns)
-    for name in names:
-        if name not in there:
-            near = nearest(name, frame.columns)
-            raise InputError(f"`X` has no column {name!r}, seen in fit ({near})")
-    if len(set(names)) != len(names):
-        raise InputError("`feature_names` holds a name twice")
-    constants = _constants(start, len(names))
-    total = np.zeros(len(frame), dtype=np.uint64)
-    for j, name in enumerate(names):
-        values = series_values(frame.get_column(name))
-        total += _parts(entry_bits(values, f"column {name!r} of X"), constants[j : j + 1])
-    return total
 
 
 def _sparse_sum(X: Any, start: np.uint64) -> Bits:

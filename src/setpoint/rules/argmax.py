@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +13,8 @@ from numpy.typing import ArrayLike
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.rules import questions as q
-from setpoint.rules.base import Ints, Rule
-from setpoint.rules.codec import ClassNames, list_of, numbers_of, wrong
+from setpoint.rules.base import RULE, Array, Ints, Rule
+from setpoint.rules.codec import NUMBER, ClassNames, StoredAs, list_of, wrong
 
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
@@ -25,8 +26,64 @@ _BLOCK = 32_768
 """Numbers that stay in the cache while all columns are added."""
 
 
+class LargestTotal(Rule):
+    """Takes the largest of some totals, a block of rows after the other."""
+
+    @abstractmethod
+    def totals(self, scores: Floats) -> Floats:
+        """What the argmax is taken of (N, n)."""
+
+    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
+        out = np.empty(len(scores), np.int64)
+        for block in self._blocks(len(scores)):
+            out[block] = self.totals(scores[block]).argmax(axis=1)
+        return out
+
+    def _ranked(self, scores: Floats, segments: Ints | None, code: int, instead: bool) -> Array:
+        out: Array = np.empty(len(scores), np.int64 if instead else np.float64)
+        for block in self._blocks(len(scores)):
+            totals = self.totals(scores[block])
+            own = totals[:, code].copy()
+            totals[:, code] = -np.inf
+            with np.errstate(over="ignore"):
+                out[block] = totals.argmax(axis=1) if instead else own - totals.max(axis=1)
+        return out
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a row that stay in the cache."""
+        return self.n_classes
+
+    def _blocks(self, n_rows: int) -> Iterator[slice]:
+        """Rows whose totals stay in the cache."""
+        rows = max(1, _CHUNK // self._width)
+        return (slice(start, start + rows) for start in range(0, n_rows, rows))
+
+
+def _written_rows(G: tuple[Any, ...]) -> list[Any]:
+    return [list(row) if isinstance(row, tuple) else row for row in G]
+
+
+def _rows(data: Any, where: str) -> list[Any]:
+    flat = bool(list_of(data, where)) and not any(isinstance(row, list) for row in data)
+    rows: list[Any] = (NUMBER if flat else NUMBER.listed).listed.read(data, where)
+    return rows
+
+
+def _written_offset(offset: tuple[float, ...] | None) -> list[float] | None:
+    return None if offset is None else list(offset)
+
+
+def _offset(data: Any, where: str) -> list[float] | None:
+    return None if data is None else NUMBER.listed.read(data, where)
+
+
 @dataclass(frozen=True, init=False, repr=False)
-class Argmax(Rule, written_as="argmax"):
+class Argmax(
+    LargestTotal,
+    written_as="argmax",
+    stored={"G": StoredAs(_written_rows, _rows), "offset": StoredAs(_written_offset, _offset)},
+):
     """Decide ``argmax_j (scores @ G)_j + offset_j``; ties go to the lowest j.
 
     Sums run over the score columns in their order, in float64, and the offset comes
@@ -123,20 +180,6 @@ class Argmax(Rule, written_as="argmax"):
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "offset", constants)
 
-    def _fields(self) -> dict[str, Any]:
-        offset = None if self.offset is None else list(self.offset)
-        G = list(self.weights) if self.weights else [list(row) for row in self.matrix or ()]
-        return {"G": G, "offset": offset}
-
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> Argmax:
-        rows = list_of(fields["G"], f"{where}.G")
-        offset = fields["offset"]
-        constants = None if offset is None else numbers_of(offset, f"{where}.offset")
-        if rows and not any(isinstance(row, list) for row in rows):
-            return cls.weighted(numbers_of(rows, f"{where}.G"), constants)
-        return cls([numbers_of(row, f"{where}.G[{i}]") for i, row in enumerate(rows)], constants)
-
     def __repr__(self) -> str:
         offset = "" if self.offset is None else f", {self.offset}"
         if self.weights is not None:
@@ -165,6 +208,15 @@ class Argmax(Rule, written_as="argmax"):
         """The rows of G."""
         return len(self.weights or self.matrix or ())
 
+    def _field(self, name: str) -> Any:
+        return (self.weights or self.matrix) if name == "G" else self.offset
+
+    @classmethod
+    def _from_fields(cls, fields: dict[str, Any]) -> Argmax:
+        G = fields["G"]
+        make = cls.weighted if G and not isinstance(G[0], list) else cls
+        return make(G, fields["offset"])
+
     def totals(self, scores: Floats) -> Floats:
         """Return what the argmax is taken of.
 
@@ -190,42 +242,8 @@ class Argmax(Rule, written_as="argmax"):
             out += np.array(self.offset)
         return out
 
-    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
-        out = np.empty(len(scores), np.int64)
-        for block in self._blocks(len(scores)):
-            out[block] = self.totals(scores[block]).argmax(axis=1)
-        return out
-
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
-        out = np.empty(len(scores))
-        for block in self._blocks(len(scores)):
-            totals = self.totals(scores[block])
-            own = totals[:, code].copy()
-            totals[:, code] = -np.inf
-            with np.errstate(over="ignore"):
-                out[block] = own - totals.max(axis=1)
-        return out
-
-    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
-        out = np.empty(len(scores), np.int64)
-        for block in self._blocks(len(scores)):
-            totals = self.totals(scores[block])
-            totals[:, code] = -np.inf
-            out[block] = totals.argmax(axis=1)
-        return out
-
-    def _blocks(self, n_rows: int) -> Iterator[slice]:
-        """Rows whose totals stay in the cache."""
-        rows = max(1, _CHUNK // self.n_classes)
-        return (slice(start, start + rows) for start in range(0, n_rows, rows))
-
-    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
-        out = np.zeros((len(scores), self.n_classes))
-        out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
-        return out
-
-    def _answer(self, u: q.Number) -> q.Answer:
-        return self._largest([q.Score(i) for i in range(self.score_columns)])
+    def _answer(self, u: q.Number | None) -> q.Answer:
+        return self._largest([q.term("score", i) for i in range(self.score_columns)])
 
     def _largest(self, scores: Sequence[q.Number]) -> q.Answer:
         """The answer where the scores are what is given here."""
@@ -234,17 +252,14 @@ class Argmax(Rule, written_as="argmax"):
 
     def _total(self, j: int, scores: Sequence[q.Number]) -> q.Number:
         """The total of a class, its terms in the order in which they are added."""
-        G = [(j, self.weights[j])] if self.weights is not None else _column(self.matrix, j)
-        terms: list[q.Number] = [
-            scores[i] if g == 1.0 else q.Times(q.NumberLiteral(g), scores[i])
-            for i, g in G
-            if g != 0.0
-        ]
+        rows = enumerate(self.matrix or ())
+        G = [(j, self.weights[j])] if self.weights is not None else [(i, row[j]) for i, row in rows]
+        terms = [scores[i] if g == 1.0 else q.term("*", g, scores[i]) for i, g in G if g != 0.0]
         if self.offset is not None and self.offset[j] != 0.0:
-            terms.append(q.NumberLiteral(self.offset[j]))
+            terms.append(self.offset[j])
         if not terms:
-            return q.NumberLiteral(0.0)
-        return terms[0] if len(terms) == 1 else q.SumOfTerms(tuple(terms))
+            return 0.0
+        return terms[0] if len(terms) == 1 else q.term("+", *terms)
 
     def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
@@ -315,10 +330,6 @@ def _is_diagonal(G: Floats) -> bool:
     if G.shape[0] != G.shape[1]:
         return False
     return int(np.count_nonzero(G)) == int(np.count_nonzero(np.diagonal(G)))
-
-
-def _column(matrix: tuple[tuple[float, ...], ...] | None, j: int) -> list[tuple[int, float]]:
-    return [(i, row[j]) for i, row in enumerate(matrix or ())]
 
 
 def _listed(what: str, numbers: Floats, names: ClassNames, digits: int) -> str:
@@ -442,11 +453,25 @@ def _reduced(rule: Argmax) -> tuple[float, Floats]:
 # --- The class with the largest gain --------------------------------------------------------------
 
 
-"""Numbers of one block of expanded scores: it stays in the processor's cache."""
+def _name(data: Any, where: str) -> str:
+    if not isinstance(data, str) or not data:
+        wrong(where, data, "a column's name")
+    return data
+
+
+def _argmax(data: Any, where: str) -> Rule:
+    rule = Rule._read(data, where)
+    if not isinstance(rule, Argmax):
+        wrong(f"{where}.type", data["type"], "'argmax'")
+    return rule
 
 
 @dataclass(frozen=True, init=False)
-class ValueAware(Rule, written_as="value_aware"):
+class ValueAware(
+    LargestTotal,
+    written_as="value_aware",
+    stored={"columns": StoredAs(str, _name).listed, "rule": StoredAs(RULE.write, _argmax)},
+):
     """Decide by an argmax over the posteriors and their products with columns of the row.
 
     A row's scores are its n posteriors and behind them the C numbers that stand in
@@ -546,6 +571,10 @@ class ValueAware(Rule, written_as="value_aware"):
         """
         return self._expanded(self._checked_scores(scores))
 
+    @property
+    def _width(self) -> int:
+        return self.rule.score_columns
+
     def _expanded(self, scores: Floats) -> Floats:
         n = self.n_posteriors
         out = np.empty((len(scores), n * (1 + len(self.columns))))
@@ -556,46 +585,15 @@ class ValueAware(Rule, written_as="value_aware"):
             )
         return out
 
-    def _fields(self) -> dict[str, Any]:
-        return {"columns": list(self.columns), "rule": self.rule._written()}
+    def totals(self, scores: Floats) -> Floats:
+        """Return what the argmax is taken of (N, n), from the scores of `expand`'s rows."""
+        return self.rule.totals(self._expanded(scores))
 
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> ValueAware:
-        names = list_of(fields["columns"], f"{where}.columns")
-        for i, name in enumerate(names):
-            if not isinstance(name, str) or not name:
-                wrong(f"{where}.columns[{i}]", name, "a column's name")
-        rule = cls._read(fields["rule"], f"{where}.rule")
-        if not isinstance(rule, Argmax):
-            wrong(f"{where}.rule.type", fields["rule"]["type"], "'argmax'")
-        return cls(names, rule)
-
-    def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
-        out = np.empty(len(scores), np.int64)
-        rows = max(1, _CHUNK // self.rule.score_columns)
-        for start in range(0, len(scores), rows):
-            block = slice(start, start + rows)
-            out[block] = self.rule._decide(self._expanded(scores[block]), None, None)
-        return out
-
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
-        return self.rule._margins(self._expanded(scores), None, code)
-
-    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
-        return self.rule._decide_without(self._expanded(scores), None, code)
-
-    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
-        out = np.zeros((len(scores), self.n_classes))
-        out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
-        return out
-
-    def _answer(self, u: q.Number) -> q.Answer:
+    def _answer(self, u: q.Number | None) -> q.Answer:
         n = self.n_posteriors
-        posteriors: list[q.Number] = [q.Score(i) for i in range(n)]
-        products = [
-            q.Times(p, q.Score(n + k)) for k in range(len(self.columns)) for p in posteriors
-        ]
-        return self.rule._largest([*posteriors, *products])
+        scores = [q.term("score", i) for i in range(self.score_columns)]
+        products = [q.term("*", p, value) for value in scores[n:] for p in scores[:n]]
+        return self.rule._largest([*scores[:n], *products])
 
     def _words(self, names: ClassNames, digits: int) -> str:
         return gains_in_words(self.columns, self.rule, names, digits)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, ClassVar, Self, TypeAlias
 
+import narwhals as nw
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import InputError, InputTypeError, quoted
 from setpoint.evidence import Column
-from setpoint.goals import Key
+from setpoint.goals import Key, Label
 from setpoint.rules import codec
 from setpoint.rules import questions as q
 from setpoint.rules.codec import LONGEST, SHORTEST, ClassNames, first_lines
-from setpoint.rules.export import Exportable
-from setpoint.rules.segments import Ranks, segment_codes
+from setpoint.rules.export import FrameWriter, PythonWriter
+from setpoint.rules.segments import segment_codes
 
 Ints: TypeAlias = Codes
+Array: TypeAlias = NDArray[Any]
 
 
 def plain_number(value: Any, what: str) -> float:
@@ -48,7 +50,7 @@ def plain_number(value: Any, what: str) -> float:
     return number
 
 
-class Rule(Ranks, Exportable):
+class Rule(ABC):
     """Decides from scores: small immutable data that knows neither goal nor rows.
 
     Rules compare by value, hash and pickle. Class index 1 is the positive class of
@@ -57,6 +59,13 @@ class Rule(Ranks, Exportable):
     One uniform draw a row settles everything random. Binary rules decide 1 if and
     only if ``u < P(1)``, so that one draw is monotone in the score and in every
     threshold; rules over more classes pick an atom of the mixture by `u`.
+
+    All exports decide as :meth:`decide` does, to the last bit where
+    the engine computes in IEEE doubles, one operation after the other. Two totals of an
+    :class:`Argmax` that agree within rounding may be ordered otherwise by
+    an engine that does not. Where ``decide`` refuses a row, an export decides
+    nothing (NULL, None): a score is missing or NaN (or infinite, where there are several),
+    the row is in no segment, or its draw is missing or outside [0, 1).
 
     Examples
     --------
@@ -69,12 +78,16 @@ class Rule(Ranks, Exportable):
     """
 
     _types: ClassVar[dict[str, type[Rule]]] = {}
+    _stored: ClassVar[Mapping[str, codec.StoredAs]]
+    """How the stored format has each argument of a class that it knows."""
 
-    def __init_subclass__(cls, written_as: str | None = None, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, written_as: str = "", stored: Mapping[str, codec.StoredAs] | None = None, **more: Any
+    ) -> None:
         """Enter the class under the type by which the stored format knows it."""
-        super().__init_subclass__(**kwargs)
-        if written_as is not None:
-            Rule._types[written_as] = cls
+        super().__init_subclass__(**more)
+        if stored is not None:
+            Rule._types[written_as], cls._stored = cls, stored
 
     @property
     @abstractmethod
@@ -172,6 +185,86 @@ class Rule(Ranks, Exportable):
         s = self._checked_scores(scores)
         return self._distribution(s, self._checked_segments(segments, len(s)))
 
+    def margins(
+        self, scores: ArrayLike, segments: ArrayLike | None = None, code: int = 1
+    ) -> Floats:
+        """Return by how much a class leads in each row: the order in which its rows are best.
+
+        In the units of the scores. Of a threshold the score less the threshold, of each segment
+        its own; of an argmax the total of the class less the largest other total. No row for
+        which the class is decided has a margin below 0.
+
+        Parameters
+        ----------
+        scores, segments
+            As in `decide`.
+        code : int
+            The class.
+
+        Returns
+        -------
+        float64 array, (N,)
+            Infinite where the rule decides without looking at the score.
+
+        Raises
+        ------
+        ValueError
+            As in `decide`; if the rule draws, or there is no such class.
+
+        Examples
+        --------
+        >>> from setpoint.rules import Argmax, Threshold
+        >>> Threshold(0.5).margins([0.25, 0.5, 0.75])
+        array([-0.25,  0.  ,  0.25])
+        >>> Argmax.weighted([1, 2, 4]).margins([[0.5, 0.25, 0.25]], code=2)
+        array([0.5])
+        """
+        return self._ranking(scores, segments, code, False)
+
+    def decide_without(
+        self, scores: ArrayLike, segments: ArrayLike | None = None, code: int = 1
+    ) -> Ints:
+        """Decide for the best class but one: what rows get that this class has no room for.
+
+        Parameters
+        ----------
+        scores, segments, code
+            As in `margins`.
+
+        Returns
+        -------
+        int64 array, (N,)
+
+        Raises
+        ------
+        ValueError
+            As in `margins`.
+
+        Examples
+        --------
+        >>> from setpoint.rules import Argmax, Threshold
+        >>> Threshold(0.5).decide_without([0.25, 0.75])
+        array([0, 0])
+        >>> Argmax.weighted([1, 2, 4]).decide_without([[0.5, 0.3, 0.2]], code=2)
+        array([1])
+        """
+        return self._ranking(scores, segments, code, True)
+
+    def _ranking(
+        self, scores: ArrayLike, segments: ArrayLike | None, code: int, instead: bool
+    ) -> Array:
+        s = self._checked_scores(scores)
+        codes = self._checked_segments(segments, len(s))
+        if self.randomized:
+            raise InputError("this rule draws, so that no order of the rows says which are best")
+        if not 0 <= code < self.n_classes:
+            raise InputError(f"`code` is 0 to {self.n_classes - 1}, got {code!r}")
+        found = self._ranked(s, codes, code, instead)
+        if found is None:
+            what = "which class comes next" if instead else "which rows are best"
+            raise InputError(f"a rule of type {type(self).__name__} does not say {what}")
+        return found
+
     def segment_codes(self, columns: Mapping[str, Column | ArrayLike]) -> Ints:
         """Each row's segment code, -1 where unseen; see :func:`setpoint.rules.segment_codes`.
 
@@ -214,14 +307,11 @@ class Rule(Ranks, Exportable):
                 f"`names`: the rule decides between {self.n_classes} classes, "
                 f"got {len(names.classes)} names"
             )
-        leaves = set(self._leaves())
-
-        def distinguished(digits: int) -> int:
-            return len({rule._words(names, digits) for rule in leaves})
-
-        most, digits = distinguished(LONGEST), SHORTEST
-        while distinguished(digits) < most:
-            digits += 1
+        digits = SHORTEST
+        if leaves := set(self._leaves()) if self.children else set():
+            most = len({rule._words(names, LONGEST) for rule in leaves})
+            while len({rule._words(names, digits) for rule in leaves}) < most:
+                digits += 1
         return self._words(names, digits)
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,60 +354,211 @@ class Rule(Ranks, Exportable):
         """
         return cls.from_dict(codec.parse(text))
 
+    def to_sql(
+        self,
+        score: str | Sequence[str],
+        *,
+        dialect: str = "ansi",
+        columns: Mapping[str, str] | None = None,
+        classes: Sequence[Label] | None = None,
+        hash_column: str | None = None,
+    ) -> str:
+        """Write the rule as one SQL expression, to stand where a column can stand.
+
+        Every name is quoted and every value escaped. Numbers are written so that the
+        database reads the same float: as ``CAST('0.25' AS DOUBLE)``, and as a fraction of
+        two whole numbers where such a cast may miss the last bit (sqlite, clickhouse).
+
+        Parameters
+        ----------
+        score : str or sequence of str
+            The column with the score; for a rule over several scores the columns, in
+            their order. A :class:`~setpoint.rules.ValueAware` rule takes those of the
+            probabilities, and finds its columns of values by their own names; of two classes
+            the probability of class 1 is enough, and that of class 0 is 1 less it.
+        dialect : str
+            "ansi", "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "postgres",
+            "redshift", "snowflake", "spark", "sqlite", "trino" or "tsql". "ansi" has no
+            NaN: name the dialect of a database whose scores may be NaN.
+        columns : mapping of str to str, optional
+            What the columns that the rule looks at are called in the table, where they
+            are called otherwise.
+        classes : sequence of str, int, float or bool, optional
+            The labels by class index; in binary problems (negative, positive). Without
+            them the index is the decision.
+        hash_column : str, optional
+            A column that holds one uniform number in [0, 1) for each row, such as a hash
+            of its id divided by the number of hashes. Needed if `randomized`, else ignored.
+
+        Returns
+        -------
+        str
+            With class 1 of two if and only if the number is below the probability of
+            class 1, as ``decide`` has it of `u`. Over n classes an
+            :class:`~setpoint.rules.Argmax` needs n(n - 1) / 2 comparisons.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a name is missing, unknown or cannot be written; the message names the
+            argument.
+
+        Examples
+        --------
+        >>> from setpoint.rules import PerSegment, Threshold
+        >>> rule = PerSegment([Threshold(0.3), Threshold(0.6)], [(("sex", "F"),), (("sex", "M"),)])
+        >>> print(rule.to_sql("p", dialect="duckdb", columns={"sex": "Sex"}, classes=("no", "yes")))
+        CASE
+          WHEN CAST("p" AS DOUBLE) IS NULL OR isnan(CAST("p" AS DOUBLE)) THEN NULL
+          WHEN "Sex" = 'F' THEN
+            CASE
+              WHEN CAST("p" AS DOUBLE) >= CAST('0.3' AS DOUBLE) THEN 'yes'
+              ELSE 'no'
+            END
+          WHEN "Sex" = 'M' THEN
+            CASE
+              WHEN CAST("p" AS DOUBLE) >= CAST('0.6' AS DOUBLE) THEN 'yes'
+              ELSE 'no'
+            END
+          ELSE NULL
+        END
+        """
+        from setpoint.rules.sql import SqlWriter
+
+        return SqlWriter(self, dialect, (score, columns, classes, hash_column)).whole()
+
+    def expression(
+        self,
+        score: str | Sequence[str],
+        *,
+        columns: Mapping[str, str] | None = None,
+        classes: Sequence[Label] | None = None,
+        hash_column: str | None = None,
+    ) -> nw.Expr:
+        """Write the rule as a narwhals expression, for eager and lazy frames.
+
+        Parameters
+        ----------
+        score, columns, classes, hash_column
+            As in :meth:`to_sql`.
+
+        Returns
+        -------
+        narwhals.Expr
+            In pandas and dask, where a whole number cannot be missing, decisions become
+            floats as soon as a row has none.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in :meth:`to_sql`.
+
+        Examples
+        --------
+        >>> import narwhals as nw
+        >>> import pandas as pd
+        >>> from setpoint.rules import Threshold
+        >>> frame = nw.from_native(pd.DataFrame({"score": [0.2, 0.25, 0.9]}))
+        >>> frame.with_columns(d=Threshold(0.25).expression("score"))["d"].to_list()
+        [0, 1, 1]
+        """
+        return FrameWriter(self, score, columns, classes, hash_column).whole()
+
+    def to_python(self, name: str = "decide", *, classes: Sequence[Label] | None = None) -> str:
+        """Write the rule as the source of a Python function that imports nothing.
+
+        Its parameters are ``score`` (or ``scores``, a sequence, for a rule over several),
+        and by keyword ``columns``, a mapping from the columns that the rule looks at to
+        the row's values, and ``u``, its uniform number in [0, 1). Those that the rule
+        needs have no default.
+
+        Parameters
+        ----------
+        name : str
+            The function's name.
+        classes : sequence of str, int, float or bool, optional
+            As in :meth:`to_sql`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the name is not an identifier, or `classes` are not labels.
+
+        Examples
+        --------
+        >>> from setpoint.rules import Threshold
+        >>> print(Threshold(0.25).to_python(classes=("no", "yes")))
+        def decide(score, *, columns=None, u=None):
+            if score is None:
+                return None
+            score = float(score)
+            if score != score:
+                return None
+            if score >= 0.25:
+                return 'yes'
+            return 'no'
+        """
+        return PythonWriter(self, classes).whole(name)
+
     def _written(self) -> dict[str, Any]:
         """The rule as an object of the stored format."""
         # exact types: a subclass that decides otherwise must not come back as its parent
         for name, known in Rule._types.items():
             if type(self) is known:
-                return {"type": name, **self._fields()}
-        names = ", ".join(codec.FIELDS)
+                own = {key: one.write(self._field(key)) for key, one in self._stored.items()}
+                return {"type": name, **own}
+        names = ", ".join(codec.TYPES)
         raise InputTypeError(f"the format has no {type(self).__name__}, only {names}")
 
     @staticmethod
     def _read(data: Any, where: str) -> Rule:
         """The rule that `_written` wrote; errors name the place."""
         kind = Rule._types[codec.type_of(data, where)]
+        codec.fields_of(data, where, ("type", *kind._stored))
         try:
-            return kind._from_fields(data, where)
+            return kind._from_fields(
+                {
+                    name: one.read(data[name], f"{where}.{name}")
+                    for name, one in kind._stored.items()
+                }
+            )
         except codec.RuleFormatError:
             raise
         except (TypeError, ValueError) as error:
             raise codec.RuleFormatError(f"{where}: {error}") from None
 
-    def _fields(self) -> dict[str, Any]:
-        """The rule's own fields as plain data, for a class that the stored format has."""
-        raise NotImplementedError
+    def _field(self, name: str) -> Any:
+        """An argument as the rule keeps it."""
+        return getattr(self, name)
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> Rule:
-        """The rule with these fields."""
-        raise NotImplementedError
+    def _from_fields(cls, fields: dict[str, Any]) -> Rule:
+        """The rule with these arguments."""
+        return cls(**fields)
 
     @abstractmethod
     def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         """`decide` on checked arrays."""
 
-    @abstractmethod
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
-        """`distribution` on checked arrays."""
+        """`distribution` on checked arrays, of a rule that does not draw."""
+        out = np.zeros((len(scores), self.n_classes))
+        out[np.arange(len(scores)), self._decide(scores, segments, None)] = 1.0
+        return out
+
+    def _ranked(
+        self, scores: Floats, segments: Ints | None, code: int, instead: bool
+    ) -> Array | None:
+        """Margins, or what is decided `instead`, on checked arrays; None where neither is known."""
+        return None
 
     @abstractmethod
     def _words(self, names: ClassNames, digits: int) -> str:
         """`explain` with the digits chosen."""
 
-    def _questions(self) -> q.Questions:
-        self._written()  # refuses rules of one's own, which may decide in another way
-        columns, keys = self.score_columns, self.segment_keys
-        answer, values = self._answer(q.Draw()), self.value_columns
-        return q.Questions(answer, self.n_classes, columns, keys, self.randomized, values)
-
-    def _answer(self, u: q.Number) -> q.Answer:
-        """What `_decide` does to a row whose draw is `u`, for a rule that the format has."""
+    def _answer(self, u: q.Number | None) -> q.Answer:
+        """What `_decide` does to a row whose draw is `u`; without one P(1), by no segment."""
         raise NotImplementedError
-
-    def _chance(self) -> q.Number:
-        """The probability of class 1 of two, for a rule that looks at no segment."""
-        return q.as_chance(self._answer(q.Draw()))
 
     def _cuts(self) -> tuple[float, ...] | None:
         """Scores from which on the probability of class 1 is another, where it goes in steps."""
@@ -396,3 +637,21 @@ class Rule(Ranks, Exportable):
         if outside.any():
             raise InputError(f"`u`: {int(outside.sum())} of {n_rows} draws lie outside [0, 1)")
         return draws
+
+
+RULE = codec.StoredAs(lambda rule: rule._written(), Rule._read)
+"""A rule inside a rule."""
+
+
+class OfRules(Rule):
+    """A rule made of rules that take the same scores to the same classes."""
+
+    @property
+    def n_classes(self) -> int:
+        """As in each of the rules."""
+        return self.children[0].n_classes
+
+    @property
+    def score_columns(self) -> int | None:
+        """As in each of the rules."""
+        return self.children[0].score_columns

@@ -12,7 +12,7 @@
          | {"type": "mixture", "atoms": [{"probability": NUMBER, "rule": RULE}]}
     VALUE = text | number | true | false | {"other": [text | number | true | false]}
 
-Each rule writes and reads its own fields; here is what all share. Every field is written,
+Each class says how its own fields are stored; here is what all share. Every field is written,
 and every field is needed. A flat G is its diagonal. Numbers are finite. Nothing is ever
 evaluated.
 """
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -34,15 +34,26 @@ FORMAT = 2
 1: "per_slot" with "slots" where there is "per_segment" with "by" and "segments" now.
 """
 
-FIELDS: dict[str, tuple[str, ...]] = {
-    "threshold": ("threshold", "width"),
-    "argmax": ("G", "offset"),
-    "per_segment": ("by", "segments", "rules"),
-    "mixture": ("atoms",),
-    "band": ("low", "high"),
-    "value_aware": ("columns", "rule"),
-}
-"""The fields of each type of rule, beside the type itself."""
+TYPES = ("threshold", "argmax", "per_segment", "mixture", "band", "value_aware")
+"""The types of rules."""
+
+
+@dataclass(frozen=True)
+class StoredAs:
+    """How values of one kind are written, and read at a place."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, str], Any]
+
+    @property
+    def listed(self) -> StoredAs:
+        """A list of such values."""
+        return StoredAs(
+            lambda values: [self.write(value) for value in values],
+            lambda data, where: [
+                self.read(value, f"{where}[{i}]") for i, value in enumerate(list_of(data, where))
+            ],
+        )
 
 
 class RuleFormatError(InputError):
@@ -95,13 +106,12 @@ def body_of(data: Any) -> Any:
 
 
 def type_of(data: Any, where: str) -> str:
-    """The type of a rule that is written as an object with all of its fields."""
+    """The type of a rule that is written as an object."""
     if not isinstance(data, dict):
         wrong(where, data, "an object")
     kind = data.get("type")
-    if not isinstance(kind, str) or kind not in FIELDS:
-        wrong(f"{where}.type", kind, "one of " + ", ".join(repr(k) for k in FIELDS))
-    fields_of(data, where, ("type", *FIELDS[kind]))
+    if not isinstance(kind, str) or kind not in TYPES:
+        wrong(f"{where}.type", kind, "one of " + ", ".join(map(repr, TYPES)))
     return kind
 
 
@@ -124,11 +134,6 @@ def list_of(data: Any, where: str) -> list[Any]:
     if not isinstance(data, list):
         wrong(where, data, "a list")
     return data
-
-
-def numbers_of(data: Any, where: str) -> list[float]:
-    """A list of finite numbers."""
-    return [number_of(v, f"{where}[{i}]") for i, v in enumerate(list_of(data, where))]
 
 
 def number_of(value: Any, where: str, allowed: str = "a finite number") -> float:
@@ -168,6 +173,9 @@ def written_cut_off(value: float) -> float | str:
     if math.isfinite(value):
         return value
     return "inf" if value > 0.0 else "-inf"
+
+
+NUMBER, CUT_OFF = StoredAs(float, number_of), StoredAs(written_cut_off, cut_off_of)
 
 
 def wrong(where: str, found: Any, allowed: str) -> NoReturn:

@@ -15,9 +15,10 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Key, Label, Other
 from setpoint.rules import questions as q
-from setpoint.rules.base import Ints, Rule, plain_number
+from setpoint.rules.base import RULE, Array, Ints, OfRules, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,
+    StoredAs,
     fields_of,
     indented,
     list_of,
@@ -28,11 +29,63 @@ from setpoint.rules.codec import (
 from setpoint.rules.segments import checked_segments, segment_in_words
 from setpoint.rules.thresholds import Threshold
 
+# --- How they are stored --------------------------------------------------------------------------
+
+
+def _written_key(segment: Key) -> list[Any]:
+    return [
+        [column, {"other": list(value.than)} if isinstance(value, Other) else value]
+        for column, value in segment
+    ]
+
+
+def _key(data: Any, where: str) -> Key:
+    pairs: list[tuple[str, Label | Other]] = []
+    for i, pair in enumerate(list_of(data, where)):
+        place = f"{where}[{i}]"
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
+            wrong(place, pair, "a list [column, value]")
+        column, value = pair
+        if isinstance(value, dict):
+            than = list_of(fields_of(value, place, ("other",))["other"], f"{place}.other")
+            pairs.append((column, Other(tuple(_label(v, f"{place}.other") for v in than))))
+        else:
+            pairs.append((column, _label(value, place)))
+    return tuple(pairs)
+
+
+def _label(value: Any, where: str) -> Label:
+    finite = not isinstance(value, float) or math.isfinite(value)
+    if not isinstance(value, (str, bool, int, float)) or not finite:
+        wrong(where, value, "text, a finite number, a bool or {'other': [...]}")
+    return value
+
+
+def _by(data: Any, where: str) -> str:
+    if not isinstance(data, str) or data not in ("segment", "top"):
+        wrong(where, data, "'segment' or 'top'")
+    return data
+
+
+def _atom(data: Any, where: str) -> tuple[float, Rule]:
+    parts = fields_of(data, where, ("probability", "rule"))
+    p = number_of(parts["probability"], f"{where}.probability")
+    return p, Rule._read(parts["rule"], f"{where}.rule")
+
+
 # --- One rule for each segment, or for each class on top ------------------------------------------
 
 
 @dataclass(frozen=True, init=False)
-class PerSegment(Rule, written_as="per_segment"):
+class PerSegment(
+    OfRules,
+    written_as="per_segment",
+    stored={
+        "by": StoredAs(str, _by),
+        "segments": StoredAs(_written_key, _key).listed,
+        "rules": RULE.listed,
+    },
+):
     """Look first, then let the rule for what was seen decide.
 
     Parameters
@@ -106,16 +159,6 @@ class PerSegment(Rule, written_as="per_segment"):
         object.__setattr__(self, "by", by)
 
     @property
-    def n_classes(self) -> int:
-        """As in each of the rules."""
-        return self.rules[0].n_classes
-
-    @property
-    def score_columns(self) -> int | None:
-        """As in each of the rules."""
-        return self.rules[0].score_columns
-
-    @property
     def children(self) -> tuple[Rule, ...]:
         """The rules."""
         return self.rules
@@ -124,26 +167,6 @@ class PerSegment(Rule, written_as="per_segment"):
     def segment_keys(self) -> tuple[Key, ...]:
         """The segments."""
         return self.segments
-
-    def _fields(self) -> dict[str, Any]:
-        return {
-            "by": self.by,
-            "segments": [
-                [[column, _plain(v)] for column, v in segment] for segment in self.segments
-            ],
-            "rules": [part._written() for part in self.rules],
-        }
-
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> PerSegment:
-        by = fields["by"]
-        if not isinstance(by, str) or by not in ("segment", "top"):
-            wrong(f"{where}.by", by, "'segment' or 'top'")
-        segments = list_of(fields["segments"], f"{where}.segments")
-        keys = [_key(segment, f"{where}.segments[{i}]") for i, segment in enumerate(segments)]
-        parts = list_of(fields["rules"], f"{where}.rules")
-        rules = [cls._read(part, f"{where}.rules[{i}]") for i, part in enumerate(parts)]
-        return cls(rules, keys, "segment" if by == "segment" else "top")
 
     def _rows(self, scores: Floats, segments: Ints | None) -> list[Ints]:
         """Return the rows of each rule."""
@@ -163,16 +186,15 @@ class PerSegment(Rule, written_as="per_segment"):
             out[rows] = rule._decide(scores[rows], None, draws)
         return out
 
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
-        out = np.empty(len(scores))
+    def _ranked(
+        self, scores: Floats, segments: Ints | None, code: int, instead: bool
+    ) -> Array | None:
+        out: Array = np.empty(len(scores), np.int64 if instead else np.float64)
         for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):
-            out[rows] = rule._margins(scores[rows], None, code)
-        return out
-
-    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
-        out = np.empty(len(scores), dtype=np.int64)
-        for rule, rows in zip(self.rules, self._rows(scores, segments), strict=True):
-            out[rows] = rule._decide_without(scores[rows], None, code)
+            found = rule._ranked(scores[rows], None, code, instead)
+            if found is None:
+                return None
+            out[rows] = found
         return out
 
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
@@ -181,18 +203,13 @@ class PerSegment(Rule, written_as="per_segment"):
             out[rows] = rule._distribution(scores[rows], None)
         return out
 
-    def _answer(self, u: q.Number) -> q.Answer:
+    def _answer(self, u: q.Number | None) -> q.Answer:
         answers = tuple(rule._answer(u) for rule in self.rules)
-        return q.by_segment(self.segments, answers) if self.segments else self._at_top(answers)
-
-    def _chance(self) -> q.Number:
-        assert self.by == "top"
-        return q.as_chance(self._at_top(tuple(rule._chance() for rule in self.rules)))
-
-    def _at_top(self, answers: tuple[q.Answer, ...]) -> q.Answer:
+        if self.segments:
+            return q.by_segment(self.segments, answers)
         if len(answers) == 1:
             return answers[0]
-        return q.Largest(tuple(q.Score(i) for i in range(len(self.rules))), answers)
+        return q.Largest(tuple(q.term("score", i) for i in range(len(answers))), answers)
 
     def _within(self, code: int) -> Rule:
         return self if self.by == "top" else self.rules[code]
@@ -235,12 +252,14 @@ def check_matching(rules: tuple[Rule, ...]) -> None:
     """Refuse what is not a rule, and rules that do not take the same scores to the same classes."""
     if not rules:
         raise InputError("`rules`: at least one is needed")
+    first = rules[0]
     for rule in rules:
         if not isinstance(rule, Rule):
             raise InputTypeError(
                 f"`rules`: found {rule!r} ({type(rule).__name__}), expected a Rule"
             )
-        first = rules[0]
+        if rule is first:
+            continue
         if rule.n_classes != first.n_classes:
             raise InputError(
                 f"`rules` must decide between the same classes, got {first.n_classes} "
@@ -258,32 +277,6 @@ def check_matching(rules: tuple[Rule, ...]) -> None:
             )
 
 
-def _plain(value: Label | Other) -> Any:
-    return {"other": list(value.than)} if isinstance(value, Other) else value
-
-
-def _key(data: Any, where: str) -> Key:
-    pairs: list[tuple[str, Label | Other]] = []
-    for i, pair in enumerate(list_of(data, where)):
-        place = f"{where}[{i}]"
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):
-            wrong(place, pair, "a list [column, value]")
-        column, value = pair
-        if isinstance(value, dict):
-            than = list_of(fields_of(value, place, ("other",))["other"], f"{place}.other")
-            pairs.append((column, Other(tuple(_label(v, f"{place}.other") for v in than))))
-        else:
-            pairs.append((column, _label(value, place)))
-    return tuple(pairs)
-
-
-def _label(value: Any, where: str) -> Label:
-    finite = not isinstance(value, float) or math.isfinite(value)
-    if not isinstance(value, (str, bool, int, float)) or not finite:
-        wrong(where, value, "text, a finite number, a bool or {'other': [...]}")
-    return value
-
-
 # --- A draw among rules: a randomised classifier --------------------------------------------------
 
 
@@ -292,7 +285,15 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 @dataclass(frozen=True, init=False)
-class Mixture(Rule, written_as="mixture"):
+class Mixture(
+    OfRules,
+    written_as="mixture",
+    stored={
+        "atoms": StoredAs(
+            lambda atom: {"probability": atom[0], "rule": atom[1]._written()}, _atom
+        ).listed
+    },
+):
     """One of several rules, each with its probability.
 
     Mixtures inside are flattened and equal rules merged. Thresholds come first, in
@@ -344,16 +345,6 @@ otherwise when the score is at least 0.6
         object.__setattr__(self, "atoms", _canonical(pairs))
 
     @property
-    def n_classes(self) -> int:
-        """As in each of the atoms."""
-        return self.atoms[0][1].n_classes
-
-    @property
-    def score_columns(self) -> int | None:
-        """As in each of the atoms."""
-        return self.atoms[0][1].score_columns
-
-    @property
     def children(self) -> tuple[Rule, ...]:
         """The atoms' rules."""
         return tuple(rule for _, rule in self.atoms)
@@ -362,19 +353,6 @@ otherwise when the score is at least 0.6
     def randomized(self) -> bool:
         """Whether there is more than one atom, or the one is randomised itself."""
         return len(self.atoms) > 1 or self.atoms[0][1].randomized
-
-    def _fields(self) -> dict[str, Any]:
-        return {"atoms": [{"probability": p, "rule": part._written()} for p, part in self.atoms]}
-
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> Mixture:
-        atoms = []
-        for i, atom in enumerate(list_of(fields["atoms"], f"{where}.atoms")):
-            place = f"{where}.atoms[{i}]"
-            parts = fields_of(atom, place, ("probability", "rule"))
-            p = number_of(parts["probability"], f"{place}.probability")
-            atoms.append((p, cls._read(parts["rule"], f"{place}.rule")))
-        return cls(atoms)
 
     def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
         out = np.zeros((len(scores), self.n_classes))
@@ -385,11 +363,10 @@ otherwise when the score is at least 0.6
         out[sure] = out[sure] > 0.0
         return out
 
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
-        return self.atoms[0][1]._margins(scores, segments, code)  # no draws: there is no other
-
-    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
-        return self.atoms[0][1]._decide_without(scores, segments, code)
+    def _ranked(
+        self, scores: Floats, segments: Ints | None, code: int, instead: bool
+    ) -> Array | None:
+        return self.atoms[0][1]._ranked(scores, segments, code, instead)  # no draws: the only one
 
     def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         if u is None:
@@ -409,7 +386,10 @@ otherwise when the score is at least 0.6
             out[rows] = rule._decide(scores[rows], codes, draws)
         return out
 
-    def _answer(self, u: q.Number) -> q.Answer:
+    def _answer(self, u: q.Number | None) -> q.Answer:
+        if u is None:
+            mixed = _mixed(self.atoms)
+            return q.Cases(((q.term("<", 1.0, mixed), 1.0),), mixed)
         if not self.randomized:
             return self.atoms[0][1]._answer(u)
         # segments first, also where an atom looks at none: `decide` refuses rows that have none
@@ -432,16 +412,12 @@ otherwise when the score is at least 0.6
         codes = None if code is None else np.full(len(cuts) + 1, code)
         chances = self._distribution(np.array([-math.inf, *cuts]), codes)[:, 1].tolist()
         whens = [
-            (q.AtLeast(q.Score(0), q.NumberLiteral(cut)), q.drawn(u, q.NumberLiteral(p)))
+            (q.term(">=", q.SCORE, cut), q.drawn(u, p))
             for cut, p, before in zip(cuts, chances[1:], chances, strict=False)
             if p != before
         ]
-        otherwise = q.drawn(u, q.NumberLiteral(chances[0]))
+        otherwise = q.drawn(u, chances[0])
         return q.Cases(tuple(reversed(whens)), otherwise) if whens else otherwise
-
-    def _chance(self) -> q.Number:
-        mixed = _mixed(self.atoms)
-        return q.Cases(((q.Less(q.NumberLiteral(1.0), mixed), q.NumberLiteral(1.0)),), mixed)
 
     def _words(self, names: ClassNames, digits: int) -> str:
         if len(self.atoms) == 1:
@@ -486,27 +462,22 @@ def _picked(atoms: Sequence[tuple[float, Rule]], u: q.Number) -> q.Answer:
     """An atom by `u`, as in `_decide`."""
     ends = np.cumsum([p for p, _ in atoms]).tolist()
     answers = []
-    for k, (p, rule) in enumerate(atoms):
-        start = ends[k - 1] if k else 0.0
-        rest: q.Number = q.DividedBy(q.Difference(u, q.NumberLiteral(start)), q.NumberLiteral(p))
-        below = q.Cases(
-            ((q.Less(rest, q.NumberLiteral(_BELOW_ONE)), rest),), q.NumberLiteral(_BELOW_ONE)
-        )
+    for start, (p, rule) in zip([0.0, *ends], atoms, strict=False):
+        rest = q.term("/", q.term("-", u, start), p)
+        below = q.Cases(((q.term("<", rest, _BELOW_ONE), rest),), _BELOW_ONE)
         answers.append(rule._answer(below))
-    whens = [(q.Less(u, q.NumberLiteral(end)), answers[k]) for k, end in enumerate(ends[:-1])]
+    whens = [(q.term("<", u, end), answer) for end, answer in zip(ends[:-1], answers, strict=False)]
     return q.Cases(tuple(whens), answers[-1]) if whens else answers[-1]
 
 
-def _mixed(atoms: Sequence[tuple[float, Rule]]) -> q.Number:
+def _mixed(atoms: Sequence[tuple[float, Rule]]) -> q.Answer:
     """The probability of class 1, as `_distribution` adds it: 1 where all atoms agree."""
-    parts = [rule._chance() for _, rule in atoms]
-    total = tuple(
-        q.Times(q.NumberLiteral(p), part) for (p, _), part in zip(atoms, parts, strict=True)
-    )
-    if len(total) == 1:
+    parts = [rule._answer(None) for _, rule in atoms]
+    if len(parts) == 1:
         return parts[0]
-    sure: tuple[q.Condition, ...] = tuple(q.AtLeast(part, q.NumberLiteral(1.0)) for part in parts)
-    return q.Cases(((q.AllOf(sure), q.NumberLiteral(1.0)),), q.SumOfTerms(total))
+    sure = q.term("and", *(q.term(">=", part, 1.0) for part in parts))
+    total = (q.term("*", p, part) for (p, _), part in zip(atoms, parts, strict=True))
+    return q.Cases(((sure, 1.0),), q.term("+", *total))
 
 
 def _canonical(pairs: Iterable[tuple[float, Rule]]) -> tuple[tuple[float, Rule], ...]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError
 from setpoint.goals import Label
 from setpoint.rules import questions as q
+from setpoint.rules.export import Writer, columns_of, joined_text, kind_of, names_of
+
+if TYPE_CHECKING:
+    from setpoint.rules.base import Rule
 
 # --- How databases write names, text and numbers --------------------------------------------------
 
@@ -185,35 +190,23 @@ _WHOLE = 2**53
 """Below it, floats without a fraction are written as whole numbers."""
 
 
-def written(
-    questions: q.Questions,
-    score: str | Sequence[str],
-    dialect: str,
-    columns: Mapping[str, str] | None,
-    classes: Sequence[Label] | None,
-    hash_column: str | None,
-) -> str:
+class SqlWriter(Writer[str]):
     """The expression; see :meth:`setpoint.rules.Rule.to_sql`."""
-    sql = dialect_of(dialect)
-    names = q.names_of(questions, score, columns, classes, hash_column)
-    return _SqlWriter(questions, names, sql).whole()
 
-
-@dataclass(frozen=True)
-class _SqlWriter:
-    questions: q.Questions
-    names: q.Names
-    sql: SqlDialect
+    def __init__(self, rule: Rule, dialect: str, given: tuple[Any, ...]) -> None:
+        super().__init__(rule)
+        self.sql = dialect_of(dialect)
+        self.names = names_of(rule, *given)
 
     def whole(self) -> str:
         """All questions, after those for rows that cannot be decided."""
-        finite = self.questions.score_columns is not None
+        finite = self.rule.score_columns is not None
         tests = [self.sql.unusable(name, finite) for name in dict.fromkeys(self.names.scores)]
         if self.names.draw is not None:
-            u = self.sql.cast(self.names.draw)
+            u = self.draw()
             tests.append(f"{u} IS NULL OR NOT ({u} >= 0 AND {u} < 1)")
         lines = ["CASE", f"  WHEN {' OR '.join(tests)} THEN NULL"]
-        answer = self.questions.answer
+        answer = self.answer
         if isinstance(answer, q.Largest):
             answer = answer.as_cases()
         if isinstance(answer, q.Cases):
@@ -224,7 +217,7 @@ class _SqlWriter:
 
     def lines_of(self, cases: q.Cases) -> Iterator[str]:
         """The cases of a decision, a line for each condition."""
-        heads = [f"WHEN {self.condition(condition)} THEN" for condition, _ in cases.whens]
+        heads = [f"WHEN {self.term(condition)} THEN" for condition, _ in cases.whens]
         answers = [answer for _, answer in cases.whens]
         for head, answer in zip([*heads, "ELSE"], [*answers, cases.otherwise], strict=True):
             inner = answer.as_cases() if isinstance(answer, q.Largest) else answer
@@ -237,29 +230,16 @@ class _SqlWriter:
                 yield f"  {head} {self.leaf(inner)}"
 
     def leaf(self, answer: q.Answer) -> str:
-        """A class, or nothing, or the number that stands there inside a sum."""
-        if answer is None:
-            return "NULL"
-        if isinstance(answer, int):
-            return self.sql.label(self.names.labels[answer])
-        return self.number(answer)
-
-    def condition(self, condition: q.Condition) -> str:
-        if isinstance(condition, q.AtLeast):
-            return f"{self.number(condition.left)} >= {self.number(condition.right)}"
-        if isinstance(condition, q.Less):
-            return f"{self.number(condition.left)} < {self.number(condition.right)}"
-        if isinstance(condition, q.AllOf):
-            return " AND ".join(self.condition(part) for part in condition.conditions)
-        return self.is_in(condition.column, condition.values, condition.others)
+        """A class, or nothing."""
+        return self.sql.label(self.names.labels[answer]) if isinstance(answer, int) else "NULL"
 
     def is_in(self, column: str, values: tuple[Label, ...], others: bool) -> str:
         name = self.sql.name(self.names.columns[column])
-        kind = q.kind_of(self.questions.columns[column], column)
+        distinguished = columns_of(self.rule.segment_keys)[column]
         known: list[Label] = list(values)
         place = name
-        if kind == "number":
-            numbers = [float(v) for v in self.questions.columns[column]]
+        if kind_of(distinguished, column) == "number":
+            numbers = [float(v) for v in distinguished]
             if all(v.is_integer() and abs(v) < _WHOLE for v in numbers):
                 known = [int(v) for v in values]
             else:  # a narrow float is not the double that it was rounded from
@@ -271,23 +251,20 @@ class _SqlWriter:
             return f"({name} IS NULL OR {place} NOT IN {listed})"
         return f"{place} = {texts[0]}" if len(texts) == 1 else f"{place} IN {listed}"
 
-    def number(self, number: q.Number) -> str:
-        if isinstance(number, q.NumberLiteral):
-            return self.sql.number(number.value)
-        if isinstance(number, q.Score):
-            score = self.sql.cast(self.names.scores[number.index])
-            return f"(1 - {score})" if self.names.other and number.index == 0 else score
-        if isinstance(number, q.Draw):
-            assert self.names.draw is not None
-            return self.sql.cast(self.names.draw)
-        if isinstance(number, q.SumOfTerms):
-            return f"({' + '.join(self.number(term) for term in number.terms)})"
-        if isinstance(number, (q.Times, q.Difference, q.DividedBy)):
-            sign = {q.Times: "*", q.Difference: "-", q.DividedBy: "/"}[type(number)]
-            return f"({self.number(number.left)} {sign} {self.number(number.right)})"
-        cases = number.as_cases() if isinstance(number, q.Largest) else number
-        whens = " ".join(
-            f"WHEN {self.condition(condition)} THEN {self.leaf(answer)}"
-            for condition, answer in cases.whens
-        )
-        return f"CASE {whens} ELSE {self.leaf(cases.otherwise)} END"
+    def number(self, value: float) -> str:
+        return self.sql.number(value)
+
+    def score(self, index: int) -> str:
+        score = self.sql.cast(self.names.scores[index])
+        return f"(1 - {score})" if self.names.other and index == 0 else score
+
+    def draw(self) -> str:
+        assert self.names.draw is not None
+        return self.sql.cast(self.names.draw)
+
+    def chosen(self, cases: q.Cases, leaf: Callable[[q.Answer], str]) -> str:
+        whens = " ".join(f"WHEN {self.term(c)} THEN {leaf(answer)}" for c, answer in cases.whens)
+        return f"CASE {whens} ELSE {leaf(cases.otherwise)} END"
+
+    def joined(self, op: str, parts: list[str]) -> str:
+        return joined_text(op.upper(), parts)

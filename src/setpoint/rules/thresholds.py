@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import InputError
 from setpoint.rules import questions as q
-from setpoint.rules.base import Ints, Rule, plain_number
-from setpoint.rules.codec import LONGEST, ClassNames, cut_off_of, number_of, written_cut_off
+from setpoint.rules.base import Array, Ints, Rule, plain_number
+from setpoint.rules.codec import CUT_OFF, LONGEST, NUMBER, ClassNames
 
 # --- A decision threshold: positive from a cut-off on ---------------------------------------------
 
 
 @dataclass(frozen=True)
-class Threshold(Rule, written_as="threshold"):
+class Threshold(Rule, written_as="threshold", stored={"threshold": CUT_OFF, "width": NUMBER}):
     """Decide positive when the score is at least the threshold.
 
     With a width, the edge is soft: ``P(+) = clip((s - threshold) / width + 1/2, 0, 1)``.
@@ -51,6 +50,9 @@ class Threshold(Rule, written_as="threshold"):
     threshold: float
     width: float = 0.0
 
+    n_classes = 2
+    score_columns = None
+
     def __post_init__(self) -> None:
         width = plain_number(self.width, "width")
         if not 0.0 <= width < math.inf:
@@ -59,27 +61,9 @@ class Threshold(Rule, written_as="threshold"):
         object.__setattr__(self, "width", width)
 
     @property
-    def n_classes(self) -> int:
-        """Always 2."""
-        return 2
-
-    @property
-    def score_columns(self) -> None:
-        """Always None: one score a row."""
-        return None
-
-    @property
     def randomized(self) -> bool:
         """Whether the edge is soft; an infinite threshold has no edge."""
         return self.width > 0.0 and math.isfinite(self.threshold)
-
-    def _fields(self) -> dict[str, Any]:
-        return {"threshold": written_cut_off(self.threshold), "width": self.width}
-
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> Threshold:
-        threshold = cut_off_of(fields["threshold"], f"{where}.threshold")
-        return cls(threshold, number_of(fields["width"], f"{where}.width"))
 
     def _positive(self, scores: Floats) -> Floats:
         if math.isinf(self.threshold):
@@ -97,44 +81,30 @@ class Threshold(Rule, written_as="threshold"):
         positive = self._positive(scores)
         return np.column_stack([1.0 - positive, positive])
 
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
-        if math.isinf(self.threshold):
-            lead = np.full(len(scores), -self.threshold)
-        else:
-            with np.errstate(over="ignore"):
-                lead = scores - self.threshold
+    def _ranked(self, scores: Floats, segments: Ints | None, code: int, instead: bool) -> Array:
+        if instead:
+            return np.full(len(scores), 1 - code, np.int64)
+        lead = _lead(scores, self.threshold)
         return lead if code == 1 else -lead
 
-    def _answer(self, u: q.Number) -> q.Answer:
-        if math.isinf(self.threshold):
-            return int(self.threshold < 0.0)
-        if self.width > 0.0:
-            return q.drawn(u, self._unclipped())
-        return q.Cases(((q.AtLeast(q.Score(0), q.NumberLiteral(self.threshold)), 1),), 0)
-
-    def _chance(self) -> q.Number:
-        if not self.randomized:
-            return super()._chance()
-        x = self._unclipped()
-        zero, one = q.NumberLiteral(0.0), q.NumberLiteral(1.0)
-        return q.Cases(((q.AtLeast(x, one), one), (q.Less(x, zero), zero)), x)
-
-    def _unclipped(self) -> q.Number:
-        """What `_positive` clips."""
+    def _answer(self, u: q.Number | None) -> q.Answer:
         t, width = self.threshold, self.width
+        if math.isinf(t):
+            return int(t < 0.0)
+        if width == 0.0:
+            return q.Cases(((q.term(">=", q.SCORE, t), 1),), 0)
         # past the ends first: there the quotient may overflow, which is an error in some engines
-        ends: list[tuple[q.Condition, q.Answer]] = []
+        ends: list[tuple[q.Applied, q.Answer]] = []
         if math.isfinite(t + width):
-            ends.append((q.Less(q.NumberLiteral(t + width), q.Score(0)), q.NumberLiteral(1.0)))
+            ends.append((q.term("<", t + width, q.SCORE), 1.0))
         if math.isfinite(t - width):
-            ends.append((q.Less(q.Score(0), q.NumberLiteral(t - width)), q.NumberLiteral(0.0)))
-        part = q.SumOfTerms(
-            (
-                q.DividedBy(q.Difference(q.Score(0), q.NumberLiteral(t)), q.NumberLiteral(width)),
-                q.NumberLiteral(0.5),
-            )
-        )
-        return q.Cases(tuple(ends), part)
+            ends.append((q.term("<", q.SCORE, t - width), 0.0))
+        part = q.term("+", q.term("/", q.term("-", q.SCORE, t), width), 0.5)
+        unclipped = q.Cases(tuple(ends), part)
+        if u is not None:
+            return q.drawn(u, unclipped)
+        clips = ((q.term(">=", unclipped, 1.0), 1.0), (q.term("<", unclipped, 0.0), 0.0))
+        return q.Cases(clips, unclipped)
 
     def _cuts(self) -> tuple[float, ...] | None:
         if self.randomized:
@@ -167,7 +137,7 @@ _DEFER = 2
 
 
 @dataclass(frozen=True)
-class Band(Rule, written_as="band"):
+class Band(Rule, written_as="band", stored={"low": CUT_OFF, "high": CUT_OFF}):
     """Decide 0 when the score is below `low`, 1 when it is at least `high`, and defer between.
 
     Class 2 is the third answer: the row is deferred.
@@ -200,30 +170,15 @@ class Band(Rule, written_as="band"):
     low: float
     high: float
 
+    n_classes = 3
+    score_columns = None
+
     def __post_init__(self) -> None:
         low, high = plain_number(self.low, "low"), plain_number(self.high, "high")
         if low > high:
             raise InputError(f"`low` must be at most `high` ({high!r}), got {low!r}")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-
-    @property
-    def n_classes(self) -> int:
-        """Always 3: the two classes and the deferred rows."""
-        return 3
-
-    @property
-    def score_columns(self) -> None:
-        """Always None: one score a row."""
-        return None
-
-    def _fields(self) -> dict[str, Any]:
-        return {"low": written_cut_off(self.low), "high": written_cut_off(self.high)}
-
-    @classmethod
-    def _from_fields(cls, fields: dict[str, Any], where: str) -> Band:
-        low, high = (cut_off_of(fields[name], f"{where}.{name}") for name in ("low", "high"))
-        return cls(low, high)
 
     def _decide(self, scores: Floats, segments: Ints | None, u: Floats | None) -> Ints:
         if self.low == math.inf:
@@ -234,32 +189,23 @@ class Band(Rule, written_as="band"):
             out[scores >= self.high] = 1
         return out
 
-    def _distribution(self, scores: Floats, segments: Ints | None) -> Floats:
-        out = np.zeros((len(scores), self.n_classes))
-        out[np.arange(len(scores)), self._decide(scores, None, None)] = 1.0
-        return out
-
-    def _margins(self, scores: Floats, segments: Ints | None, code: int) -> Floats:
+    def _ranked(self, scores: Floats, segments: Ints | None, code: int, instead: bool) -> Array:
         above, below = _lead(scores, self.high), -_lead(scores, self.low)
         if code == _DEFER:
-            return -np.maximum(above, below)
+            return np.where(above >= below, 1, 0) if instead else -np.maximum(above, below)
+        if instead:  # where the cut-offs are one, nobody is deferred
+            other = 1 - code if self.low == self.high else _DEFER
+            return np.full(len(scores), other, np.int64)
         return above if code == 1 else below
 
-    def _decide_without(self, scores: Floats, segments: Ints | None, code: int) -> Ints:
-        if code == _DEFER:
-            return np.where(_lead(scores, self.high) >= -_lead(scores, self.low), 1, 0)
-        if self.low == self.high:  # nobody is deferred
-            return np.full(len(scores), 1 - code, np.int64)
-        return np.full(len(scores), _DEFER, np.int64)
-
-    def _answer(self, u: q.Number) -> q.Answer:
+    def _answer(self, u: q.Number | None) -> q.Answer:
         if math.isinf(self.low) and self.low == self.high:
             return int(self.low < 0.0)
-        whens: list[tuple[q.Condition, q.Answer]] = []
+        whens: list[tuple[q.Applied, q.Answer]] = []
         if math.isfinite(self.high):
-            whens.append((q.AtLeast(q.Score(0), q.NumberLiteral(self.high)), 1))
+            whens.append((q.term(">=", q.SCORE, self.high), 1))
         if math.isfinite(self.low):
-            whens.append((q.Less(q.Score(0), q.NumberLiteral(self.low)), 0))
+            whens.append((q.term("<", q.SCORE, self.low), 0))
         return q.Cases(tuple(whens), _DEFER) if whens else _DEFER
 
     def _words(self, names: ClassNames, digits: int) -> str:

@@ -375,7 +375,7 @@ def shift_rule(
     segments = evidence.rows.segment if n_segments > 1 else None
     kind, given = options.smooth, metric
     if metric is None:
-        counted = metric = FormulaMetric(goal, evidence.rows, np.arange(evidence.n_rows))
+        counted = metric = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
         found = smoothed_threshold(
             counted,
             evidence.scores,
