@@ -34,10 +34,10 @@ def test_the_rungs_are_those_of_all_bands():
     margins = tests.margins(counts, confusions[0], times)
     scored = tests.scores(counts)
     expected = path_rules_of(margins, scored)
-    assert [r.margin for r in found] == pytest.approx(margins[expected].tolist())
-    assert [r.score for r in found] == pytest.approx(scored[expected].tolist())
-    for path_rule in found:
-        assert (evidence.confusion(path_rule.rule).counts == path_rule.confusion.counts).all()
+    assert found.margins == pytest.approx(margins[expected])
+    assert found.scores == pytest.approx(scored[expected])
+    for rule, counted in zip(found.rules, found.counts.T, strict=True):
+        assert (evidence.confusion(rule()).counts.ravel() == counted).all()
 
 
 def test_of_many_cut_offs_those_near_the_rule_are_tried():
@@ -50,8 +50,8 @@ def test_of_many_cut_offs_those_near_the_rule_are_tried():
         evidence.confusion(near).counts.reshape(-1, 1), evidence.confusion(near), times
     )
     found = candidate_path(tests, evidence, times, near=near)
-    as_safe = [r.score for r in found if r.margin >= margins[0] - 0.5]
-    assert max(as_safe) >= tests.score(evidence.confusion(near)) - 0.02
+    as_safe = found.scores[found.margins >= margins[0] - 0.5]
+    assert as_safe.max() >= tests.score(evidence.confusion(near)) - 0.02
     assert len(found) > 5
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from hashlib import blake2b
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,12 +37,11 @@ from setpoint.exact import (
 from setpoint.guarantees import (
     MARGINS,
     Guarantee,
-    PathRule,
     Promise,
+    RulePath,
     RuleTests,
     State,
     fixed_sequence,
-    path_rules_of,
 )
 from setpoint.inference import quantile
 from setpoint.inputs import CheckedTable
@@ -63,41 +62,23 @@ _SEARCHED: Floats = MARGINS[(np.abs(MARGINS) <= 20.0) & ((2.0 * MARGINS) % 1.0 =
 """Margins that are tried where each costs a search of its own."""
 
 
-class Ways(Protocol):
-    """How the rules of a path are found; see :class:`~setpoint.deciding.Certification`."""
-
-    @property
-    def models(self) -> Callable[[Found], Sequence[Found]] | None:
-        """From what was found to the models that a path may go through; None: the one."""
-
-    @property
-    def inwards(self) -> FindInwards | None:
-        """The search under bounds that lie further inwards."""
-
-    @property
-    def allowed(self) -> Callable[[Floats], NDArray[np.bool_]] | None:
-        """From what rules do, counts (entries, m), to which may be tried."""
-
-
-def path_of(learnt: RuleTests, plain: Found, ways: Ways, times: Floats) -> list[PathRule]:
+def path_of(learnt: RuleTests, plain: Found, how: Certification, times: Floats) -> RulePath:
     """Rules from safe to bold, each with its model."""
-    path_rules: list[PathRule] = []
-    for found in (plain,) if ways.models is None else ways.models(plain):
-        if isinstance(found.rule, Band) and ways.allowed is None:
+    paths: list[RulePath] = []
+    for found in (plain,) if how.models is None else how.models(plain):
+        if isinstance(found.rule, Band) and how.allowed is None:
             own = candidate_path(learnt, found.evidence, times, near=found.rule)
-            path_rules += [replace(path_rule, model=found) for path_rule in own]
+            paths.append(own.of_model(found))
         elif _has_few_cutoffs(found.evidence) and not plain.rule.randomized:
-            own = candidate_path(learnt, found.evidence, times, ways.allowed)
-            path_rules += [replace(path_rule, model=found) for path_rule in own]
-        elif ways.inwards is not None:
-            path_rules += _searched(learnt, found, ways.inwards, times)
+            own = candidate_path(learnt, found.evidence, times, how.allowed)
+            paths.append(own.of_model(found))
+        elif how.inwards is not None:
+            paths += _searched(learnt, found, how.inwards, times)
         else:
-            path_rules.append(_path_rule(learnt, found, times, ways.allowed))
-    order = path_rules_of(
-        np.array([r.margin for r in path_rules]), np.array([r.score for r in path_rules])
-    ).tolist()
+            paths.append(_alone(learnt, found, times, how.allowed))
+    path = RulePath.joined(paths).ordered
     # Where the objective is not a number anywhere, there is still the rule that was found.
-    return [path_rules[i] for i in order] or [_path_rule(learnt, plain, times)]
+    return path if len(path) else _alone(learnt, plain, times)
 
 
 def _has_few_cutoffs(rows: Counted) -> bool:
@@ -106,23 +87,22 @@ def _has_few_cutoffs(rows: Counted) -> bool:
     return few and not rows.codebook.defers
 
 
-def searches(plain: Found, ways: Ways) -> bool:
+def searches(plain: Found, how: Certification) -> bool:
     """Whether a path costs searches."""
-    if ways.models is not None:
+    if how.models is not None:
         return True
-    if isinstance(plain.rule, Band) and ways.allowed is None:
+    if isinstance(plain.rule, Band) and how.allowed is None:
         return False
     return not _has_few_cutoffs(plain.evidence) or plain.rule.randomized
 
 
 def _searched(
     learnt: RuleTests, plain: Found, inwards: FindInwards, times: Floats
-) -> list[PathRule]:
+) -> list[RulePath]:
     """Rules found under bounds further and further inwards, and outwards."""
-    first = _path_rule(learnt, plain, times)
-    out = [first]
+    out = [_alone(learnt, plain, times)]
     for way in (_SEARCHED[_SEARCHED > 0][::-1], _SEARCHED[_SEARCHED <= 0]):
-        last = first
+        last = plain
         for margin in way:
             errors = learnt.errors(last.confusion, times)
             try:
@@ -135,27 +115,23 @@ def _searched(
                 continue
             if not np.isfinite(found.values).all() or found.status == "nearest":
                 break
-            last = _path_rule(learnt, found, times)
-            out.append(last)
+            last = found
+            out.append(_alone(learnt, found, times))
     return out
 
 
-def _path_rule(
+def _alone(
     learnt: RuleTests,
     found: Found,
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
-) -> PathRule:
-    confusion = found.confusion
-    margin = margin_of(learnt, confusion, times)
-    if allowed is not None and not allowed(confusion.counts.reshape(-1, 1))[0]:
-        margin = -INF
-    return PathRule(found.rule, margin, learnt.score(confusion), confusion, found)
-
-
-def margin_of(tests: RuleTests, confusion: Confusion, times: Floats) -> float:
-    """How safe one rule is."""
-    return float(tests.margins(confusion.counts.reshape(-1, 1), confusion, times)[0])
+) -> RulePath:
+    """The rule that was found as a path of its own."""
+    counts = found.confusion.counts.reshape(-1, 1)
+    margins = learnt.margins(counts, found.confusion, times)
+    if allowed is not None:
+        margins = np.where(allowed(counts), margins, -INF)
+    return RulePath(margins, learnt.scores(counts), counts, [lambda: found.rule], [found])
 
 
 def times_of(looked_at: Counted, tested: Counted) -> Floats:
@@ -404,52 +380,52 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
     marginals = by_label(plain.evidence).marginals
     learnt = tests.promise.tests(marginals)
     times = times_of(plain.evidence, rows)
-    path = path_of(learnt, plain, how, times)
-    judge = _Judge(how, tests, {id(plain.model): rows})
-    tests = tests.at_attempt(how.number(judge.fingerprint(path)))
-    passed = judge.passing(tests, path)
-    kept, margin = path[0], path[0].margin
+    judge = _Judge(how, tests, path_of(learnt, plain, how, times), {id(plain.model): rows})
+    path = judge.path
+    tests = tests.at_attempt(how.number(judge.fingerprint))
+    passed = judge.passing(tests)
     both = tests.promise.tests(marginals + by_label(rows).marginals)
-    if passed:
-        kept = max(passed, key=lambda r: both.score(judge.both(r)))
-    elif not tests.is_measured:
-        margins = [margin_of(both, judge.both(r), 1.0 + times) for r in path]
-        margin = margins[0] if margins[0] > 0.0 else max(margins)
+    kept = max(range(passed), key=partial(judge.score, both), default=0)
+    unchanged = judge.confusion_of(plain.rule, plain)
+    margin = float(path.margins[0])
+    if not passed and not tests.is_measured:
+        counts = np.stack([judge.both(i) for i in range(len(path))], axis=1)
+        margins = both.margins(counts, plain.confusion + unchanged, 1.0 + times)
+        margin = float(margins[0] if margins[0] > 0.0 else margins.max())
     confusion = judge.confusion(kept)
+    values = learnt.program.value(learnt.rates(path.counts))
     guarantee = _guarantee(
         tests,
         how,
         rows,
         confusion,
-        passed_any=bool(passed),
+        passed_any=passed > 0,
         method="path of rules",
         fractional=judge.is_fractional(kept),
-        tried=min(len(passed) + 1, len(path)),
-        passed=len(passed),
-        without=_known(tests.value(judge.confusion_of(plain.rule, plain))),
+        tried=min(passed + 1, len(path)),
+        passed=passed,
+        without=_known(tests.value(unchanged)),
         rows_needed=None if passed else _rows_needed(margin, tests, judge, kept),
-        path=tuple((_short(r.margin), _short(learnt.value(r.confusion))) for r in path),
+        path=tuple(zip(map(_short, path.margins.tolist()), map(_short, values), strict=True)),
     )
+    model = path.models[kept]
     if not passed and how.settings.on_uncertified == "raise":
 
         def again(other: Promise) -> Tried | None:
             own = tests_on(other, by_label(rows)).at_attempt(tests.promise.attempt + 1)
-            ladder = path_of(other.tests(marginals), plain, how, times)
-            found = judge.passing(own, ladder)
-            return on_rows(max(found, key=lambda r: both.score(judge.both(r)))) if found else None
-
-        def on_rows(r: PathRule) -> Tried:
-            return Tried(judge.confusion(r), judge.is_fractional(r), r.rule)
+            moved = replace(judge, path=path_of(other.tests(marginals), plain, how, times))
+            n = moved.passing(own)
+            return moved.tried(max(range(n), key=partial(moved.score, both))) if n else None
 
         known = None if searches(plain, how) else again
-        best = best_shown(tests, list(map(on_rows, path)), known)
+        best = best_shown(tests, list(map(judge.tried, range(len(path)))), known)
         best = replace(best, out_of_reach=margin <= 0.0)
-        raise _refusal(guarantee, judge.scored(kept.model), tests, best)
+        raise _refusal(guarantee, judge.scored(model), tests, best)
     why = f"the best that passes of a path of {len(path)} rules"
     if not passed:
         why = f"the safest of a path of {len(path)} rules, of which not even this one passes"
-    found = _kept(tests, plain, kept.model, kept.rule, confusion, why)
-    return found, judge.scored(kept.model), guarantee
+    found = _kept(tests, plain, model, judge.rule(kept), confusion, why)
+    return found, judge.scored(model), guarantee
 
 
 def _refusal(
@@ -497,9 +473,9 @@ def _short(x: float) -> float:
     return float(f"{x:.5g}")
 
 
-def _rows_needed(margin: float, tests: RuleTests, judge: _Judge, kept: PathRule) -> int | None:
+def _rows_needed(margin: float, tests: RuleTests, judge: _Judge, kept: int) -> int | None:
     """About so many rows, for a rule with this margin on as many as there are."""
-    n_rows = judge.scored(kept.model).n_rows
+    n_rows = judge.scored(judge.path.models[kept]).n_rows
     strictest = min(level for level in tests.promise.levels if level is not None)
     ask = quantile(strictest) + quantile(1.0 - _POWER)
     if margin > ask:  # the test says otherwise
@@ -519,29 +495,57 @@ class _Judge:
 
     how: Certification
     tests: RuleTests
+    path: RulePath
     rows: dict[int, Counted]
+    cuts: dict[int, CutoffSet] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._counted: dict[PathRule, Confusion] = {}
-        self._cuts: dict[int, CutoffSet] = {}
+        self._counted: dict[int, tuple[Rule, Confusion]] = {}
 
-    def passing(self, tests: RuleTests, path: Sequence[PathRule]) -> list[PathRule]:
-        """The rungs before the first that fails."""
-        results = (
-            tests.passes(self.confusion(path_rule), fractional=self.is_fractional(path_rule))
-            for path_rule in path
+    def passing(self, tests: RuleTests) -> int:
+        """How many rules come before the first that fails."""
+        return fixed_sequence(
+            tests.passes(self.confusion(i), fractional=self.is_fractional(i))
+            for i in range(len(self.path))
         )
-        return list(path[: fixed_sequence(results)])
 
-    def fingerprint(self, path: Sequence[PathRule]) -> bytes:
+    @property
+    def fingerprint(self) -> bytes:
         """What distinguishes this path from others on the same rows."""
-        models = {id(r.model.model): _content(self.scored(r.model)) for r in path}
+        models = {id(m.model): _content(self.scored(m)) for m in self.path.models}
         scores = [blake2b(s.tobytes(), digest_size=16).digest() for s in models.values()]
-        return b"".join([*(r.confusion.counts.tobytes() for r in path), *scores])
+        return b"".join([self.path.counts.T.tobytes(), *scores])
 
-    def is_fractional(self, path_rule: PathRule) -> bool:
+    def _known(self, i: int) -> tuple[Rule, Confusion]:
+        """A rule, and what it does on the rows that certify."""
+        if i not in self._counted:
+            rule = self.path.rules[i]()
+            self._counted[i] = rule, self.confusion_of(rule, self.path.models[i])
+        return self._counted[i]
+
+    def rule(self, i: int) -> Rule:
+        """A rule of the path."""
+        return self._known(i)[0]
+
+    def confusion(self, i: int) -> Confusion:
+        """What it does on the rows that certify."""
+        return self._known(i)[1]
+
+    def tried(self, i: int) -> Tried:
+        """The rule with what it does there."""
+        return Tried(self.confusion(i), self.is_fractional(i), self.rule(i))
+
+    def both(self, i: int) -> Floats:
+        """Counts (entries,) there and on the rows that the path was learnt on."""
+        return np.asarray(self.path.counts[:, i] + self.confusion(i).counts.ravel())
+
+    def score(self, tests: RuleTests, i: int) -> float:
+        """The objective on both."""
+        return float(tests.scores(self.both(i)[:, None])[0])
+
+    def is_fractional(self, i: int) -> bool:
         """Whether counts are probabilities of a draw."""
-        return path_rule.rule.randomized and self.how.draws is None
+        return self.rule(i).randomized and self.how.draws is None
 
     def scored(self, found: Found) -> Counted:
         """The rows that certify with the scores of a model."""
@@ -549,16 +553,6 @@ class _Judge:
         if key not in self.rows:
             self.rows[key] = _scored(self.how, found)
         return self.rows[key]
-
-    def confusion(self, path_rule: PathRule) -> Confusion:
-        """What a rung does there."""
-        if path_rule not in self._counted:
-            self._counted[path_rule] = self.confusion_of(path_rule.rule, path_rule.model)
-        return self._counted[path_rule]
-
-    def both(self, path_rule: PathRule) -> Confusion:
-        """What it does there and on the rows that the path was learnt on."""
-        return path_rule.confusion + self.confusion(path_rule)
 
     def confusion_of(self, rule: Rule, found: Found) -> Confusion:
         """What a rule does on the rows that certify."""
@@ -574,9 +568,9 @@ class _Judge:
         if evidence.n_scores is not None or evidence.codebook.defers:
             return evidence.confusion(rule)
         key = id(found.model)
-        if key not in self._cuts:
-            self._cuts[key] = CutoffSet(self.tests.program.table, evidence)
-        return self._cuts[key].confusion_of(rule)
+        if key not in self.cuts:
+            self.cuts[key] = CutoffSet(self.tests.program.table, evidence)
+        return self.cuts[key].confusion_of(rule)
 
 
 def _scored(how: Certification, found: Found) -> Counted:

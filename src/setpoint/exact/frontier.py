@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from setpoint.exact.cutoffs import CutoffSet, Segment
 from setpoint.exact.deterministic import iter_combinations
 from setpoint.exact.solver import find_rule
 from setpoint.goals import Goal
-from setpoint.guarantees import PathRule, path_rules_of
+from setpoint.guarantees import RulePath, path_rules_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, link
 from setpoint.rules import Band
@@ -189,7 +190,7 @@ def candidate_path(
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
     near: Band | None = None,
-) -> list[PathRule]:
+) -> RulePath:
     """Thresholds of one segment or two, or bands of one `near` a band, from safe to bold."""
     cuts = CutoffSet(tests.program.table, evidence)
     if cuts.n_blocks * cuts.kind.k > MOST_SEGMENTS:
@@ -209,13 +210,10 @@ def candidate_path(
     margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
     if allowed is not None:
         margins = np.where(allowed(counts), margins, -np.inf)
-    out = []
-    for i in path_rules_of(margins, scores).tolist():
-        choice = [{int(n[c]): 1.0} for n, c in zip(numbers, choices[:, i], strict=True)]
-        out.append(
-            PathRule(cuts.rule(choice), float(margins[i]), float(scores[i]), cuts.confusion(choice))
-        )
-    return out
+    at = path_rules_of(margins, scores)
+    each = zip(*(n[c[at]].tolist() for n, c in zip(numbers, choices, strict=True)), strict=True)
+    rules = [partial(cuts.rule, [{number: 1.0} for number in choice]) for choice in each]
+    return RulePath(margins[at], scores[at], counts[:, at], rules)
 
 
 def _some(n_cutoffs: int, most: int) -> NDArray[np.int64]:

@@ -33,6 +33,7 @@ from setpoint.program import (
     LinkedGoal,
     Linker,
     Program,
+    ProgramConstraint,
 )
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------
@@ -423,8 +424,8 @@ class RuleTests:
     # ------------------------------------------------------------------ on the rows tested
     def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
-        found = self._tested(confusion, fractional, limits=False)
-        return all(shown.passed for shown, _ in found)
+        tests = self._p_values(self.counted(confusion), fractional)
+        return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self._promised)
 
     @property
     def is_measured(self) -> bool:
@@ -434,40 +435,41 @@ class RuleTests:
     def require_tests(self, confusion: Confusion) -> None:
         """Refuse constraints over values of rows that have no test, whatever is decided."""
         counted = self.counted(confusion)
-        for c, part in zip(self.program.constraints, self.parts, strict=True):
-            if part is not None:
-                require_bounded_sums(part, counted, c.written)
+        for c, part, _, _ in self._promised:
+            require_bounded_sums(part, counted, c.written)
 
     def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most."""
-        found = self._tested(confusion, fractional, limits=False, among=among)
-        return max(s.p_value / level for s, level in found)
+        tests = self._p_values(self.counted(confusion), fractional)
+        return max(tests.of(part, level / among).p / level for _, part, _, level in self._promised)
 
     def shown(
         self, confusion: Confusion, *, fractional: bool = False, among: int = 1
     ) -> tuple[Shown, ...]:
         """What the test of each promised constraint finds for a rule, with limits."""
-        return tuple(s for s, _ in self._tested(confusion, fractional, limits=True, among=among))
-
-    def _tested(
-        self, confusion: Confusion, fractional: bool, *, limits: bool, among: int = 1
-    ) -> Iterator[tuple[Shown, float]]:
-        counted, promise = self.counted(confusion), self.promise
-        tests = PValues(counted, promise.strict, fractional, promise.ranges)
-        rows = zip(
-            self.program.constraints, self.parts, promise.confidences, promise.levels, strict=True
-        )
-        for c, part, confidence, level in rows:
-            if part is None or level is None or confidence is None:
-                continue
+        counted, out = self.counted(confusion), []
+        tests = self._p_values(counted, fractional)
+        for c, part, confidence, level in self._promised:
             own = level / among
             p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs
             value = counted.value(c.function) if plain else None
-            limit = tests.limit(c, own) if limits and plain else None
-            passed = bool(p <= own)
-            yield Shown(str(c.written), confidence, p, kind, passed, value, limit), level
+            limit = tests.limit(c, own) if plain else None
+            out.append(Shown(str(c.written), confidence, p, kind, bool(p <= own), value, limit))
+        return tuple(out)
+
+    def _p_values(self, counted: CountedRates, fractional: bool) -> PValues:
+        return PValues(counted, self.promise.strict, fractional, self.promise.ranges)
+
+    @property
+    def _promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
+        """The promised constraints with what they ask, their confidence, and their level."""
+        promise = self.promise
+        rows = (self.program.constraints, self.parts, promise.confidences, promise.levels)
+        for c, part, confidence, level in zip(*rows, strict=True):
+            if part is not None and level is not None and confidence is not None:
+                yield c, part, confidence, level
 
     # ------------------------------------------------------------------ on rows that learn a path
     def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Confusion
 from setpoint.inference import CountedRates, Profiles, Weights, rounded, summed
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
@@ -447,18 +446,57 @@ MARGINS: Floats = np.concatenate(
 
 
 @dataclass(frozen=True, eq=False)
-class PathRule:
-    """A rule of a ladder."""
+class RulePath:
+    """Rules in the order of their tests: what each does where it was learnt; made when asked for.
 
-    rule: Rule
-    margin: float
-    score: float
-    confusion: Confusion
-    model: Any = None
+    Parameters
+    ----------
+    margins, scores : arrays (m,)
+    counts : array (entries, m)
+    rules : sequence of callables
+    models : sequence
+        The model that each rule decides on the scores of.
+    """
+
+    margins: Floats
+    scores: Floats
+    counts: Floats
+    rules: Sequence[Callable[[], Rule]]
+    models: Sequence[Any] = ()
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def of_model(self, model: Any) -> RulePath:
+        """The same rules, on the scores of a model."""
+        return replace(self, models=(model,) * len(self))
+
+    @staticmethod
+    def joined(paths: Sequence[RulePath]) -> RulePath:
+        """All rules of several paths."""
+        return RulePath(
+            np.concatenate([p.margins for p in paths]),
+            np.concatenate([p.scores for p in paths]),
+            np.concatenate([p.counts for p in paths], axis=1),
+            [rule for p in paths for rule in p.rules],
+            [model for p in paths for model in p.models],
+        )
+
+    @property
+    def ordered(self) -> RulePath:
+        """Those that make the path, from safe to bold."""
+        at = path_rules_of(self.margins, self.scores)
+        return RulePath(
+            self.margins[at],
+            self.scores[at],
+            self.counts[:, at],
+            [self.rules[i] for i in at.tolist()],
+            [self.models[i] for i in at.tolist()],
+        )
 
 
 def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
-    """Which rules make the ladder, from safe to bold.
+    """Which rules make the path, from safe to bold.
 
     Examples
     --------
