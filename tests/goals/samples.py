@@ -43,7 +43,7 @@ def influence(expression, schema, counts):
     slope = f.gradient(v) if len(v) else np.zeros(0)
     rows = np.zeros_like(schema.marginals)  # the population's weight moves too
     for rate, norm, value, s in zip(table.rates, table.norms, v, slope, strict=True):
-        rows[list(rate.strata)] += s / norm * value * rate.given_rows(schema.n_classes)
+        rows[list(rate.strata)] += s / norm * value * rate.given_rows
     return float(f.value(v)), table.tensor(slope) - rows[:, :, None]
 
 

@@ -92,7 +92,7 @@ def test_errors_are_those_of_rows_drawn_again(constraint):
 
 def _rates(tests, counts):
     """The rates of rows drawn again: their populations vary with them."""
-    norms = [float((counts * rate.given_rows(2)[:, None]).sum()) for rate in tests.program.rates]
+    norms = [float((counts * rate.given_rows[:, None]).sum()) for rate in tests.program.rates]
     sums = tests.program.table.of(counts) * tests.program.table.norms
     return sums / np.array(norms)
 

@@ -313,9 +313,7 @@ def test_features_and_weights_agree_with_dense_tensors():
         ):
             low = (dense.min(axis=2) * schema.marginals).sum()
             high = (dense.max(axis=2) * schema.marginals).sum()
-            assert f.bounds(schema.codebook, schema.weights, norm) == pytest.approx(
-                (low, high), abs=1e-14
-            )
+            assert f.bounds(schema.weights, norm) == pytest.approx((low, high), abs=1e-14)
         rng = np.random.default_rng(0)
         for _ in range(30):
             some = rng.choice(len(v), min(4, len(v)), replace=False)

@@ -262,7 +262,7 @@ class CountedRates:
         n = len(self.confusion.classes)
         out = np.zeros((len(self.features), len(self.confusion.strata), n + 1), bool)
         for j, f in enumerate(self.features):
-            out[j, list(f.strata if f.share_of is None else f.share_of)] = f.given_rows(n) != 0
+            out[j, list(f.strata if f.share_of is None else f.share_of)] = f.given_rows != 0
         return out
 
     def weights(self, index: list[int]) -> Weights:
@@ -274,7 +274,7 @@ class CountedRates:
             for c in f.strata:
                 baseline = strata[c].baseline
                 if baseline not in known:
-                    known[baseline] = f.matrix(baseline, n)
+                    known[baseline] = f.matrix(baseline)
                 event[i, c] = known[baseline]
         given = np.repeat(self.truth[index].reshape(len(index), -1), n, axis=1).astype(float)
         return Weights(index, event.reshape(len(index), -1), given)

@@ -271,8 +271,7 @@ class Accepted(AcceptedRates):
     def _weights(self) -> tuple[Floats, Floats, Floats]:
         """Weights (d, kinds) of a row in the rates before division, and in what divides them."""
         rates, norms = self.program.rates, self.program.table.norms[:, None]
-        n = self.program.codebook.n_classes
-        given = np.array([[r.given_rows(n)[t] for _, t in self.kinds] for r in rates])
+        given = np.array([[r.given_rows[t] for _, t in self.kinds] for r in rates])
         return self.rejected * norms, self.accepted * norms, given.reshape(self.rejected.shape)
 
     # -- values ---------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -98,9 +98,27 @@ class _Position:
 _ANYWHERE = _Position()
 _MISSED = {"actual !predicted": goals.Event("actual !found")}
 """What is missed where a row of the class that is not decided is missed, too."""
-_UNKNOWN = fn.Affine({0: 1.0}, 0.0, {0: (0.0, 1.0)})
-"""What stands for every rate where only names are looked up."""
 _NEGATIVE = -1e-9
+
+Open: TypeAlias = "Callable[[Linker], fn.RateFunction]"
+"""An expression whose names are looked up: its function, for whatever rows are counted."""
+
+
+def _same(x: fn.RateFunction, _: Linker) -> fn.RateFunction:
+    """What is the same function of the rates, whatever rows are counted."""
+    return x
+
+
+class _Names:
+    """What is known of the names of one codebook, whatever rows are counted."""
+
+    def __init__(self, codebook: Codebook) -> None:
+        self.opened: dict[goals.Expression, Open] = {}
+        self.rates: dict[tuple[object, ...], Rate] = {}
+        self.strata: dict[tuple[str, ...], dict[tuple[object, ...], list[int]]] = {}
+
+
+_names_of = lru_cache(maxsize=16)(_Names)
 
 
 class Linker:
@@ -114,25 +132,31 @@ class Linker:
         corners: Sequence[Marginals] = (),
     ) -> None:
         self.codebook = codebook
-        self.marginals = marginals
         self.fixed = fixed
-        self.corners = tuple(corners)
-        self.rates: list[Rate] = []
-        self.norms: list[float] = []
+        self.tables = [RateTable(codebook, m) for m in (marginals, *corners) if m is not None]
         self.populations: list[goals.Population] = []
+        self._names = _names_of(codebook)
         self._known: dict[Rate, fn.Affine] = {}
-        self._strata: dict[tuple[str, ...], dict[tuple[object, ...], list[int]]] = {}
 
     @property
     def table(self) -> RateTable:
         """The rates so far, as functions of the counts."""
-        assert self.marginals is not None
-        return RateTable(self.codebook, self.marginals, tuple(self.rates), self.norms)
+        return self.tables[0]
 
-    def function(self, e: goals.Expression, at: _Position = _ANYWHERE) -> fn.RateFunction:
+    def function(self, e: goals.Expression) -> fn.RateFunction:
         """The expression as a function of the rates."""
+        return self.opened(e)(self)
+
+    def opened(self, e: goals.Expression) -> Open:
+        """The expression with its names looked up, once for all rows of a codebook."""
+        known = self._names.opened.get(e)
+        if known is None:
+            known = self._names.opened[e] = self._open(e, _ANYWHERE)
+        return known
+
+    def _open(self, e: goals.Expression, at: _Position) -> Open:
         if isinstance(e, goals.Const):
-            return algebra.constant(e.value)
+            return partial(_same, algebra.constant(e.value))
         if isinstance(e, goals.Metric):
             return self._metric(e, at)
         if isinstance(e, goals.Reduce):
@@ -140,57 +164,112 @@ class Linker:
                 places = self._places(e, at)
             except EmptyPopulationError as error:
                 return self._unknown(error)
-            xs = [self.function(e.inner, place) for place in places]
-            return self._reduced(
-                e, xs, self.function(e.inner, at) if e.kind == "deviation" else None
-            )
+            inner = [self._open(e.inner, place) for place in places]
+            pooled = [self._open(e.inner, at)] if e.kind == "deviation" else []
+            return lambda rows: rows.reduced(e, *([f(rows) for f in x] for x in (inner, pooled)))
         if isinstance(e, goals.Baseline):
-            return self.function(e.inner, replace(at, deployed=True))
+            return self._open(e.inner, replace(at, deployed=True))
         if isinstance(e, goals.BlackBoxMetric):
             return self._unknown(NoFormulaError(f"{e} has no formula"))
-        xs = [self.function(child, at) for child in e.children]
+        parts = [self._open(child, at) for child in e.children]
         if isinstance(e, goals.Sum):
-            return algebra.add([(float(s), x) for (s, _), x in zip(e.terms, xs, strict=True)])
+            signs = [float(s) for s, _ in e.terms]
+            return lambda rows: algebra.add(
+                [(s, f(rows)) for s, f in zip(signs, parts, strict=True)]
+            )
         if isinstance(e, goals.Product):
-            return algebra.multiply(*xs)
+            return lambda rows: algebra.multiply(*(f(rows) for f in parts))
         if isinstance(e, goals.Quotient):
-            return algebra.divide(xs[0], self.exact_range(xs[1]))
+            return lambda rows: algebra.divide(parts[0](rows), rows.exact_range(parts[1](rows)))
         if not isinstance(e, goals.Apply):
             raise InputTypeError(f"not an expression of the language: {type(e).__name__}")
+        return lambda rows: rows.applied(e, [f(rows) for f in parts], at.formula)
+
+    def _unknown(self, error: GoalError) -> Open:
+        """What has no value whatever is counted: an error where a value is asked for."""
+        kind, message = type(error), str(error)
+
+        def refuse(_: Linker) -> fn.RateFunction:
+            raise kind(message)
+
+        return refuse
+
+    # -- with rows ------------------------------------------------------------------
+    def exact_range(self, x: fn.RateFunction) -> fn.RateFunction:
+        """An affine function with its exact range over all decisions."""
+        if not self.tables or not isinstance(x, fn.Affine) or len(x.terms) < 2:
+            return x
+        ranges = [table.range(x) for table in self.tables]
+        return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
+
+    def applied(
+        self, e: goals.Apply, xs: list[fn.RateFunction], known: bool = False
+    ) -> fn.RateFunction:
+        """One of the functions of the language; `known` of the table: its values are right."""
         xs = [self.exact_range(x) for x in xs]
         if e.function == "abs":
             return algebra.absolute(xs[0])
         if e.function not in ("log", "sqrt"):
             return algebra.reduced("max" if e.function == "maximum" else "min", xs)
-        if not at.formula and self.marginals is not None and xs[0].low < _NEGATIVE:
+        if not known and self.tables and xs[0].low < _NEGATIVE:
             raise GoalError(
                 f"{e}: {e.function} needs a value >= 0, this one goes down to {xs[0].low:.4g}"
             )
         return algebra.logarithm(xs[0]) if e.function == "log" else algebra.root(xs[0])
 
-    def exact_range(self, x: fn.RateFunction) -> fn.RateFunction:
-        """An affine function with its exact range over all decisions."""
-        if self.marginals is None or not isinstance(x, fn.Affine) or len(x.terms) < 2:
-            return x
-        ranges = [self.table.range(x)]
-        for corner in self.corners:
-            norms = [rate.norm(corner) for rate in self.rates]
-            ranges.append(RateTable(self.codebook, corner, tuple(self.rates), norms).range(x))
-        return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
+    def reduced(
+        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: list[fn.RateFunction]
+    ) -> fn.RateFunction:
+        """One number from those of the classes or groups; of a deviation, and of all rows."""
+        if e.kind not in ("sum", "mean"):
+            xs = [self.exact_range(x) for x in xs]
+        if e.kind in ("geometric_mean", "harmonic_mean", "ratio") and self.tables:
+            low = min(x.low for x in xs)
+            if low < _NEGATIVE:
+                raise GoalError(f"{e}: .{e.kind} needs values >= 0, these go down to {low:.4g}")
+        return algebra.reduced(e.kind, xs, *pooled)
 
-    def _unknown(self, error: GoalError) -> fn.RateFunction:
-        """What has no value whatever is counted: an error where a value is asked for."""
-        if self.marginals is not None:
-            raise error
-        return _UNKNOWN
+    def rate(self, rate: Rate, e: goals.Metric, population: goals.Population) -> fn.Affine:
+        """A rate with its norm and range on these rows; `e` and `population` for messages."""
+        found = self._known.get(rate)
+        if found is not None:
+            return found
+        marginals = self.table.marginals
+        if rate.needs_truth and marginals.weights[list(rate.strata), -1].sum() > 0:
+            raise UnlabelledError(
+                f"{e} needs labels, and {population.in_words} have none: "
+                "predicted_rate, churn and their groups can be measured there"
+            )
+        norms = [rate.norm(table.marginals) for table in self.tables]
+        if not norms[0] > 0:
+            rows, of = population.in_words, ""
+            if rate.given.needs_truth and rate.label is not None:
+                of = f" with the true class {self.codebook.classes[rate.label]!r}"
+            if population.measure is not None:
+                counts = f"{e} counts rows by {population.measure!r}"
+                raise EmptyPopulationError(f"{counts}, and that is 0 for all of {rows}{of}")
+            raise EmptyPopulationError(f"{e} has no rows: {rows} hold none{of}")
+        ends = [rate.bounds(t.marginals, norm) for t, norm in zip(self.tables, norms, strict=True)]
+        low, high = min(b[0] for b in ends), max(b[1] for b in ends)
+        if rate.is_fixed and self.fixed:
+            found = algebra.constant(low)
+        else:
+            j = len(self.populations)
+            for table, norm in zip(self.tables, norms, strict=True):
+                table.add(rate, norm)
+            self.populations.append(population)
+            found = fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
+        self._known[rate] = found
+        return found
 
     # -- metrics --------------------------------------------------------------------
-    def _metric(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
-        entry = goals.TABLE[e.name]
-        try:
-            population = at.population.within(e.population)
-        except GoalError as error:
-            raise GoalError(f"{e}: {error}") from None
+    def _metric(self, e: goals.Metric, at: _Position) -> Open:
+        entry, population = goals.TABLE[e.name], at.population
+        if e.population != goals.EVERYWHERE:
+            try:
+                population = population.within(e.population)
+            except GoalError as error:
+                raise GoalError(f"{e}: {error}") from None
         if e.population.dataset is not None or e.population.where:
             missing = self._check(population, e)
             if missing is not None:
@@ -215,10 +294,10 @@ class Linker:
             if name in ("default", "true", "predicted"):
                 self._code(value, e)
         # The table knows more than interval arithmetic does.
-        inner = self.function(entry.formula(**dict(e.params)), place)
-        return inner.clip_range(entry.low, entry.high)
+        inner = self._open(entry.formula(**dict(e.params)), place)
+        return lambda rows: inner(rows).clip_range(entry.low, entry.high)
 
-    def _rate(self, e: goals.Metric, entry: goals.MetricEntry, at: _Position) -> fn.RateFunction:
+    def _rate(self, e: goals.Metric, entry: goals.MetricEntry, at: _Position) -> Open:
         given, event = entry.given or goals.Event(), entry.event
         if event is None:
             value = self._value(e, at)
@@ -234,7 +313,7 @@ class Linker:
         needs_truth = entry.event is None or entry.event.needs_truth
         of = given.words or ("labelled" if needs_truth else "")
         decided = self._leaf(e, goals.Event(f"{of} !deferred".strip()), given, at)
-        return algebra.divide(value, self.exact_range(decided))
+        return lambda rows: algebra.divide(value(rows), rows.exact_range(decided(rows)))
 
     def _leaf(
         self,
@@ -243,7 +322,7 @@ class Linker:
         given: goals.Event,
         at: _Position,
         by: Measure | None = None,
-    ) -> fn.Affine:
+    ) -> Open:
         """A share of the rows, or with `by` a sum of that measure over the number of rows."""
         book = self.codebook
         strata = rows = self._rows(at.population)
@@ -254,21 +333,18 @@ class Linker:
                 if book.strata[i].baseline is None:
                     raise GoalError(f"{e} needs the deployed model's predictions: give `baseline`")
         own = at.label if event.names_class or given.names_class else None
-        of = None if by is None else rows
-        rate = Rate(event, given, own, at.deployed, strata, of, book.defers)
-        if self.marginals is None:
-            return _UNKNOWN
-        found = self._known.get(rate)
-        if found is None:
-            found = self._known[rate] = self._bound(rate, e, at.population, self.marginals)
-        return found
+        key = event, given, own, at.deployed, strata, None if by is None else rows
+        rate = self._names.rates.get(key)
+        if rate is None:
+            rate = self._names.rates[key] = Rate(book, *key)
+        return lambda here: here.rate(rate, e, at.population)
 
     def _rows(self, population: goals.Population) -> tuple[int, ...]:
         """The strata of a population, in order."""
         columns = tuple(c for c, _ in population.where)
-        index = self._strata.get(columns)
+        index = self._names.strata.get(columns)
         if index is None:
-            index = self._strata[columns] = {}
+            index = self._names.strata[columns] = {}
             for i, stratum in enumerate(self.codebook.strata):
                 key = dict(stratum.key)
                 if key.keys() >= set(columns):
@@ -278,37 +354,7 @@ class Linker:
         values = tuple(v for _, v in population.where)
         return tuple(index.get((population.dataset, measure, values), ()))
 
-    def _bound(
-        self, rate: Rate, e: goals.Metric, population: goals.Population, marginals: Marginals
-    ) -> fn.Affine:
-        """A rate with its norm and range on these rows."""
-        needs_truth = rate.event.needs_truth or rate.given.needs_truth
-        if needs_truth and marginals.weights[list(rate.strata), -1].sum() > 0:
-            raise UnlabelledError(
-                f"{e} needs labels, and {population.in_words} have none: "
-                "predicted_rate, churn and their groups can be measured there"
-            )
-        norm = rate.norm(marginals)
-        if not norm > 0:
-            rows, of = population.in_words, ""
-            if rate.given.needs_truth and rate.label is not None:
-                of = f" with the true class {self.codebook.classes[rate.label]!r}"
-            if population.measure is not None:
-                counts = f"{e} counts rows by {population.measure!r}"
-                raise EmptyPopulationError(f"{counts}, and that is 0 for all of {rows}{of}")
-            raise EmptyPopulationError(f"{e} has no rows: {rows} hold none{of}")
-        bounds = [rate.bounds(self.codebook, marginals, norm)]
-        bounds += [rate.bounds(self.codebook, c, rate.norm(c)) for c in self.corners]
-        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
-        if rate.is_fixed and self.fixed:
-            return algebra.constant(low)
-        j = len(self.rates)
-        self.rates.append(rate)
-        self.norms.append(norm)
-        self.populations.append(population)
-        return fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
-
-    def _value(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
+    def _value(self, e: goals.Metric, at: _Position) -> Open:
         """The mean of numbers for pairs of true and decided class: one rate for each measure."""
         book = self.codebook
         entries = entries_of(e, at.label, book, self._code)
@@ -322,7 +368,9 @@ class Linker:
         if len(found) > 1 and not found[0][0]:
             del found[0]
         rates = [self._leaf(e, goals.Event(costs=c), goals.Event(), at, by) for c, by in found]
-        return rates[0] if len(rates) == 1 else algebra.add([(1.0, x) for x in rates])
+        if len(rates) == 1:
+            return rates[0]
+        return lambda rows: algebra.add([(1.0, f(rows)) for f in rates])
 
     def _code(self, label: object, e: goals.Expression) -> int:
         for code, known in enumerate(self.codebook.classes):
@@ -389,17 +437,6 @@ class Linker:
             )
         return [replace(at, population=p) for p in groups]
 
-    def _reduced(
-        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: fn.RateFunction | None = None
-    ) -> fn.RateFunction:
-        if e.kind not in ("sum", "mean"):
-            xs = [self.exact_range(x) for x in xs]
-        if e.kind in ("geometric_mean", "harmonic_mean", "ratio") and self.marginals is not None:
-            low = min(x.low for x in xs)
-            if low < _NEGATIVE:
-                raise GoalError(f"{e}: .{e.kind} needs values >= 0, these go down to {low:.4g}")
-        return algebra.reduced(e.kind, xs, pooled)
-
     def groups(
         self, e: goals.Reduce, outer: goals.Population = goals.EVERYWHERE
     ) -> list[goals.Population]:
@@ -455,36 +492,33 @@ def waits_for_class(goal: goals.Goal) -> bool:
 class _AnyRows(Linker):
     """Takes each metric for a number in its range, and a reducer for one over two such numbers."""
 
-    def __init__(self) -> None:
-        super().__init__(Codebook.of((0, 1)))
-
     def _number(self, low: float, high: float) -> fn.Affine:
-        self.norms.append(1.0)
-        j = len(self.norms)
+        self.populations.append(goals.EVERYWHERE)
+        j = len(self.populations)
         return fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
 
-    def _unknown(self, error: GoalError) -> fn.RateFunction:
-        return self._number(-fn.INF, fn.INF)
+    def _unknown(self, error: GoalError) -> Open:
+        return partial(_same, self._number(-fn.INF, fn.INF))
 
-    def _metric(self, e: goals.Metric, at: _Position) -> fn.RateFunction:
-        entry = goals.TABLE[e.name]
+    def _metric(self, e: goals.Metric, at: _Position) -> Open:
+        low, high = goals.TABLE[e.name].low, goals.TABLE[e.name].high
         given: dict[str, Any] = dict(e.params)
         pairs = given.get("costs", given.get("values"))
-        if e.value_columns or not (pairs or entry.any_of):
-            return self._number(entry.low, entry.high)
-        worths = [x for _, x in pairs] if pairs else list(given.values())
-        values = [goals.LinearForm.of(x).constant for x in worths]
-        return self._number(min(0.0, *values), max(0.0, *values))
+        if not e.value_columns and (pairs or goals.TABLE[e.name].any_of):
+            worths = [x for _, x in pairs] if pairs else list(given.values())
+            values = [goals.LinearForm.of(x).constant for x in worths]
+            low, high = min(0.0, *values), max(0.0, *values)
+        return partial(_same, self._number(low, high))
 
     def _places(self, e: goals.Reduce, at: _Position) -> list[_Position]:
         return [at, at]
 
-    def _reduced(
-        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: fn.RateFunction | None = None
+    def reduced(
+        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: list[fn.RateFunction]
     ) -> fn.RateFunction:
         if e.kind == "sum":
             return self._number(0.0 if xs[0].low >= 0 else -fn.INF, fn.INF)
-        return super()._reduced(e, xs, pooled)
+        return super().reduced(e, xs, pooled)
 
 
 @lru_cache(maxsize=256)
@@ -498,7 +532,7 @@ def range_of(e: goals.Expression) -> tuple[float, float]:
     ((0.0, 1.0), (0.0, 1.0))
     """
     with np.errstate(all="ignore"):
-        found = _AnyRows().function(e)
+        found = _AnyRows(Codebook.of((0, 1))).function(e)
     return found.low, found.high
 
 

@@ -195,7 +195,7 @@ def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
     """
     names = Linker(codebook)
     for side in goal.sides:
-        names.function(side)
+        names.opened(side)
     return LinkedGoal(goal, codebook)
 
 
@@ -309,7 +309,7 @@ class Program:
         return self.changed(constraints=moved)
 
     @property
-    def rates(self) -> tuple[Rate, ...]:
+    def rates(self) -> Sequence[Rate]:
         """The d linear functions of the counts that the goal depends on."""
         return self.table.rates
 

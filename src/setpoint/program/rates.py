@@ -79,17 +79,17 @@ def _masks(
 _kept_masks = lru_cache(maxsize=4096)(_masks)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rate:
     """One rate of one population: ``v = <event, C> / <given, M>`` over some strata."""
 
+    codebook: Codebook
     event: Event
     given: Event
     label: int | None
     deployed: bool
     strata: tuple[int, ...]
     share_of: tuple[int, ...] | None = None
-    defers: bool = False
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -97,34 +97,48 @@ class Rate:
         return self.deployed or self.event.ignores_prediction
 
     @cached_property
+    def needs_truth(self) -> bool:
+        """Whether it cannot be counted on unlabelled rows."""
+        return self.given.needs_truth or self.event.needs_truth
+
+    @cached_property
+    def by_baseline(self) -> list[tuple[int | None, list[int]]]:
+        """Its strata by deployed class, as far as it looks at that."""
+        out: dict[int | None, list[int]] = {}
+        for c in self.strata:
+            known = self.codebook.strata[c].baseline if self.sees_baseline else None
+            out.setdefault(known, []).append(c)
+        return list(out.items())
+
+    @cached_property
     def sees_baseline(self) -> bool:
         """Whether it tells rows apart by the deployed model's prediction."""
         return self.deployed or self.event.needs_baseline
 
-    def given_rows(self, n: int) -> Floats:
+    @cached_property
+    def given_rows(self) -> Floats:
         """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
-        needs_truth = self.given.needs_truth or self.event.needs_truth
+        given, n = self.given.words, self.codebook.n_classes
         found = _kept_masks if n <= _SMALL_MASKS else _masks
-        return found(self.given.words, needs_truth, False, n, self.label, None, False, False)[0]
+        return found(given, self.needs_truth, False, n, self.label, None, False, False)[0]
 
     def norm(self, marginals: Marginals) -> float:
         """The weight of its rows."""
-        weights = marginals.weights
         strata = self.strata if self.share_of is None else self.share_of
-        held = weights[list(strata)].sum(axis=0) if strata else 0.0 * weights[0]
-        return float(held @ self.given_rows(weights.shape[1] - 1))
+        return float(marginals.weights[list(strata)].sum(axis=0) @ self.given_rows)
 
-    def factors(self, n: int, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
+    def factors(self, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
         """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
-        event, found = self.event, _kept_masks if n <= _SMALL_MASKS else _masks
-        true, predicted, diagonal = found(
+        event, n = self.event, self.codebook.n_classes
+        true, predicted, diagonal = (_kept_masks if n <= _SMALL_MASKS else _masks)(
             event.words, event.needs_truth, not event.ignores_prediction, n, self.label, baseline,
-            self.deployed, self.defers,
+            self.deployed, self.codebook.defers,
         )  # fmt: skip
-        return true * self.given_rows(n), predicted, diagonal
+        return true * self.given_rows, predicted, diagonal
 
-    def matrix(self, baseline: int | None, n: int) -> Floats:
+    def matrix(self, baseline: int | None) -> Floats:
         """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
+        n = self.codebook.n_classes
         if self.event.costs is not None:
             out = np.zeros((n + 1, n))
             for t, p, c in self.event.costs:
@@ -132,45 +146,43 @@ class Rate:
                     out[t, p] = c
                 elif p == baseline:
                     out[t, :] = c
-            return np.asarray(out * self.given_rows(n)[:, None])
-        true, predicted, diagonal = self.factors(n, baseline)
+            return np.asarray(out * self.given_rows[:, None])
+        true, predicted, diagonal = self.factors(baseline)
         out = np.outer(true, predicted)
         if diagonal != "any":
             eye = np.eye(n + 1, n)
             out *= eye if diagonal == "on" else 1.0 - eye
         return out
 
-    def strata_by_baseline(self, codebook: Codebook) -> list[tuple[int | None, list[int]]]:
-        """Its strata by deployed class, as far as it looks at that."""
-        out: dict[int | None, list[int]] = {}
-        for c in self.strata:
-            known = codebook.strata[c].baseline if self.sees_baseline else None
-            out.setdefault(known, []).append(c)
-        return list(out.items())
-
-    def bounds(self, codebook: Codebook, marginals: Marginals, norm: float) -> tuple[float, float]:
+    def bounds(self, marginals: Marginals, norm: float) -> tuple[float, float]:
         """The smallest and largest value over all decisions."""
         low = high = 0.0
-        for baseline, strata in self.strata_by_baseline(codebook):
+        for strata, least, most in self._extremes:
             rows = marginals.weights[strata].sum(axis=0)
-            least, most = self._extremes(codebook.n_classes, baseline)
             low += float(least @ rows)
             high += float(most @ rows)
         return low / norm, high / norm
 
-    def _extremes(self, n: int, baseline: int | None) -> tuple[Floats, Floats]:
-        """Smallest and largest weight (n + 1,) by true class, over predicted classes."""
-        if self.event.costs is not None:
-            weights = self.matrix(baseline, n)
-            return weights.min(axis=1), weights.max(axis=1)
-        true, predicted, diagonal = self.factors(n, baseline)
-        if diagonal == "any":
-            return true * predicted.min(), true * predicted.max()
-        if diagonal == "on":
-            return np.zeros(n + 1), np.append(true[:n] * predicted, 0.0)
-        # Off the diagonal some other class must be left to predict.
-        others = np.append(predicted.sum() - predicted, predicted.sum())
-        return np.zeros(n + 1), true * (others > 0)
+    @cached_property
+    def _extremes(self) -> list[tuple[list[int], Floats, Floats]]:
+        """Smallest and largest weight (n + 1,) by true class, for strata that it treats alike."""
+        out = []
+        for baseline, strata in self.by_baseline:
+            if self.event.costs is not None:
+                weights = self.matrix(baseline)
+                out.append((strata, weights.min(axis=1), weights.max(axis=1)))
+                continue
+            true, predicted, diagonal = self.factors(baseline)
+            least = np.zeros_like(true)
+            if diagonal == "any":
+                least, most = true * predicted.min(), true * predicted.max()
+            elif diagonal == "on":
+                most = np.append(true[:-1] * predicted, 0.0)
+            else:
+                # Off the diagonal some other class must be left to predict.
+                most = true * (np.append(predicted.sum() - predicted, predicted.sum()) > 0)
+            out.append((strata, least, most))
+        return out
 
 
 # --- The rates of a program as linear functions of the counts -------------------------------------
@@ -196,9 +208,9 @@ class StratumForms:
         self.dense: list[tuple[int, Floats]] = []
         for i, f in enumerate(features):
             if f.event.costs is not None:
-                self.dense.append((i, f.matrix(baseline, n)))
+                self.dense.append((i, f.matrix(baseline)))
                 continue
-            true, predicted, kept = f.factors(n, baseline)
+            true, predicted, kept = f.factors(baseline)
             self.true[i] = true
             self.predicted[i] = predicted
             self.outer[i] = kept != "on"
@@ -253,20 +265,24 @@ class StratumForms:
 class RateTable:
     """The d rates of a program as linear functions of the counts; no objective, no bounds."""
 
-    def __init__(
-        self,
-        codebook: Codebook,
-        marginals: Marginals,
-        rates: Sequence[Rate],
-        norms: Sequence[float],
-    ) -> None:
+    def __init__(self, codebook: Codebook, marginals: Marginals) -> None:
         self.codebook = codebook
         self.marginals = marginals
-        self.rates = tuple(rates)
-        self.norms: Floats = np.array(norms, dtype=np.float64)
+        self.rates: list[Rate] = []
+        self._norms: list[float] = []
         # Solvers ask for the same floors again and again.
         self._known: dict[tuple[object, ...], tuple[float, float]] = {}
         self._steps: dict[frozenset[tuple[int, float]], float | None] = {}
+
+    def add(self, rate: Rate, norm: float) -> None:
+        """One more rate, and what divides it."""
+        self.rates.append(rate)
+        self._norms.append(norm)
+
+    @cached_property
+    def norms(self) -> Floats:
+        """What divides each rate (d,), once all are here."""
+        return np.array(self._norms, dtype=np.float64)
 
     def __len__(self) -> int:
         return len(self.rates)
@@ -291,7 +307,7 @@ class RateTable:
         out = np.zeros((len(self.rates), len(strata), n + 1, n))
         for j, f in enumerate(self.rates):
             for c in f.strata:
-                out[j, c] = f.matrix(strata[c].baseline, n)
+                out[j, c] = f.matrix(strata[c].baseline)
         return out.reshape(len(self.rates), len(strata) * (n + 1) * n)
 
     def sums(self, counts: Floats) -> Floats:
@@ -361,7 +377,7 @@ class RateTable:
         """Strata that the functions treat alike, and the entries (k, n + 1, m) on them."""
         used = sorted({j for x in xs for j in x.terms if j >= 0})
         features = [self.rates[j] for j in used]
-        coefs = np.array([[x.terms.get(j, 0.0) / self.norms[j] for j in used] for x in xs])
+        coefs = np.array([[x.terms.get(j, 0.0) / self._norms[j] for j in used] for x in xs])
         deployed = any(f.sees_baseline for f in features)
         sets = {f.strata: frozenset(f.strata) for f in features}
         alike: dict[tuple[object, ...], list[int]] = {}
@@ -446,8 +462,8 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     for f, (rate, norm) in enumerate(zip(table.rates, table.norms, strict=True)):
         if rate.event.costs is not None:
             return None
-        for baseline, strata in rate.strata_by_baseline(codebook):
-            true, predicted, kept = rate.factors(n, baseline)
+        for baseline, strata in rate.by_baseline:
+            true, predicted, kept = rate.factors(baseline)
             on, columns = true[:n] * predicted, np.zeros(n)
             diagonal = on
             if kept != "on":
