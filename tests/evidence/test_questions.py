@@ -18,7 +18,6 @@ READERS = {
     "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
-    "plugin/auto/out_of_fold.py",
     "plugin/auto/judge.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/problem.py",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,180 +25,111 @@ from setpoint.search import (
     measure,
 )
 
-if TYPE_CHECKING:
-    from setpoint.plugin.fit.learner_oracle import Retraining
-
-
 # --- Atoms: whole deterministic rules over posteriors ---------------------------------------------
 
 
-class Atom(Protocol):
-    """A deterministic rule: what it does in each segment."""
+@dataclass(frozen=True, eq=False)
+class Atom:
+    """``argmax_j W_j score_j - B_j`` or ``(scores @ G)_j``; `code`: one class for everybody."""
+
+    matrix: Floats
+    charge: Floats | None = None
+    code: int | None = None
+
+    @classmethod
+    def constant(cls, code: int, n_segments: int, n_scores: int, n_classes: int) -> Atom:
+        """Predict one class for everybody."""
+        shape = (n_classes,) if n_scores == n_classes else (n_scores, n_classes)
+        charge = np.full((n_segments, n_classes), -0.0)
+        charge[:, code] = -1.0
+        return cls(np.broadcast_to(0.0, (n_segments, *shape)), charge, code)
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether each total is of one score."""
+        return self.matrix.ndim == 2
+
+    @property
+    def response(self) -> tuple[Floats, ...]:
+        """What it is to the evidence that counts it: (W, B) or (G,)."""
+        return (self.matrix,) if self.charge is None else (self.matrix, self.charge)
 
     def rule(self, segment: int) -> Rule:
         """The rule of one segment."""
-        ...
+        charge = None if self.charge is None else self.charge[segment]
+        offset = -charge if charge is not None and charge.any() else None
+        made = Argmax.weighted if self.is_diagonal else Argmax
+        return made(self.matrix[segment], offset)
 
 
-@dataclass(frozen=True)
-class OneClass:
-    """Predict one class for everybody."""
+class Pricer:
+    """From multipliers to the best atom, and back; by diagonals in one pass where that can be."""
 
-    code: int
-    n_scores: int
-    n_classes: int
-
-    def rule(self, segment: int) -> Rule:
-        """The same in every segment."""
-        offset = np.zeros(self.n_classes)
-        offset[self.code] = 1.0
-        if self.n_scores == self.n_classes:
-            return Argmax.weighted(np.zeros(self.n_classes), offset)
-        return Argmax(np.zeros((self.n_scores, self.n_classes)), offset)
-
-
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """``argmax_j W_j score_j - B_j``, W and B (segments, n)."""
-
-    W: Floats
-    B: Floats
-
-    def rule(self, segment: int) -> Rule:
-        """Weights and offsets of one segment."""
-        offset = -self.B[segment] if self.B[segment].any() else None
-        return Argmax.weighted(self.W[segment], offset)
-
-
-@dataclass(frozen=True, eq=False)
-class Tensor:
-    """``argmax_j (scores @ G)_j``, G (segments, s, n)."""
-
-    G: Floats
-
-    def rule(self, segment: int) -> Rule:
-        """The matrix of one segment."""
-        return Argmax(self.G[segment])
-
-
-class Pricer(Protocol):
-    """From multipliers of the features to the atom that is best for them."""
+    def __init__(self, rates: RateTable, counted: Evidence) -> None:
+        self.rates, self.counted = rates, counted
+        book = counted.codebook
+        plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
+        self.form: DiagonalForm | None = diagonal_form(rates) if plain else None
+        # The first stratum of each segment: with a form its only one.
+        self._stratum = np.unique(book.stratum_segment, return_index=True)[1]
 
     def atom(self, slopes: Floats) -> Atom:
         """The rule that maximises ``slopes @ v``."""
-        ...
+        if self.form is None:
+            gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
+            return Atom(self.counted.loss_tensor(_readable(gains) * gains))
+        W, B = self.form.weights(slopes)
+        scale = _readable(W)
+        return Atom(scale * W[self._stratum], scale * B[self._stratum])
 
     def response(self, atom: Atom) -> tuple[Floats, ...]:
-        """What an atom is to the evidence that counts it: (W, B) or (G,)."""
-        ...
+        """What an atom is to the evidence that counts it."""
+        if self.form is None and atom.charge is not None:  # a baseline; posteriors sum to one
+            W, B = atom.matrix, atom.charge
+            G = W[:, None, :] * np.eye(W.shape[1]) - B[:, None, :]
+            more = len(self.counted.score_columns.values) * G.shape[1]
+            return (np.pad(G, ((0, 0), (0, more), (0, 0))),)
+        return atom.response
 
     def features(self, atom: Atom, blocks: Blocks) -> Floats:
         """What an atom adds to the features (blocks, d), block by block."""
-        ...
+        response = self.response(atom)
+        if self.form is None:
+            return self._of_counts(self.counted.tensor_counts(*response, blocks))
+        return self._of_diagonals(*self.counted.block_features(*response, blocks))
 
     def constants(self, blocks: Blocks) -> Floats:
-        """The same (n, blocks, d) for all constants."""
-        ...
-
-
-class DiagonalPricer:
-    """Features are diagonals and columns, and each segment has one stratum: one fused pass."""
-
-    def __init__(self, counted: Evidence, form: DiagonalForm) -> None:
-        self.form = form
-        self.counted = counted
-        # The stratum of each segment.
-        self.stratum = np.array(
-            [
-                int(np.flatnonzero(counted.codebook.stratum_segment == s)[0])
-                for s in range(len(counted.segments))
-            ]
-        )
-
-    def atom(self, slopes: Floats) -> Weighted:
-        """Weights and charges of each segment's stratum."""
-        W, B = self.form.weights(slopes)
-        scale = _readable(W)
-        return Weighted(scale * W[self.stratum], scale * B[self.stratum])
-
-    def response(self, atom: Atom) -> tuple[Floats, Floats]:
-        """Factors and charges."""
-        assert isinstance(atom, Weighted)
-        return atom.W, atom.B
-
-    def features(self, atom: Atom, blocks: Blocks) -> Floats:
-        """One pass; the constants of the features go to the first block."""
-        out = self.form.features(*self.counted.block_features(*self.response(atom), blocks))
-        out[0] += self.form.const
-        return out
-
-    def constants(self, blocks: Blocks) -> Floats:
-        """All constants from one pass: rows of each class, and of all."""
-        n = self.counted.n_classes
-        held = self.counted.block_weights(blocks)
-        out = np.empty((n, blocks.n, len(self.form.const)))
+        """The same (n, blocks, d) for all constants: rows of each class, and of all."""
+        held, n = self.counted.block_weights(blocks), self.counted.n_classes
+        out = np.empty((n, blocks.n, len(self.rates)))
+        if self.form is None:
+            counts = np.zeros((*held.shape, n))
+            for code in range(n):
+                counts[..., code] = held
+                out[code] = self._of_counts(counts)
+                counts[..., code] = 0.0
+            return out
         diag, col = np.zeros(held[..., :n].shape), np.zeros(held[..., :n].shape)
         for code in range(n):
             diag[..., code], col[..., code] = held[..., code], held.sum(axis=-1)
-            out[code] = self.form.features(diag, col)
+            out[code] = self._of_diagonals(diag, col)
             diag[..., code] = col[..., code] = 0.0
-        out[:, 0] += self.form.const
         return out
 
-
-class TensorPricer:
-    """Any features, any strata: a loss tensor for each segment."""
-
-    def __init__(self, rates: RateTable, counted: Evidence) -> None:
-        self.rates = rates
-        self.counted = counted
-
-    def atom(self, slopes: Floats) -> Tensor:
-        """The tensor of gains, segment by segment."""
-        gains = self.rates.tensor(slopes)[:, : self.counted.n_classes]
-        return Tensor(self.counted.loss_tensor(_readable(gains) * gains))
-
-    def response(self, atom: Atom) -> tuple[Floats]:
-        """A tensor."""
-        if isinstance(atom, Weighted):  # a baseline; posteriors sum to one
-            eye = np.eye(atom.W.shape[1])
-            G = atom.W[:, None, :] * eye - atom.B[:, None, :]
-            more = len(self.counted.score_columns.values) * G.shape[1]
-            atom = Tensor(np.pad(G, ((0, 0), (0, more), (0, 0))))
-        assert isinstance(atom, Tensor)
-        return (atom.G,)
-
-    def features(self, atom: Atom, blocks: Blocks) -> Floats:
-        """Decide, then count."""
-        return self._of(self.counted.tensor_counts(*self.response(atom), blocks))
-
-    def constants(self, blocks: Blocks) -> Floats:
-        """Class by class."""
-        held, n = self.counted.block_weights(blocks), self.counted.n_classes
-        counts, out = np.zeros((*held.shape, n)), []
-        for code in range(n):
-            counts[..., code] = held
-            out.append(self._of(counts))
-            counts[..., code] = 0.0
-        return np.array(out)
-
-    def _of(self, counts: Floats) -> Floats:
+    def _of_counts(self, counts: Floats) -> Floats:
         return np.array([self.rates.of(c) for c in counts])
+
+    def _of_diagonals(self, diag: Floats, col: Floats) -> Floats:
+        """The constants of the features go to the first block."""
+        assert self.form is not None
+        out = self.form.features(diag, col)
+        out[0] += self.form.const
+        return out
 
 
 def _readable(numbers: Floats) -> float:
     """A power of two that brings numbers near 1, and changes not a bit of a decision."""
     return float(2.0 ** -np.frexp(np.abs(numbers).max(initial=0.0))[1])
-
-
-def pricer_of(rates: RateTable, counted: Evidence) -> Pricer:
-    """The fused pass where the features and strata allow it, else the general one."""
-    book = counted.codebook
-    plain = not (book.measures or book.hides_strata) and counted.credit.of_classes
-    form = diagonal_form(rates) if plain else None
-    if form is None:
-        return TensorPricer(rates, counted)
-    return DiagonalPricer(counted, form)
 
 
 # --- What rules over posteriors can do to the rates -----------------------------------------------
@@ -225,73 +157,42 @@ _LARGE = 5000
 """From so many constants of blocks on a linear program takes longer than several calls."""
 
 
-class Achievable(AchievableSet):
-    """The achievable features of a goal over posteriors."""
+class WholeRules(AchievableSet):
+    """The achievable features of a goal by whole rules, the atoms, and parts of them by block."""
 
     evidence: Evidence
+    counted: Evidence
     otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
+    frozen = False
+    atoms: list[Any]
 
-    def __init__(
-        self,
-        rates: RateTable,
-        evidence: Evidence,
-        counted: Evidence,
-        *,
-        limits: Limits | None = None,
-        whole_rules: bool = False,
-        atoms: list[Atom] | None = None,
-    ) -> None:
+    def __init__(self, rates: RateTable, limits: Limits | None, n_blocks: int = 1) -> None:
         super().__init__(rates, limits)
-        self.evidence = evidence
-        self.counted = counted
-        self.pricer = pricer_of(rates, counted)
-        self.is_certain = counted.is_exact
-        n, n_scores = counted.n_classes, counted.n_columns
-        assert n_scores is not None
-        whole_rules = whole_rules or len(counted.segments) * n * self.d > _MOST_CONSTANTS
-        by_values = bool(counted.score_columns.values)
-        self._whole_rules = whole_rules
-        self.by_top = not whole_rules and not by_values and self._can_split()
-        stiff = n >= MANY_CLASSES and not self.by_top
-        self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
-        self._blocks = ONE_BLOCK
-        if self.by_top:
-            self._group = self._groups_of_tops()
-            self._blocks = counted.blocks(self._group)
-            if self._blocks.n * n >= _LARGE:
-                self.smoothing = _LARGE_SMOOTHING
-        elif not whole_rules:
-            self._blocks = counted.blocks()
-        constants: list[Atom] = [OneClass(code, n_scores, n) for code in range(n)]
-        self.atoms = constants if atoms is None else atoms
-        self._columns = DenseColumns(self.n_blocks, self.d)
-        self._rule: tuple[MixtureWeights, Rule] | None = None
-        self.frozen = False
-        self._begun: list[MixtureWeights] | None = None
+        self._columns = DenseColumns(n_blocks, self.d)
 
-    def _can_split(self) -> bool:
-        counted = self.counted
-        blocks = len(counted.segments) * (counted.n_scores or 1)
-        return bool(blocks * max(self.d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
+    @abstractmethod
+    def ask(self, slopes: Floats) -> int:
+        """One oracle call: the number of an atom that maximises ``slopes @ v``."""
 
-    def _groups_of_tops(self) -> NDArray[np.int64]:
-        """Which classes on top share a block: none, unless the columns are too many."""
-        counted = self.counted
-        n = len(counted.codebook.labels) if counted.credit.of_classes else counted.n_scores or 1
-        most = _MOST_COLUMNS // (len(counted.segments) * max(self.d, 1) * counted.n_classes)
-        return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
+    @abstractmethod
+    def _counted_atom(self, number: int) -> Floats:
+        """Features (blocks, d) of an atom."""
 
-    # ------------------------------------------------------------------ the space
+    @property
+    def _features(self) -> Floats:
+        """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
+        for number in range(len(self._columns), len(self.atoms)):
+            self._columns.add(self._counted_atom(number)[None])
+        return self._columns.by_key
+
     @property
     def n_blocks(self) -> int:
-        """Segments, or segments times classes on top."""
-        return self._blocks.n
+        """Parts of the rows for which atoms are chosen one by one."""
+        return self._columns.n_blocks
 
     def initial_columns(self, block: int) -> Sequence[int]:
-        """All atoms so far; of what was gathered the constants and a start."""
-        if self._begun is None:
-            return range(len(self.atoms))
-        return sorted({k for choice in self._begun for k in choice[block]})
+        """All atoms so far."""
+        return range(len(self.atoms))
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) that some atoms give in a block."""
@@ -305,33 +206,6 @@ class Achievable(AchievableSet):
     def table(self) -> Floats:
         """Features (atoms * blocks, d)."""
         return self._features.reshape(-1, self.d)
-
-    @property
-    def _features(self) -> Floats:
-        """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
-        known = self._columns
-        if len(known) == 0:
-            known.add(self.pricer.constants(self._blocks))
-        while len(known) < len(self.atoms):
-            atom = self.atoms[len(known)]
-            known.add(self.pricer.features(atom, self._blocks)[None])
-        return known.by_key
-
-    def add(self, atom: Atom) -> int:
-        """Take an atom in and return its number."""
-        self.atoms.append(atom)
-        return len(self.atoms) - 1
-
-    def drop(self, n: int) -> None:
-        """Forget all atoms but the first n."""
-        del self.atoms[n:]
-        while len(self._columns) > n:
-            self._columns.drop_last()
-
-    def ask(self, slopes: Floats) -> int:
-        """One oracle call: the number of the atom that maximises ``slopes @ v``."""
-        self.limits.call()
-        return self.add(self.pricer.atom(slopes))
 
     def features_of(self, atom: int) -> Floats:
         """Features (d,) of one atom for all rows."""
@@ -350,8 +224,91 @@ class Achievable(AchievableSet):
         return [dict(weights) for _ in range(self.n_blocks)]
 
     def constants(self) -> list[MixtureWeights]:
-        """One class for everybody, class by class."""
+        """One class for everybody, class by class: the first atoms."""
         return [self.draw_among({code: 1.0}) for code in range(self.counted.n_classes)]
+
+
+class Achievable(WholeRules):
+    """The achievable features of a goal over posteriors."""
+
+    def __init__(
+        self,
+        rates: RateTable,
+        evidence: Evidence,
+        counted: Evidence,
+        *,
+        limits: Limits | None = None,
+        whole_rules: bool = False,
+        atoms: list[Atom] | None = None,
+    ) -> None:
+        self.evidence, self.counted = evidence, counted
+        self.pricer = Pricer(rates, counted)
+        self.is_certain = counted.is_exact
+        n, n_segments, n_scores = counted.n_classes, len(counted.segments), counted.n_columns
+        assert n_scores is not None
+        whole_rules = whole_rules or n_segments * n * len(rates) > _MOST_CONSTANTS
+        by_values = bool(counted.score_columns.values)
+        self._whole_rules = whole_rules
+        self.by_top = not whole_rules and not by_values and self._can_split(len(rates))
+        stiff = n >= MANY_CLASSES and not self.by_top
+        self.smoothing = _STIFF_SMOOTHING if stiff else _SMOOTHING
+        self._blocks = ONE_BLOCK
+        if self.by_top:
+            self._group = self._groups_of_tops(len(rates))
+            self._blocks = counted.blocks(self._group)
+            if self._blocks.n * n >= _LARGE:
+                self.smoothing = _LARGE_SMOOTHING
+        elif not whole_rules:
+            self._blocks = counted.blocks()
+        super().__init__(rates, limits, self._blocks.n)
+        constants = [Atom.constant(code, n_segments, n_scores, n) for code in range(n)]
+        self.atoms = constants if atoms is None else atoms
+        self._rule: tuple[MixtureWeights, Rule] | None = None
+        self._begun: list[MixtureWeights] | None = None
+
+    def _can_split(self, d: int) -> bool:
+        counted = self.counted
+        blocks = len(counted.segments) * (counted.n_scores or 1)
+        return bool(blocks * max(d, len(counted.strata) * counted.n_classes) <= _MOST_BLOCKS)
+
+    def _groups_of_tops(self, d: int) -> NDArray[np.int64]:
+        """Which classes on top share a block: none, unless the columns are too many."""
+        counted = self.counted
+        n = len(counted.codebook.labels) if counted.credit.of_classes else counted.n_scores or 1
+        most = _MOST_COLUMNS // (len(counted.segments) * max(d, 1) * counted.n_classes)
+        return np.asarray(np.arange(n) * min(n, max(most, 1)) // n, np.int64)
+
+    # ------------------------------------------------------------------ the space
+    def initial_columns(self, block: int) -> Sequence[int]:
+        """All atoms so far; of what was gathered the constants and a start."""
+        if self._begun is None:
+            return super().initial_columns(block)
+        return sorted({k for choice in self._begun for k in choice[block]})
+
+    @property
+    def _features(self) -> Floats:
+        if len(self._columns) == 0:
+            self._columns.add(self.pricer.constants(self._blocks))
+        return super()._features
+
+    def _counted_atom(self, number: int) -> Floats:
+        return self.pricer.features(self.atoms[number], self._blocks)
+
+    def add(self, atom: Atom) -> int:
+        """Take an atom in and return its number."""
+        self.atoms.append(atom)
+        return len(self.atoms) - 1
+
+    def drop(self, n: int) -> None:
+        """Forget all atoms but the first n."""
+        del self.atoms[n:]
+        while len(self._columns) > n:
+            self._columns.drop_last()
+
+    def ask(self, slopes: Floats) -> int:
+        """One oracle call: the number of the atom that maximises ``slopes @ v``."""
+        self.limits.call()
+        return self.add(self.pricer.atom(slopes))
 
     def features_of_constants(self) -> Floats:
         """Features (n, d): the first atoms."""
@@ -447,23 +404,21 @@ class Achievable(AchievableSet):
 # --- A rule without draws near a mixture over posteriors ------------------------------------------
 
 
-Explored: TypeAlias = "Achievable | Retraining"
-
 _SWEEPS = 20
 
 
-def best_atom(space: Explored, program: Program) -> Optimum:
+def best_atom(space: WholeRules, program: Program) -> Optimum:
     """Of the whole rules seen so far the best feasible one, else the nearest to it."""
     k = best_of(program, features_of_atoms(space))
     return measure(space, program, space.draw_among({k: 1.0}))
 
 
-def features_of_atoms(space: Explored) -> Floats:
+def features_of_atoms(space: WholeRules) -> Floats:
     """Features (atoms, d) of the whole rules seen so far."""
     return np.array([space.features_of(k) for k in range(len(space.atoms))])
 
 
-def round_choice(space: Explored, program: Program, choice: MixtureWeights) -> Optimum:
+def round_choice(space: WholeRules, program: Program, choice: MixtureWeights) -> Optimum:
     """Each block's likeliest column, then changed block by block while that helps."""
     at = [max(part, key=lambda k: part[k]) for part in choice]
     features = np.stack([space.columns(b, space.initial_columns(b)) for b in range(space.n_blocks)])
@@ -505,11 +460,11 @@ def plug_in(space: Achievable, weights: Floats) -> Atom:
     counted = space.counted
     n, n_segments = counted.n_classes, len(counted.segments)
     if counted.credit.of_classes and not counted.score_columns.values:
-        return Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
+        return Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
     # A stratum's posteriors of a class gain what the class does.
     gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
     gains[counted.codebook.n_plain :] = 0.0
-    return Tensor(counted.loss_tensor(gains))
+    return Atom(counted.loss_tensor(gains))
 
 
 def plainest(space: Achievable, program: Program, found: Optimum, floor: float) -> Optimum:
@@ -578,8 +533,7 @@ class _Line:
         begin, end = (self._matrices(x) for x in (start, self.plain))
 
         def at(x: float) -> Atom:
-            own = tuple(a + np.exp(x) * b for a, b in zip(begin, end, strict=True))
-            return Weighted(*own) if len(own) == 2 else Tensor(*own)
+            return Atom(*(a + np.exp(x) * b for a, b in zip(begin, end, strict=True)))
 
         space, low, high, best = self.space, _FIRST, _FAR, None
         x = low  # where next to nothing ties, the first step is the last
@@ -611,19 +565,17 @@ class _Line:
 
     def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
         """What an atom multiplies scores with, its largest number one."""
-        if isinstance(atom, OneClass):
-            atom = self._constant(atom.code)
-        own = self.space.pricer.response(atom)
-        size = max(float(np.abs(x).max(initial=0.0)) for x in own) or 1.0
-        return tuple(x / size for x in own)
+        own = self._constant(atom.code) if atom.code is not None else atom
+        found = self.space.pricer.response(own)
+        size = max(float(np.abs(x).max(initial=0.0)) for x in found) or 1.0
+        return tuple(x / size for x in found)
 
     def _constant(self, code: int) -> Atom:
-        if isinstance(self.plain, Weighted):
-            W, B = np.zeros_like(self.plain.W), np.zeros_like(self.plain.B)
-            B[:, code] = -1.0
-            return Weighted(W, B)
-        assert isinstance(self.plain, Tensor)
-        G = np.zeros_like(self.plain.G)
-        n_columns = G.shape[1] // (1 + len(self.space.counted.score_columns.values))
-        G[:, :n_columns, code] = 1.0  # posteriors sum to one
-        return Tensor(G)
+        """One class for everybody, in the form of the argmax."""
+        parts = [np.zeros_like(x) for x in self.plain.response]
+        if self.plain.is_diagonal:
+            parts[1][:, code] = -1.0
+        else:
+            n_columns = parts[0].shape[1] // (1 + len(self.space.counted.score_columns.values))
+            parts[0][:, :n_columns, code] = 1.0  # posteriors sum to one
+        return Atom(*parts)

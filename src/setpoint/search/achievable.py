@@ -67,6 +67,7 @@ class DenseColumns:
     """Columns that come for all blocks at once; the k-th is the column `k` of each block."""
 
     def __init__(self, n_blocks: int, d: int) -> None:
+        self.n_blocks = n_blocks
         self._table = np.zeros((4, n_blocks, d))
         self._n = 0
 
@@ -89,15 +90,9 @@ class DenseColumns:
         """Features (k, blocks, d)."""
         return self._table[: self._n]
 
-    @property
-    def features(self) -> Floats:
-        """Features (k * blocks, d) by number."""
-        return self.by_key.reshape(-1, self._table.shape[-1])
-
     def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
         """The numbers of some columns of a block."""
-        n_blocks = self._table.shape[1]
-        return [k * n_blocks + block for k in keys]
+        return [k * self.n_blocks + block for k in keys]
 
 
 # --- Achievable sets: the features that rules, and draws among them -------------------------------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
@@ -24,7 +25,6 @@ from setpoint.errors import InputError, InputTypeError, listed, warn_caller
 from setpoint.estimators import AsFloats, Fold
 from setpoint.inputs import CheckedData, frame_of, some
 from setpoint.plugin.auto.judge import Judge, Judged
-from setpoint.plugin.auto.out_of_fold import JudgedRows
 from setpoint.plugin.fit.crossfit import CrossFit, Response, fit_fold
 from setpoint.plugin.parameters import Options
 from setpoint.report import Picture, number, plain, read, section
@@ -481,6 +481,27 @@ def weights_for(one: ModelCandidate, weight: Any) -> dict[str, Any]:
 # --- Models that race under a goal ----------------------------------------------------------------
 
 
+def fold_of_rows(splits: Sequence[Fold], n_rows: int) -> NDArray[np.int64]:
+    """Which of the splits leaves out each row; -1: none.
+
+    Examples
+    --------
+    >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
+    >>> fold_of_rows(halves, 5)
+    array([ 1,  1,  0,  0, -1])
+    """
+    fold = np.full(n_rows, -1)
+    for k, (_, test) in enumerate(splits):
+        again = test[fold[test] >= 0]
+        if len(again):
+            raise InputError(
+                f"`cv`: two splits leave out row {again[0]}, and a row judges a candidate "
+                "once: give folds that do not overlap, such as StratifiedKFold, or one share"
+            )
+        fold[test] = k
+    return fold
+
+
 @dataclass(frozen=True, eq=False)
 class Raced:
     """What a race leads to."""
@@ -574,7 +595,7 @@ class Race:
         return [(model, scores) for model, (scores, _) in pieces]
 
     def _entrant(self, one: ModelCandidate, pieces: Pieces) -> _Entrant:
-        own, kept = self.fits.in_order(pieces)[self._rows.index], pieces[0][0]
+        own, kept = self.fits.in_order(pieces)[self._index], pieces[0][0]
         response = self.fits.response
         others: dict[str | None, Floats] = {n: response(kept, X) for n, X in self.sets.items()}
         return _Entrant([one], {None: own, **others}, [kept])
@@ -586,23 +607,27 @@ class Race:
             models = [self.fits.on_all(one, params[one.name]) for one in chosen.parts]
         names = [one.name for one in chosen.parts]
         model = mean_of(dict(zip(names, models, strict=True)))
-        index = self._rows.index
-        whole = len(index) == self.inputs.n_rows[None]
-        fold = self._rows.fold if len(self.fits.splits) > 1 else np.zeros_like(index)
-        return CrossFit(model, chosen.scores[None], None if whole else index, fold)
+        whole = len(self._index) == self.inputs.n_rows[None]
+        index = None if whole else self._index
+        return CrossFit(model, chosen.scores[None], index, self._fold[self._index])
 
     # ------------------------------------------------------------------ judging
     @cached_property
-    def _rows(self) -> JudgedRows:
-        return JudgedRows.of(self.fits.splits, self.inputs.kinds(None))
+    def _fold(self) -> NDArray[np.int64]:
+        """The split that leaves out each row of X; -1: none does."""
+        return fold_of_rows(self.fits.splits, self.inputs.n_rows[None])
+
+    @cached_property
+    def _index(self) -> NDArray[np.int64]:
+        """Which rows of X judge."""
+        return np.flatnonzero(self._fold >= 0)
 
     @cached_property
     def _judge(self) -> Judge:
         """By the rule on all scores of a model, by one kind of evidence for all models."""
         open_ = self.fits.response.posterior and self.options.evidence == "auto"
         options = replace(self.options, evidence="label") if open_ else self.options
-        together = replace(self._rows, fold=np.zeros_like(self._rows.fold))
-        return Judge(self.inputs, together, options)
+        return Judge(self.inputs.take(self._index), options)
 
     def _judged(self, one: _Entrant) -> tuple[_Entrant, Judged]:
         return one, self._judge.of_scores(one.name, one.scores)

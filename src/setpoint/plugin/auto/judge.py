@@ -1,4 +1,4 @@
-"""The judge of candidates: differences on the same rows, and what chance adds."""
+"""The judge of candidates: a rule for each, differences on the same rows, what chance adds."""
 
 from __future__ import annotations
 
@@ -6,222 +6,52 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, TypeVar
 
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.errors import GoalError
 from setpoint.estimators import range_of_objective, score_without_cliff
-from setpoint.evidence import Confusion, Deferred, Evidence, Rows, counted_rows, parts_of
-from setpoint.goals import Goal, Label
-from setpoint.inference import FAILS, bind_counted, influence_of_entries, quantile
+from setpoint.evidence import Confusion, Deferred, Evidence, Rows
+from setpoint.goals import Constraint, Expression, Goal
+from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedData, CheckedTable
-from setpoint.plugin.auto.out_of_fold import (
-    FoldRule,
-    JudgedRows,
-    Ranking,
-    decided_out_of_fold,
-    difference_of,
-    ranking_of,
-    rule_on,
-    side_difference_of,
-)
 from setpoint.plugin.parameters import Options
-from setpoint.plugin.selection import quick
+from setpoint.plugin.selection import find_on, in_quiet, quick
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
     LEVEL,
     Entry,
     GoalReport,
     against_deployed,
+    differences_of_constraints,
     heavy_tails,
     report_on,
     with_deployed,
 )
+from setpoint.search import Found
 
-# --- How much of a difference is the chance of which rules were found -----------------------------
-
-
-@dataclass(frozen=True)
-class RuleChance:
-    """What the choice of its rules means for the objective of a candidate."""
-
-    rates: tuple[float, ...]
-    by_fold: Floats
+# --- A candidate, and how several stand -----------------------------------------------------------
 
 
-def chance_of(
-    goal: Goal,
-    evidence: Evidence,
-    options: Options,
-    sees: tuple[str, ...],
-    rules: Sequence[FoldRule],
-    report: GoalReport,
-) -> RuleChance:
-    """The luck of a candidate that is judged by its scores."""
-    rates = []
-    sense = _sense(goal)
-    for place, (written, entry) in enumerate(
-        zip(goal.constraints, report.constraints, strict=True)
-    ):
-        error, values = _error_of(entry, report.level), []
-        for step in (-error, error) if error else ():
-            tighter = step if written.relation == ">=" else -step
-            moved = list(goal.constraints)
-            moved[place] = replace(written, rhs=written.rhs + tighter)
-            try:
-                rule = rule_on(replace(goal, constraints=tuple(moved)), evidence, options, sees)
-            except GoalError:  # such as a bound outside of its range
-                continue
-            if rule.met:
-                values.append((step, _value(goal, evidence, rule)))
-        rate = 0.0
-        if len(values) == 2:
-            (loose, most), (tight, least) = values
-            rate = max(sense * (most - least) / (tight - loose), 0.0)
-        rates.append(rate)
-    by_fold = np.empty(0)
-    if not any(rates):
-        by_fold = np.array([_value(goal, evidence, rule) for rule in rules])
-    return RuleChance(tuple(rates), by_fold)
-
-
-def extra_variance(
-    goal: Goal, classes: Sequence[Label], table: CheckedTable, one: Judged, other: Judged
-) -> float:
-    """What the luck of the rules adds to the variance of the difference of the objectives."""
-    chances = [one.chance, other.chance]
-    known = [chance for chance in chances if chance is not None]
-    if not known:
-        return 0.0
-    rates = [(chance or known[0]).rates for chance in chances]
-    if not any(map(any, rates)):
-        return _between_folds([chance.by_fold if chance else np.empty(0) for chance in chances])
-    found = _by_influence(goal, classes, table, (one, other), rates)
-    if found is not None:
-        return found
-    return sum(
-        (rate * _error_of(entry, judged.report.level)) ** 2
-        for judged, own in zip((one, other), rates, strict=True)
-        for rate, entry in zip(own, judged.report.constraints, strict=True)
-    )
-
-
-def widened(entry: Entry, variance: float, level: float) -> Entry:
-    """A difference whose limits lie further away, by an error that is independent of it.
-
-    Examples
-    --------
-    >>> gain = Entry("recall", 0.1, 0.0, low=0.1 - 3.0, high=0.1 + 3.0)
-    >>> wide = widened(gain, (4.0 / 1.6449) ** 2, 0.95)
-    >>> round(wide.low, 3), round(wide.high, 3)
-    (-4.9, 5.1)
-    """
-    if not variance or entry.value is None or entry.low is None or entry.high is None:
-        return entry
-    reach = quantile(1.0 - level) ** 2 * variance
-    low = entry.value - float(np.sqrt((entry.value - entry.low) ** 2 + reach))
-    high = entry.value + float(np.sqrt((entry.high - entry.value) ** 2 + reach))
-    return replace(entry, low=low, high=high)
-
-
-def _by_influence(
-    goal: Goal,
-    classes: Sequence[Label],
-    table: CheckedTable,
-    pair: tuple[Judged, Judged],
-    rates: Sequence[tuple[float, ...]],
-) -> float | None:
-    """By the rows of X; None where the goal refers to others, or to columns of values."""
-    if goal.needs.datasets or goal.needs.measures or isinstance(classes[-1], Deferred):
-        return None
-    assert table.true is not None
-    rows = Rows.from_arrays(
-        classes, table.true, len(table.true), needs=goal.needs, weight=table.weight,
-        columns=table.columns, baseline=table.deployed,
-    )  # fmt: skip
-    sides = [c.lhs - c.rhs for c in goal.constraints]
-    signs = [_sense(goal) * (1.0 if c.relation == ">=" else -1.0) for c in goal.constraints]
-    plain, whole = np.zeros(rows.n_rows), np.zeros(rows.n_rows)
-    for judged, own, sign in zip(pair, rates, (1.0, -1.0), strict=True):
-        decided = judged.decided[None]
-        try:
-            (x, *bounds), counted = bind_counted([goal.objective, *sides], rows.confusion(decided))
-        except GoalError:  # such as a population without rows
-            return None
-        at = rows.stratum, rows.true, decided
-        plain += sign * influence_of_entries(x, counted)[at]
-        whole += sign * influence_of_entries(x, counted)[at]
-        for bound, way, rate in zip(bounds, signs, own, strict=True):
-            if rate:
-                whole += sign * way * rate * influence_of_entries(bound, counted)[at]
-    weight = 1.0 if rows.weight is None else rows.weight
-    return max(float(((weight * whole) ** 2 - (weight * plain) ** 2).sum()), 0.0)
-
-
-def _between_folds(values: Sequence[Floats]) -> float:
-    """The jackknife variance of a difference, each rule found without one fold."""
-    folds = max(map(len, values))
-    if folds < 2:
-        return 0.0
-    first, second = (v if len(v) == folds else np.zeros(folds) for v in values)
-    gain = first - second
-    return float((folds - 1) / folds * ((gain - gain.mean()) ** 2).sum())
-
-
-def _value(goal: Goal, evidence: Evidence, rule: FoldRule) -> float:
-    """The objective of all rows by one rule."""
-    confusion = evidence.rows.confusion(rule.decide(evidence, None))
-    (x,), counted = bind_counted([goal.objective], confusion)
-    return float(counted.value(x))
-
-
-def _error_of(entry: Entry, level: float) -> float:
-    """The standard error of a left side, by its limits; 0 where it has none."""
-    if entry.low is None or entry.high is None:
-        return 0.0
-    of = level if entry.level is None else entry.level
-    return float((entry.high - entry.low) / (2.0 * quantile(1.0 - of)))
-
-
-def _sense(goal: Goal) -> float:
-    return 1.0 if goal.sense == "maximize" else -1.0
-
-
-# --- The judge of candidates: decisions on rows that took no part ---------------------------------
-
-
-T = TypeVar("T")
-
-_CALLS = 100
-"""Of the search for the rule of one fold."""
-
-_WEIGHT = 0.1
-"""Of the objective's range, for the largest miss of a bound that chance explains."""
-
-_AS_THEY_COME = Options(randomized=False)
+Rates = tuple[float, ...]
+"""By how much the objective changes as each bound moves: what the luck of the rules is worth."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One candidate: what it decides on rows that took no part, and the pooled verdict."""
+    """One candidate: what it decides on rows that took no part, and the verdict."""
 
     name: str
     decided: Mapping[str | None, Codes]
     report: GoalReport
     score: float
-    find_chance: Callable[[], RuleChance] | None = field(default=None, repr=False)
+    find_rates: Callable[[], Rates] | None = field(default=None, repr=False)
 
     @cached_property
-    def chance(self) -> RuleChance | None:
-        """What the choice of its rules means; None of decisions that were made elsewhere."""
-        return None if self.find_chance is None else self.find_chance()
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every constraint holds on the rows that judge, all folds together."""
-        return self.report.satisfied is True
+    def rates(self) -> Rates | None:
+        """What the choice of its rule means; None of decisions that were made elsewhere."""
+        return None if self.find_rates is None else self.find_rates()
 
     @property
     def fails(self) -> bool:
@@ -240,6 +70,33 @@ class Judged:
         return float("nan") if found is None else float(found)
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """How candidates stand: the best first, those that cannot be distinguished from it first."""
+
+    order: tuple[int, ...]
+    differences: tuple[Entry | None, ...]
+    ties: tuple[int, ...]
+    level: float
+
+    @property
+    def best(self) -> int:
+        """The place of the best."""
+        return self.order[0]
+
+
+# --- The judge ------------------------------------------------------------------------------------
+
+
+_CALLS = 100
+"""Of the search for the rule of one candidate."""
+
+_WEIGHT = 0.1
+"""Of the objective's range, for the largest miss of a bound that chance explains."""
+
+_AS_THEY_COME = Options(randomized=False)
+
+
 class Judge:
     """Judges candidates by a goal, on the same rows and with rules found in the same way.
 
@@ -252,9 +109,8 @@ class Judge:
     >>> y = (rng.random(600) < 0.4).astype(int)
     >>> good, noise = y + rng.normal(size=600), rng.normal(size=600)
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.6")
-    >>> inputs = CheckedData.check(goal, classes_of(y), {None: GivenRows(600, y)}, None)
-    >>> judge = Judge(inputs, JudgedRows(np.arange(600), np.arange(600) % 5))
-    >>> found = [judge.of_scores("good", good), judge.of_scores("noise", noise)]
+    >>> judge = Judge(CheckedData.check(goal, classes_of(y), {None: GivenRows(600, y)}, None))
+    >>> found = [judge.of_scores("good", {None: x}) for x in (good, noise)]
     >>> [one.fails for one in found]
     [False, True]
     >>> judge.ranking(found).order, judge.ranking(found).ties
@@ -262,131 +118,270 @@ class Judge:
     """
 
     def __init__(
-        self,
-        inputs: CheckedData,
-        rows: JudgedRows,
-        options: Options = _AS_THEY_COME,
-        level: float = LEVEL,
+        self, inputs: CheckedData, options: Options = _AS_THEY_COME, level: float = LEVEL
     ) -> None:
         inputs.goal.require_formula("candidates are judged by goals that are counted")
-        self.rows = rows
-        self.level = level
-        self._inputs = inputs.take(rows.index)
+        self.goal, self.level = inputs.goal, level
+        self._inputs = inputs
         self._options = quick(options, _CALLS)
+        self._sense = 1.0 if self.goal.sense == "maximize" else -1.0
 
-    @property
-    def goal(self) -> Goal:
-        """By which candidates are judged."""
-        return self._inputs.goal
+    def of_scores(self, name: str, scores: Mapping[str | None, Floats]) -> Judged:
+        """A model by its scores of rows that it did not see: by the best rule over these."""
+        evidence = self._inputs.evidence(scores)
+        codes = _decided(self._rule_on(self.goal, evidence), evidence)
+        parts = np.split(codes, np.cumsum([*self._sizes.values()])[:-1])
+        judged = self.of_decisions(name, dict(zip(self._sizes, parts, strict=True)))
+        return replace(judged, find_rates=partial(self._rates, evidence, judged.report))
 
-    @property
-    def index(self) -> Codes:
-        """Places in X of the rows that are judged."""
-        return self.rows.index
-
-    def of_scores(
-        self,
-        name: str,
-        scores: Floats | Mapping[str | None, Floats],
-        draws: Floats | None = None,
-    ) -> Judged:
-        """A model by its scores: rules are found out of fold, on the scores of the other folds."""
-        given = _by_set(scores)
-        inputs = self._inputs
-        folds = [self._folds[n][self._kept[n]] for n in inputs.tables]
-        if draws is not None:
-            draws = draws[self._kept[None]]
-        evidence, options = inputs.evidence(given), self._options
-        found, rules = decided_out_of_fold(
-            self.goal, evidence, np.concatenate(folds), options, inputs.sees, draws
-        )
-        parts = np.split(found, np.cumsum([len(fold) for fold in folds])[:-1])
-        judged = self._judged(name, dict(zip(inputs.tables, parts, strict=True)))
-        chance = partial(chance_of, self.goal, evidence, options, inputs.sees, rules, judged.report)
-        return replace(judged, find_chance=chance)
-
-    def of_decisions(self, name: str, decided: Codes | Mapping[str | None, Codes]) -> Judged:
-        """A classifier by what it decides on rows that it did not see."""
-        given = _by_set(decided)
-        return self._judged(name, {n: given[n][self._kept[n]] for n in self._inputs.tables})
-
-    # ------------------------------------------------------------------ between candidates
-    def difference(self, one: Judged, other: Judged, level: float | None = None) -> Entry | None:
-        """The objective of one candidate minus that of another, by the pairs of rows."""
-        table, labels = self._tables[None], self._inputs.answers
-        level = self.level if level is None else level
-        found = difference_of(
-            self.goal, labels, table, one.decided[None], other.decided[None], level
-        )
-        if found is None or found.low == found.high:
-            return found
-        return widened(found, extra_variance(self.goal, labels, table, one, other), level)
-
-    def side_difference(
-        self, place: int, one: Judged, other: Judged, level: float | None = None
-    ) -> Entry | None:
-        """The left side of a constraint of one candidate minus that of another; as above."""
-        table, labels = self._tables[None], self._inputs.answers
-        level = self.level if level is None else level
-        return side_difference_of(
-            self.goal, place, labels, table, one.decided[None], other.decided[None], level
-        )
-
-    def ranking(self, candidates: Sequence[Judged]) -> Ranking:
-        """Who is best, by how much, and who cannot be distinguished from the best."""
-        return ranking_of(self, candidates)
-
-    # ------------------------------------------------------------------ counting
-    @cached_property
-    def _kept(self) -> dict[str | None, Any]:
-        """The rows of each data set that weigh something."""
-        return {name: counted_rows(t.weight) for name, t in self._inputs.tables.items()}
-
-    @cached_property
-    def _folds(self) -> dict[str | None, Codes]:
-        """The fold of each row of each data set."""
-        out: dict[str | None, Codes] = {}
-        for name in self._inputs.tables:
-            own = name is None
-            out[name] = (
-                self.rows.fold if own else parts_of(self._inputs.kinds(name), self.rows.n_folds)
-            )
-        return out
-
-    @cached_property
-    def _tables(self) -> dict[str | None, CheckedTable]:
-        """The rows that judge, without those of weight zero."""
-        return {name: table.counted for name, table in self._inputs.tables.items()}
-
-    @cached_property
-    def _counted(self) -> tuple[CheckedData, LinkedGoal, list[str]]:
-        """The rows as they are counted, the goal on them, and notes on them."""
-        sizes: dict[str | None, int] = {
-            name: len(self._folds[name][self._kept[name]]) for name in self._tables
-        }
-        rows = replace(self._inputs, tables=self._tables, n_rows=sizes, decide_on=(), codebook=None)
-        return rows, link(self.goal, rows.rows.codebook), heavy_tails(self.goal, self._tables[None])
-
-    def _judged(self, name: str, decided: Mapping[str | None, Codes]) -> Judged:
+    def of_decisions(self, name: str, decided: Mapping[str | None, Codes]) -> Judged:
+        """A classifier by what it decides on the rows that weigh something."""
         rows, linked, notes = self._counted
         confusion = rows.confusion(decided)
         report = report_on(linked, confusion, warnings=notes, level=self.level)
         against = against_deployed(
-            self.goal, rows.answers, self._tables[None], decided[None], None, self.level
+            self.goal, rows.answers, self._table, decided[None], None, self.level
         )
         return Judged(name, decided, with_deployed(report, against), self._score(report, confusion))
+
+    # ------------------------------------------------------------------ between candidates
+    def ranking(self, candidates: Sequence[Judged]) -> Ranking:
+        """Who is best, by how much, and who cannot be distinguished from the best."""
+        order = sorted(range(len(candidates)), key=lambda k: candidates[k].rank)
+        best = candidates[order[0]]
+        level = 1.0 - (1.0 - self.level) / max(len(order) - 1, 1)
+        gains = [self.difference(one, best, level) for one in candidates]
+        ties = (k for k in order if self._is_tied(candidates[k], best, gains[k], level))
+        return Ranking(tuple(order), tuple(gains), tuple(ties), level)
+
+    def _is_tied(self, one: Judged, best: Judged, gain: Entry | None, level: float) -> bool:
+        """Whether nothing shows one to be better or worse; by the worst bound if all fail."""
+        if one is best:
+            return True
+        if best.fails:
+            slack = [math.inf if c.slack is None else c.slack for c in one.report.constraints]
+            return not _is_apart(
+                self._side_difference(slack.index(min(slack)), one, best, level), FAILS
+            )
+        return not one.fails and not _is_apart(gain, FAILS, SHOWN)
+
+    def difference(self, one: Judged, other: Judged, level: float | None = None) -> Entry | None:
+        """The objective of one candidate minus that of another, by the pairs of rows."""
+        level = self.level if level is None else level
+        found = self.difference_alone(one.decided[None], other.decided[None], level)
+        if found is None or found.low == found.high:
+            return found
+        return widened(found, self._extra_variance(one, other), level)
+
+    def difference_alone(self, one: Codes, other: Codes, level: float) -> Entry | None:
+        """The same of some decisions, however their rules were found."""
+        goal = replace(self.goal, constraints=())
+        if goal.needs.datasets:
+            return None
+        if np.array_equal(one, other):
+            return self._entry(0.0, 0.0, "exact", None)
+        labels = self._inputs.answers
+        if goal.needs.baseline or isinstance(labels[-1], Deferred):
+            # A stratum for each decision of the other is not there: that is who the deployed model
+            # is, or deferring is none of its classes.
+            return self.difference_by_influence(one, other, level)
+        table = replace(self._table, deployed=other)
+        found = against_deployed(goal, labels, table, one, None, level)
+        return None if found is None else found.difference
+
+    def difference_by_influence(self, one: Codes, other: Codes, level: float) -> Entry | None:
+        """The same with limits by the influence of each row on both values: the delta method."""
+        goal = replace(self.goal, constraints=())
+        rows = None if goal.needs.measures else self._rows_for(goal)
+        found = rows and [self._moves(rows, [goal.objective], x) for x in (one, other)]
+        if not (rows and found and all(found)):
+            return None
+        (first, (moved,)), (second, (less,)) = (x for x in found if x)
+        moved = moved - less
+        moved = moved if rows.weight is None else moved * rows.weight
+        reach = float(quantile(1.0 - level) * np.sqrt((moved * moved).sum()))
+        return self._entry(first - second, reach, "delta", rows.n_rows)
+
+    def _entry(self, gain: float, reach: float, method: str, n_rows: int | None) -> Entry:
+        slack = self._sense * gain + 0.0
+        return Entry(
+            str(self.goal.objective), gain, 0.0, slack, slack >= 0.0, gain - reach, gain + reach,
+            method, n_rows, relation=">=" if self._sense > 0 else "<=",
+        )  # fmt: skip
+
+    def _side_difference(self, place: int, one: Judged, best: Judged, level: float) -> Entry | None:
+        """The left side of one constraint of one candidate minus that of the best."""
+        alone = replace(self.goal, constraints=(self.goal.constraints[place],))
+        labels, own, other = self._inputs.answers, one.decided[None], best.decided[None]
+        if np.array_equal(own, other) or isinstance(labels[-1], Deferred):
+            return None
+        table = replace(self._table, deployed=other)
+        return differences_of_constraints(alone, labels, table, own, level)[0]
+
+    # ------------------------------------------------------------------ the luck of the rules
+    def _rates(self, evidence: Evidence, report: GoalReport) -> Rates:
+        """How the objective of the best rule changes as each bound moves by its error."""
+        return tuple(
+            self._rate(evidence, k, written, _error_of(entry, report.level))
+            for k, (written, entry) in enumerate(
+                zip(self.goal.constraints, report.constraints, strict=True)
+            )
+        )
+
+    def _rate(self, evidence: Evidence, place: int, written: Constraint, error: float) -> float:
+        values = []
+        for step in (-error, error) if error else ():
+            tighter = step if written.relation == ">=" else -step
+            moved = list(self.goal.constraints)
+            moved[place] = replace(written, rhs=written.rhs + tighter)
+            try:
+                found = self._rule_on(replace(self.goal, constraints=tuple(moved)), evidence)
+            except GoalError:  # such as a bound outside of its range
+                continue
+            if found.status != "nearest":
+                confusion = evidence.rows.confusion(_decided(found, evidence))
+                (x,), counted = bind_counted([self.goal.objective], confusion)
+                values.append((step, float(counted.value(x))))
+        if len(values) < 2:
+            return 0.0
+        (loose, most), (tight, least) = values
+        return max(self._sense * (most - least) / (tight - loose), 0.0)
+
+    def _extra_variance(self, one: Judged, other: Judged) -> float:
+        """What the luck of the rules adds to the variance of the difference of the objectives."""
+        known = [x.rates for x in (one, other) if x.rates is not None]
+        rates = [known[0] if x.rates is None else x.rates for x in (one, other)] if known else []
+        if not any(map(any, rates)):
+            return 0.0
+        found = self._variance_by_influence((one, other), rates)
+        if found is not None:
+            return found
+        return sum(
+            (rate * _error_of(entry, judged.report.level)) ** 2
+            for judged, own in zip((one, other), rates, strict=True)
+            for rate, entry in zip(own, judged.report.constraints, strict=True)
+        )
+
+    def _variance_by_influence(
+        self, pair: Sequence[Judged], rates: Sequence[Rates]
+    ) -> float | None:
+        """By the rows of X; None where the goal refers to others, or to columns of values."""
+        goal = self.goal
+        if (
+            goal.needs.datasets
+            or goal.needs.measures
+            or isinstance(self._inputs.answers[-1], Deferred)
+        ):
+            return None
+        rows = self._rows_for(goal)
+        sides = [goal.objective, *(c.lhs - c.rhs for c in goal.constraints)]
+        signs = [self._sense * (1.0 if c.relation == ">=" else -1.0) for c in goal.constraints]
+        plain, whole = np.zeros(rows.n_rows), np.zeros(rows.n_rows)
+        for judged, own, sign in zip(pair, rates, (1.0, -1.0), strict=True):
+            found = self._moves(rows, sides, judged.decided[None])
+            if found is None:
+                return None
+            _, (moved, *bounds) = found
+            plain += sign * moved
+            whole += sign * moved
+            for bound, way, rate in zip(bounds, signs, own, strict=True):
+                if rate:
+                    whole += sign * way * rate * bound
+        weight = 1.0 if rows.weight is None else rows.weight
+        return max(float(((weight * whole) ** 2 - (weight * plain) ** 2).sum()), 0.0)
+
+    def _rows_for(self, goal: Goal) -> Rows:
+        table = self._table
+        assert table.true is not None
+        return Rows.from_arrays(
+            self._inputs.answers, table.true, len(table.true), needs=goal.needs,
+            weight=table.weight, columns=table.columns, baseline=table.deployed,
+        )  # fmt: skip
+
+    @staticmethod
+    def _moves(
+        rows: Rows, sides: Sequence[Expression], decided: Codes
+    ) -> tuple[float, list[Floats]] | None:
+        """The value of the first side, and how much each row moves each; None: it has none."""
+        try:
+            bound, counted = bind_counted(sides, rows.confusion(decided))
+        except GoalError:  # such as a population without rows
+            return None
+        at = rows.stratum, rows.true, decided
+        return counted.value(bound[0]), [influence_of_entries(x, counted)[at] for x in bound]
+
+    # ------------------------------------------------------------------ counting
+    def _rule_on(self, goal: Goal, evidence: Evidence) -> Found:
+        """The rule that the rows choose."""
+        linked = link(goal, evidence.codebook)
+        return in_quiet(partial(find_on, linked, evidence, self._options, self._inputs.sees))
+
+    @cached_property
+    def _sizes(self) -> dict[str | None, int]:
+        """How many rows of each data set weigh something."""
+        rows = self._inputs
+        return {
+            name: rows.n_rows[name] if t.weight is None else int(np.count_nonzero(t.weight))
+            for name, t in rows.tables.items()
+        }
+
+    @cached_property
+    def _table(self) -> CheckedTable:
+        """The rows that judge, without those of weight zero."""
+        return self._inputs.tables[None].counted
+
+    @cached_property
+    def _counted(self) -> tuple[CheckedData, LinkedGoal, list[str]]:
+        """The rows as they are counted, the goal on them, and notes on them."""
+        tables = {name: table.counted for name, table in self._inputs.tables.items()}
+        rows = replace(self._inputs, tables=tables, n_rows=self._sizes, decide_on=(), codebook=None)
+        return rows, link(self.goal, rows.rows.codebook), heavy_tails(self.goal, self._table)
 
     def _score(self, report: GoalReport, confusion: Confusion) -> float:
         """Of a candidate."""
         if report.objective.value is None:
             return math.nan
-        sense = 1.0 if self.goal.sense == "maximize" else -1.0
         spread = range_of_objective(self._counted[1], confusion)
-        return score_without_cliff(
-            sense, float(report.objective.value), report.constraints, spread, _WEIGHT
-        )
+        value = float(report.objective.value)
+        return score_without_cliff(self._sense, value, report.constraints, spread, _WEIGHT)
 
 
-def _by_set(given: T | Mapping[str | None, T]) -> Mapping[str | None, T]:
-    """Values of the rows of X alone by their name, too."""
-    return given if isinstance(given, Mapping) else {None: given}
+def _decided(found: Found, evidence: Evidence) -> Codes:
+    """Class codes of some rows by a rule that was found."""
+    rule, sees = found.rule, found.rows.sees
+    rows = evidence.with_values(sees) if sees else evidence
+    u = np.random.default_rng(0).random(rows.n_rows) if rule.randomized else None
+    return rule.decide(rows.scores, rows.rows.segment if rule.needs_segments else None, u)
+
+
+def _is_apart(difference: Entry | None, *verdicts: str) -> bool:
+    """Whether a difference has one of some verdicts, and limits that do not enclose 0."""
+    if difference is None or difference.low is None or difference.high is None:
+        return False
+    return difference.verdict in verdicts and not difference.low <= 0.0 <= difference.high
+
+
+def _error_of(entry: Entry, level: float) -> float:
+    """The standard error of a left side, by its limits; 0 where it has none."""
+    if entry.low is None or entry.high is None:
+        return 0.0
+    of = level if entry.level is None else entry.level
+    return float((entry.high - entry.low) / (2.0 * quantile(1.0 - of)))
+
+
+def widened(entry: Entry, variance: float, level: float) -> Entry:
+    """A difference whose limits lie further away, by an error that is independent of it.
+
+    Examples
+    --------
+    >>> gain = Entry("recall", 0.1, 0.0, low=0.1 - 3.0, high=0.1 + 3.0)
+    >>> wide = widened(gain, (4.0 / 1.6449) ** 2, 0.95)
+    >>> round(wide.low, 3), round(wide.high, 3)
+    (-4.9, 5.1)
+    """
+    if not variance or entry.value is None or entry.low is None or entry.high is None:
+        return entry
+    reach = quantile(1.0 - level) ** 2 * variance
+    low = entry.value - float(np.sqrt((entry.value - entry.low) ** 2 + reach))
+    high = entry.value + float(np.sqrt((entry.high - entry.value) ** 2 + reach))
+    return replace(entry, low=low, high=high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,10 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 from setpoint.array_types import Floats, Integers
 from setpoint.errors import InputError
 from setpoint.evidence import Confusion, Evidence, Rows
+from setpoint.plugin.problem import WholeRules
 from setpoint.program import RateTable
 from setpoint.rules import Argmax, Rule, mixture
-from setpoint.search import AchievableSet, DenseColumns, Limits, MixtureWeights, Priced
+from setpoint.search import Limits, MixtureWeights
 
 # --- Learners that were trained anew for each objective -------------------------------------------
 
@@ -121,13 +121,10 @@ class _Atom:
     decided: Integers | None
 
 
-class Retraining(AchievableSet):
-    """The achievable features of a goal, explored by retraining a learner."""
+class Retraining(WholeRules):
+    """The achievable features of a goal, explored by retraining a learner; in one block."""
 
     is_certain = False
-    otherwise = "surrogates take any goal as a black-box, and evaluate measures it"
-
-    evidence: Evidence
 
     def __init__(
         self,
@@ -156,8 +153,6 @@ class Retraining(AchievableSet):
         self._kind, self._weight = train.kind.astype(np.int64), train.weight
         nothing = np.zeros(0, np.int64)
         self.atoms = [_Atom(None, nothing, None) for _ in range(evidence.n_classes)]
-        self.frozen = False
-        self._columns = DenseColumns(1, self.d)
         self._asked: set[bytes] = set()
 
     @property
@@ -165,32 +160,6 @@ class Retraining(AchievableSet):
         return len(self.evidence.strata) * (self.evidence.n_classes + 1)
 
     # ------------------------------------------------------------------ the space
-    @property
-    def n_blocks(self) -> int:
-        """One: only whole learners are drawn among."""
-        return 1
-
-    def initial_columns(self, block: int) -> Sequence[int]:
-        """All columns so far."""
-        return range(len(self.atoms))
-
-    def columns(self, block: int, numbers: Sequence[int]) -> Floats:
-        """Features (k, d) of some columns."""
-        return np.asarray(self._known[list(numbers)])
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """Where some columns stand in :attr:`table`."""
-        return self._columns.numbers(block, keys)
-
-    @property
-    def table(self) -> Floats:
-        """Features (columns, d)."""
-        return self._known
-
-    def features_of(self, atom: int) -> Floats:
-        """Features (d,) of one column."""
-        return np.asarray(self._known[atom])
-
     def ask(self, slopes: Floats) -> int:
         """Train a learner; the number of the best of all columns for ``slopes @ v``."""
         key = np.asarray(slopes, np.float64).tobytes()
@@ -198,28 +167,10 @@ class Retraining(AchievableSet):
             self.limits.call()
             self._train(slopes)
             self._asked.add(key)
-        return int(np.argmax(self._known @ slopes))
+        return int(np.argmax(self.table @ slopes))
 
-    def price(self, slopes: Floats) -> Priced:
-        """One training; the best of all columns so far."""
-        best = int(np.argmax(self._known @ slopes)) if self.frozen else self.ask(slopes)
-        return Priced(np.array([best]), np.array([float(self._known[best] @ slopes)]))
-
-    def draw_among(self, weights: dict[int, float]) -> MixtureWeights:
-        """The choice that draws among columns."""
-        return [dict(weights)]
-
-    def constants(self) -> list[MixtureWeights]:
-        """One class for everybody, class by class."""
-        return [self.draw_among({code: 1.0}) for code in range(self.evidence.n_classes)]
-
-    @property
-    def _known(self) -> Floats:
-        """Features (columns, d) of all columns."""
-        for k in range(len(self._columns), len(self.atoms)):
-            counts = self.evidence.rows.confusion(self._decided(k)).counts
-            self._columns.add(self.rates.of(counts)[None, None])
-        return self._columns.features
+    def _counted_atom(self, number: int) -> Floats:
+        return self.rates.of(self.evidence.rows.confusion(self._decided(number)).counts)[None]
 
     def _decided(self, k: int) -> NDArray[np.int64]:
         decided = self.atoms[k].decided
@@ -240,9 +191,9 @@ class Retraining(AchievableSet):
         learner = clone(self.learner).fit(X, answer, **own)
         decided = answers(learner, known, self._X)
         narrow = np.int8 if self.evidence.n_classes < 128 else np.int64
-        before = self._known
+        before = self.table
         self.atoms.append(_Atom(learner, known, decided.astype(narrow)))
-        if (self._known[-1] == before).all(axis=1).any():
+        if (self.table[-1] == before).all(axis=1).any():
             # Fewer learners do as well.
             self.atoms.pop()
             self._columns.drop_last()

@@ -30,10 +30,7 @@ from setpoint.plugin.problem import (
     REMEDIES,
     Achievable,
     Atom,
-    Explored,
-    OneClass,
-    Tensor,
-    Weighted,
+    WholeRules,
     best_atom,
     best_of,
     features_of_atoms,
@@ -66,7 +63,7 @@ def polish(space: Achievable, program: Program, start: int) -> int:
     """Improve an atom and take the result in."""
     atom = space.atoms[start]
     many = space.counted.n_classes >= MANY_CLASSES and not program.constraints
-    if isinstance(atom, OneClass) or many:
+    if atom.code is not None or many:
         return start
     counted = space.counted
     size = max(counted.n_rows * counted.n_classes, 1)
@@ -103,16 +100,15 @@ def _search(
 
 def _moved(atom: Atom, segment: int, code: int, factor: float, offset: float) -> Atom:
     """The atom with the totals of one class multiplied and shifted, in one segment."""
-    if isinstance(atom, Weighted):
-        W, B = atom.W.copy(), atom.B.copy()
-        B[segment, code] -= offset * float(np.abs(W[segment]).max())
-        W[segment, code] *= np.exp(factor)
-        return Weighted(W, B)
-    assert isinstance(atom, Tensor)
-    G = atom.G.copy()
-    size = float(np.abs(G[segment]).max())
-    G[segment, :, code] = G[segment, :, code] * np.exp(factor) + offset * size
-    return Tensor(G)
+    matrix = atom.matrix.copy()
+    size = float(np.abs(matrix[segment]).max())
+    if atom.charge is not None:
+        B = atom.charge.copy()
+        B[segment, code] -= offset * size
+        matrix[segment, code] *= np.exp(factor)
+        return Atom(matrix, B)
+    matrix[segment, :, code] = matrix[segment, :, code] * np.exp(factor) + offset * size
+    return Atom(matrix)
 
 
 # --- Cuts moved one after the other, each to the best of all places -------------------------------
@@ -139,9 +135,9 @@ def cut_ranked(
     codes = [1] if counted.n_classes == 2 else list(range(counted.n_classes))
     for start in starts:
         atom = space.atoms[start]
-        if not isinstance(atom, (Tensor, Weighted)):
+        if atom.code is not None:
             continue
-        totals = counted.totals_of(*((atom.W, atom.B) if isinstance(atom, Weighted) else (atom.G,)))
+        totals = counted.totals_of(*atom.response)
         answers = RankedAnswers(counted, effects, totals)
         for _ in range(_SWEEPS):
             moved = [_cut_moved(answers, program, s, c) for s in range(len(totals)) for c in codes]
@@ -175,13 +171,13 @@ def _best(cuts: RankedCuts, program: Program, rest: Floats) -> int:
     return best
 
 
-def _shifted(atom: Tensor | Weighted, shifts: Floats) -> Tensor | Weighted:
+def _shifted(atom: Atom, shifts: Floats) -> Atom:
     """The atom with totals that are smaller by some shifts (segments, n)."""
-    if isinstance(atom, Weighted):
-        return Weighted(atom.W, atom.B + shifts)
-    G, n = atom.G.copy(), shifts.shape[1]
+    if atom.charge is not None:
+        return Atom(atom.matrix, atom.charge + shifts)
+    G, n = atom.matrix.copy(), shifts.shape[1]
     G[:, :n] -= shifts[:, None, :]  # posteriors sum to one, so that they carry a constant
-    return Tensor(np.ascontiguousarray(G))
+    return Atom(np.ascontiguousarray(G))
 
 
 # --- Rules over posteriors: from a goal and evidence to a rule ------------------------------------
@@ -254,7 +250,7 @@ def explored(
 
 
 def search_space(
-    space: Explored, program: Program, options: Options, *, tried: bool = False
+    space: WholeRules, program: Program, options: Options, *, tried: bool = False
 ) -> search.Found:
     """The rule of a space that reaches a program; errors as in :func:`search_rule`."""
     try:
@@ -317,7 +313,7 @@ def _of_posteriors(error: search.InfeasibleError, calibration: float) -> search.
     )
 
 
-def _known(space: Explored, program: Program) -> search.Optimum:
+def _known(space: WholeRules, program: Program) -> search.Optimum:
     """The best single rule that is known, the 0-1 and the balanced plug-in at least."""
     if isinstance(space, Achievable):
         _add_plug_ins(space)
@@ -344,7 +340,7 @@ def _tolerance(program: Program, tol: float) -> float:
     return tol * (high - low if np.isfinite(high - low) and high > low else 1.0)
 
 
-def _find(space: Explored, program: Program, options: Options) -> search.Optimum:
+def _find(space: WholeRules, program: Program, options: Options) -> search.Optimum:
     tol = _tolerance(program, options.tol)
     gap = 0.5 * tol
     try:
@@ -393,7 +389,7 @@ def _find(space: Explored, program: Program, options: Options) -> search.Optimum
     return _chosen(mixed, space, choice, why)
 
 
-def _against_starts(space: Explored, program: Program, mixed: search.Optimum) -> search.Optimum:
+def _against_starts(space: WholeRules, program: Program, mixed: search.Optimum) -> search.Optimum:
     """What ended at a stationary point, or the best whole rule known where that is better."""
     if mixed.status != "stationary":
         return mixed
@@ -414,7 +410,7 @@ def _add_plug_ins(space: Achievable) -> None:
         space.add(plug_in(space, weights))
 
 
-def _cut(space: Explored, program: Program, choice: search.MixtureWeights, floor: float) -> bool:
+def _cut(space: WholeRules, program: Program, choice: search.MixtureWeights, floor: float) -> bool:
     """Move the cuts of the rules of a mixture where rows have values or may be deferred."""
     if not (isinstance(space, Achievable) and _is_cut(space)):
         return False
@@ -476,7 +472,7 @@ def _likeliest(choice: search.MixtureWeights) -> list[int]:
 
 
 def _of_whole_rules(
-    space: Explored, program: Program, floor: float
+    space: WholeRules, program: Program, floor: float
 ) -> search.MixtureWeights | None:
     """A mixture of whole rules as good as the floor: a few lines where blocks take many."""
     if not isinstance(space, Achievable) or space.n_blocks == 1 or space.limits.is_late:
@@ -492,7 +488,7 @@ def _of_whole_rules(
 
 
 def _chosen(
-    mixed: search.Optimum, space: Explored, choice: search.MixtureWeights, draws: str
+    mixed: search.Optimum, space: WholeRules, choice: search.MixtureWeights, draws: str
 ) -> search.Optimum:
     """What was found, with another choice perhaps."""
     known: search.Status = "stationary" if mixed.status == "stationary" else "feasible"
@@ -518,7 +514,7 @@ def _baseline(space: Achievable, program: Program, options: Options) -> search.F
         held = space.counted.marginals.weights[: space.counted.codebook.n_plain, :n].sum(axis=0)
         weights = held.sum() / np.maximum(held, 1e-300)
     space.limits.call()
-    atom = space.add(Weighted(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
+    atom = space.add(Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
     found = search.measure(
         space, program, space.draw_among({atom: 1.0}), "evaluated", _WHY[options.solver]
     )
@@ -526,7 +522,7 @@ def _baseline(space: Achievable, program: Program, options: Options) -> search.F
     return search.found_of(space, program, found, proved=-1.0, solver=options.solver)
 
 
-def _nearest(space: Explored, program: Program, options: Options) -> search.Found:
+def _nearest(space: WholeRules, program: Program, options: Options) -> search.Found:
     near = search.nearest_mixture(space, program)
     if options.randomized is False:
         without = (best_atom(space, program), round_choice(space, program, near.choice))
