@@ -143,7 +143,7 @@ class Smooth:
     def _worst(self) -> Floats:
         """A row (profiles,) in each population that speaks most against the statement."""
         x, units = self.requirement.function, self._profiles.units
-        unit = units.typical.unit
+        unit, _ = units.typical
         counts = units.counts + 0.1 / len(self._profiles) * unit
         _, effect = influence_of(x, self._profiles.weights, counts.ravel(), self.counted.v)
         added = (effect.reshape(unit.shape) * (unit / unit[0])).sum(axis=0)

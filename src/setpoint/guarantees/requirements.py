@@ -126,7 +126,7 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
         found,
         above=found.above[:, used][:, first],
         below=found.below[:, used][:, first],
-        counts=summed(place.ravel(), found.counts[used], len(first)),
+        counts=summed(place.ravel(), found.counts[None, used], len(first))[0],
     )
 
 

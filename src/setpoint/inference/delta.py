@@ -156,7 +156,7 @@ class _Side:
 
     def _effect(self, counts: Floats) -> tuple[float, Floats]:
         """The value, and what one more in each table does; no more than a whole unit does."""
-        unit = self.units.typical.unit
+        unit, _ = self.units.typical
         middle, effect = influence_of(self.x, self.weights, counts.ravel(), self.v)
         effect = effect.reshape(counts.shape)
         whole, line = self._moved(counts, unit) - middle, (effect * unit).sum(axis=0)

@@ -93,7 +93,7 @@ def interval_of(x: fn.RateFunction, counted: CountedRates, level: float) -> Inte
         return Interval(value, value, "exact")
     if counted.is_large:
         return Interval(*unsmoothed(x, counted, tail, tail), "delta")
-    low, high = _LimitFinder(counted).limits(x, tail, tail)
+    low, high = _limits(x, counted, tail, tail)
     return Interval(min(low, value), max(high, value), _kind(x, counted))
 
 
@@ -117,7 +117,7 @@ def _varying(x: fn.RateFunction) -> Sequence[fn.RateFunction]:
 def _kind(x: fn.RateFunction, counted: CountedRates) -> str:
     fraction = counted.fraction(x)
     if fraction is not None:
-        sorts = fraction.n_sorts
+        sorts = 3 if fraction.sorts is None else fraction.sorts.above.shape[1]
         return "delta" if sorts > 2 else "clopper-pearson" if sorts == 2 else "exact"
     if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
         return "pairs"
@@ -128,89 +128,93 @@ def _kind(x: fn.RateFunction, counted: CountedRates) -> str:
     return "delta" if _is_smooth(x) else "bonferroni"
 
 
-class _LimitFinder:
-    """Finds limits of bound expressions on one confusion, from their parts upwards."""
-
-    def __init__(self, counted: CountedRates) -> None:
-        self.counted = counted
-
-    def limits(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
-        """Limits of `x` at the tails `low` and `high`, inside the range of `x`."""
-        if not x.features:
-            value = self.counted.value(x)
-            return value, value
-        first, last = self._limits(x, low, high)
-        bottom, top = self.counted.range(x)
-        return max(first, bottom), min(last, top)
-
-    def _limits(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
-        if isinstance(x, (fn.Affine, fn.Ratio)):
-            return self._fraction(x, low, high)
-        if isinstance(x, (fn.Max, fn.Min)):
-            return self._extreme(x, low, high)
-        if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
-            return self._pairs(x, low, high)
-        if isinstance(x, fn.Absolute):
-            return self._absolute(x, low, high)
-        if isinstance(x, (fn.Log, fn.Sqrt)):
-            return x.interval(self.limits(x.children[0], low, high))
-        if isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
-            return self._multiple(x, low, high)
-        if _is_smooth(x):
-            return smooth_limits(x, self.counted, low, high)
-        return self._parts(x, low, high)
-
-    def _fraction(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
-        fraction = self.counted.fraction(x)
+def _limits(
+    x: fn.RateFunction, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
+    """Limits at the tails `low` and `high`, from those of its parts, inside its range."""
+    if not x.features:
+        value = counted.value(x)
+        return value, value
+    if isinstance(x, (fn.Affine, fn.Ratio)):
+        fraction = counted.fraction(x)
         exact = None if fraction is None else of_fraction(fraction, low, high)
-        return smooth_limits(x, self.counted, low, high) if exact is None else exact
+        ends = smooth_limits(x, counted, low, high) if exact is None else exact
+    elif isinstance(x, (fn.Max, fn.Min)):
+        ends = _extreme(x, counted, low, high)
+    elif isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
+        ends = _pairs(x, counted, low, high)
+    elif isinstance(x, fn.Absolute):
+        ends = _absolute(x, counted, low, high)
+    elif isinstance(x, (fn.Log, fn.Sqrt)):
+        ends = x.interval(_limits(x.children[0], counted, low, high))
+    elif isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
+        ends = _multiple(x, counted, low, high)
+    elif _is_smooth(x):
+        ends = smooth_limits(x, counted, low, high)
+    else:
+        ends = _parts(x, counted, low, high)
+    bottom, top = counted.range(x)
+    return max(ends[0], bottom), min(ends[1], top)
 
-    def _extreme(self, x: fn.Max | fn.Min, low: float, high: float) -> tuple[float, float]:
-        # A limit can fail in each of them; of a size on both sides, below.
-        sides, largest = max(len(_varying(x)), 1), isinstance(x, fn.Max)
-        tails = (low / sides, high) if largest else (low, high / sides)
-        ends = np.array([self.limits(c, *tails) for c in x.children])
-        first, last = (ends.max(axis=0) if largest else ends.min(axis=0)).tolist()
-        return first, last
 
-    def _pairs(self, x: fn.Node, low: float, high: float) -> tuple[float, float]:
-        """Limits of the largest value minus the smallest, or of that over it, by ordered pairs."""
-        m, ratio = len(x.children), isinstance(x, fn.MinOverMax)
-        if m == 1:
-            certain = not ratio or self.counted.value(x.children[0]) > 0
-            return float(ratio and certain), float(ratio)
-        v = np.array([self.counted.value(c) for c in x.children])
-        smooth = all(_is_smooth(c) for c in x.children)
-        corr = correlations(x.children, self.counted) if smooth else np.full((m, m), -1.0)
-        pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
-        tails = (low, high / pairs) if ratio else (low / pairs, high)
-        (a, b), (c, d) = (np.array([self.limits(y, t, t) for y in x.children]).T for t in tails)
-        if ratio:
-            above, below = ratio_above(v, a, b, corr), ratio_below(v, c, d, corr)
-            return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
-        above, below = difference_above(v, a, b, corr), -difference_above(v, c, d, corr).T
-        return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
+def _extreme(
+    x: fn.Max | fn.Min, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
+    # A limit can fail in each of them; of a size on both sides, below.
+    sides, largest = max(len(_varying(x)), 1), isinstance(x, fn.Max)
+    tails = (low / sides, high) if largest else (low, high / sides)
+    ends = np.array([_limits(c, counted, *tails) for c in x.children])
+    first, last = (ends.max(axis=0) if largest else ends.min(axis=0)).tolist()
+    return first, last
 
-    def _absolute(self, x: fn.Absolute, low: float, high: float) -> tuple[float, float]:
-        # Near 0 the lower limit can fail on both sides.
-        (child,) = x.children
-        inner = self.limits(child, low / 2, low / 2)
-        outer = self.limits(child, high, high)
-        return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
 
-    def _multiple(self, x: fn.WeightedSum, low: float, high: float) -> tuple[float, float]:
-        (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
-        (child,) = _varying(x)
-        ends = self.limits(child, *((low, high) if k > 0 else (high, low)))
-        ranges = [ends if c is child else (self.counted.value(c),) * 2 for c in x.children]
-        return x.interval(*ranges)
+def _pairs(x: fn.Node, counted: CountedRates, low: float, high: float) -> tuple[float, float]:
+    """Limits of the largest value minus the smallest, or of that over it, by ordered pairs."""
+    m, ratio = len(x.children), isinstance(x, fn.MinOverMax)
+    if m == 1:
+        certain = not ratio or counted.value(x.children[0]) > 0
+        return float(ratio and certain), float(ratio)
+    v = np.array([counted.value(c) for c in x.children])
+    smooth = all(_is_smooth(c) for c in x.children)
+    corr = correlations(x.children, counted) if smooth else np.full((m, m), -1.0)
+    pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
+    tails = (low, high / pairs) if ratio else (low / pairs, high)
+    (a, b), (c, d) = (np.array([_limits(y, counted, t, t) for y in x.children]).T for t in tails)
+    if ratio:
+        above, below = ratio_above(v, a, b, corr), ratio_below(v, c, d, corr)
+        return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
+    above, below = difference_above(v, a, b, corr), -difference_above(v, c, d, corr).T
+    return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
 
-    def _parts(self, x: fn.RateFunction, low: float, high: float) -> tuple[float, float]:
-        # Interval arithmetic over limits that hold together.
-        assert isinstance(x, fn.Node)
-        tail = min(low, high) / max(len(_varying(x)), 1)
-        first, last = x.interval(*(self.limits(c, tail, tail) for c in x.children))
-        return (-fn.INF if math.isnan(first) else first), (fn.INF if math.isnan(last) else last)
+
+def _absolute(
+    x: fn.Absolute, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
+    # Near 0 the lower limit can fail on both sides.
+    (child,) = x.children
+    inner = _limits(child, counted, low / 2, low / 2)
+    outer = _limits(child, counted, high, high)
+    return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
+
+
+def _multiple(
+    x: fn.WeightedSum, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
+    (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
+    (child,) = _varying(x)
+    ends = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
+    ranges = [ends if c is child else (counted.value(c),) * 2 for c in x.children]
+    return x.interval(*ranges)
+
+
+def _parts(
+    x: fn.RateFunction, counted: CountedRates, low: float, high: float
+) -> tuple[float, float]:
+    # Interval arithmetic over limits that hold together.
+    assert isinstance(x, fn.Node)
+    tail = min(low, high) / max(len(_varying(x)), 1)
+    first, last = x.interval(*(_limits(c, counted, tail, tail) for c in x.children))
+    return (-fn.INF if math.isnan(first) else first), (fn.INF if math.isnan(last) else last)
 
 
 # --- What an interval says of a bound: shown, shown to fail ---------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeAlias
@@ -27,85 +27,43 @@ from setpoint.program import (
 _TINY = 1e-12
 
 
-class Typical(NamedTuple):
-    """What a typical unit of each profile adds, and the products of that."""
-
-    unit: Floats  # (tables, profiles)
-    products: Floats  # (tables, tables, profiles)
-
-
-@dataclass(frozen=True, eq=False)
 class Units:
     """What the units of each profile add up to, by table of a confusion; today a unit is a row."""
 
-    counts: Floats  # (tables, profiles)
-    products: Floats  # (tables, tables, profiles): sums over units, of what each adds in two tables
-    around: tuple[Floats, Floats]  # counts[0] and products of all of their strata and true classes
-
-    @classmethod
-    def of(cls, confusion: Confusion, tables: int) -> Units:
-        """A profile for each entry (plain strata, n + 1, n) of the first tables of a confusion."""
-        n = len(confusion.classes)
-        products = confusion.products[:tables, :tables]
-        counts = confusion.counts.reshape(len(confusion.products), *products.shape[2:])[:tables]
-        counted, varied = (
-            np.repeat(x.sum(axis=-1), n).reshape(*x.shape[:-3], -1) for x in (counts[0], products)
-        )
-        flat = counts.reshape(tables, -1), products.reshape(tables, tables, -1)
-        return cls(*flat, (counted, varied))
-
-    @property
-    def amounts(self) -> bool:
-        """Whether units count by amounts too, which differ from one to the next."""
-        return len(self.counts) > 1
-
-    @property
-    def total(self) -> float:
-        """The weight of all."""
-        return float(self.counts[0].sum())
-
-    def __getitem__(self, profiles: Codes) -> Units:
-        return self._each(lambda x: x[..., profiles])
-
-    def grouped(self, place: Codes, size: int, used: Codes | slice = slice(None)) -> Units:
-        """The units of those profiles that are used, those that have the same place as one."""
-        return self._each(lambda x: summed(place, x[..., used], size))
-
-    def _each(self, of: Callable[[Floats], Floats]) -> Units:
-        return Units(of(self.counts), of(self.products), (of(self.around[0]), of(self.around[1])))
+    def __init__(self, lines: Floats, tables: int) -> None:
+        """Lines (..., profiles): counts, products; both of all of their strata and true classes."""
+        products, around = lines[tables : tables + tables**2], lines[tables + tables**2 :]
+        self.lines = lines
+        self.counts = lines[:tables]  # (tables, profiles)
+        # Sums over units, of what each adds in two tables.
+        self.products = products.reshape(tables, tables, -1)
+        self.around = around[0], around[1:].reshape(self.products.shape)
+        self.amounts = tables > 1
+        self.total = float(self.counts[0].sum())
 
     @cached_property
-    def typical(self) -> Typical:
-        """Drawn by weight from the units of the same strata and true classes, or from all."""
+    def typical(self) -> tuple[Floats, Floats]:
+        """What a unit drawn by weight adds (tables, profiles), and the products of that."""
         counted, varied = self.around
-        total, squares = self.total, float(self.products[0, 0].sum())
-        all_of_them = self.products.sum(axis=-1) / total if total > 0 else _one(len(self.counts))
-        seen = counted > 0
-        mean = np.where(seen, varied / np.where(seen, counted, 1.0), all_of_them[..., None])
+        seen, squares = counted > 0, float(self.products[0, 0].sum())
+        mean = varied / np.where(seen, counted, 1.0)
+        if not seen.all():  # drawn from the units of the same strata and true classes, or from all
+            unit = np.zeros(self.products.shape[:2])
+            unit[0, 0] = 1.0
+            every = self.products.sum(axis=-1) / self.total if self.total > 0 else unit
+            mean = np.where(seen, mean, every[..., None])
         level = float(self.counts[0] @ mean[0, 0])
         scale = squares / level if level > 0 else 1.0
-        return Typical(mean[0] * scale, mean * mean[0, 0] * scale**2)
-
-    def effective(self, used: Bools) -> float:
-        """``(sum m)^2 / sum m^2`` of what counts, by the table in which that is least."""
-        each = [
-            effective(float(own[held].sum()), float(self.products[a, a, held].sum()))
-            for a, (own, held) in enumerate(zip(self.counts, used, strict=True))
-            if own[held].sum() > 0
-        ]
-        return min(each, default=0.0)
+        return mean[0] * scale, mean * mean[0, 0] * scale**2
 
 
-def _one(tables: int) -> Floats:
-    """The products of a unit that counts once."""
-    out = np.zeros((tables, tables))
-    out[0, 0] = 1.0
-    return out
+class Sizes(NamedTuple):
+    """How much a value rests on; the sums are those of a fraction that is 0 at 0/0."""
 
-
-def effective(total: float, squares: float) -> float:
-    """Effective rows of some weight (Kish 1965); equal weights count as rows."""
-    return total * total / squares if squares > 0 else 0.0
+    rows: int
+    effective: float
+    numerator: float | None = None
+    denominator: float | None = None
 
 
 def rounded(x: Floats) -> Floats:
@@ -115,9 +73,9 @@ def rounded(x: Floats) -> Floats:
 
 
 def summed(place: Codes, x: Floats, size: int) -> Floats:
-    """Sums (..., size) of the entries of x that have the same place."""
-    flat = [np.bincount(place, row, size) for row in x.reshape(-1, len(place))]
-    return np.array(flat, np.float64).reshape(*x.shape[:-1], size)
+    """Sums (lines, size) of the entries of each line of x that have the same place."""
+    at = place + size * np.arange(len(x))[:, None]
+    return np.bincount(at.ravel(), x.ravel(), size * len(x)).reshape(len(x), size)
 
 
 class Weights(NamedTuple):
@@ -136,16 +94,16 @@ class Weights(NamedTuple):
         if not (self.given[place] == given).all():
             return None
 
-        def weights(e: Affine) -> Floats:
-            coefs = np.array([e.terms.get(j, 0.0) for j in self.features])
-            return np.asarray(coefs @ self.event + e.const * given)
-
+        parts = [
+            np.array([e.terms.get(j, 0.0) for j in self.features]) @ self.event + e.const * given
+            for e in ((x,) if isinstance(x, Affine) else (x.above, x.below))
+        ]
         if isinstance(x, Affine):
-            return weights(x), given
-        below = weights(x.below)
+            return parts[0], given
+        above, below = parts
         if (below < -_TINY).any():
             return None
-        return weights(x.above) + x.offset * below, np.maximum(below, 0.0)
+        return above + x.offset * below, np.maximum(below, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +116,6 @@ class Profiles:
 
     def __len__(self) -> int:
         return int(self.units.counts.shape[1])
-
-    @cached_property
-    def used(self) -> Bools:
-        """In which table and profile (tables, profiles) something is looked at."""
-        either = ((self.weights.event != 0) | (self.weights.given != 0)).any(axis=0)
-        return np.asarray(either.reshape(self.units.counts.shape))
 
     @cached_property
     def populations(self) -> Bools:
@@ -185,21 +137,6 @@ class Fraction:
     units: Units
     at_zero: float
 
-    @property
-    def numerator(self) -> float:
-        """Weight above the line."""
-        return float(self.above.ravel() @ self.units.counts.ravel()) + 0.0
-
-    @property
-    def denominator(self) -> float:
-        """Weight below the line."""
-        return float(self.below.ravel() @ self.units.counts.ravel()) + 0.0
-
-    @property
-    def used(self) -> Bools:
-        """In which table and profile (tables, profiles) something counts."""
-        return np.asarray((np.abs(self.above) > _TINY) | (self.below > _TINY))
-
     @cached_property
     def range(self) -> tuple[float, float]:
         """The smallest and largest value that any counts give."""
@@ -210,17 +147,14 @@ class Fraction:
         return min(ends, default=self.at_zero), max(ends, default=self.at_zero)
 
     @cached_property
-    def sorts(self) -> Fraction:
-        """The same fraction with profiles of equal weights in one."""
+    def sorts(self) -> Fraction | None:
+        """The same with profiles of equal weights in one; None of amounts: each unit differs."""
+        if self.units.amounts:
+            return None
         pairs = np.concatenate([rounded(self.above), rounded(self.below)]).T
         _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-        units = self.units.grouped(place.ravel(), len(first))
+        units = Units(summed(place.ravel(), self.units.lines, len(first)), 1)
         return Fraction(self.above[:, first], self.below[:, first], units, self.at_zero)
-
-    @property
-    def n_sorts(self) -> float:
-        """How many sorts of units it tells apart; of amounts each unit is a sort of its own."""
-        return INF if self.units.amounts else len(self.sorts.above[0])
 
 
 # --- The rates of some expressions on one confusion -----------------------------------------------
@@ -251,9 +185,12 @@ class CountedRates:
         self.v = table.sums(confusion.counts)
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * confusion.counts.size > MOST_WEIGHTS
-        self._units: dict[int, Units] = {}
+        measured = [any(c >= self.n_plain for c in f.strata) for f in table.rates]
+        self._amounts = frozenset(j for j, own in enumerate(measured) if own)
+        self._lines: dict[int, Floats] = {}
         self._groupings: Grouping = {} if groupings is None else groupings
         self._profiles: dict[frozenset[int], Profiles] = {}
+        # Expressions are kept with their fractions: their ids stay their own.
         self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
 
     @cached_property
@@ -292,58 +229,56 @@ class CountedRates:
         return float(x.value(self.v)) + 0.0
 
     # ------------------------------------------------------------------ profiles and fractions
+    def looks_at_amounts(self, x: RateFunction) -> bool:
+        """Whether an expression counts rows by a column of numbers."""
+        return not self._amounts.isdisjoint(x.features)
+
     def profiles(self, features: Iterable[int]) -> Profiles:
         """The profiles that these features tell apart, in the tables that they look at."""
         key = frozenset(features)
-        if key not in self._profiles:
-            if key not in self._groupings:
-                self._groupings[key] = self._grouping(sorted(key))
-            weights, place = self._groupings[key]
-            units, used = self._units_of_entries(self._tables(key)), np.flatnonzero(place >= 0)
-            size = int(place.max(initial=-1)) + 1
-            self._profiles[key] = Profiles(weights, units.grouped(place[used], size, used), place)
+        if key in self._profiles:
+            return self._profiles[key]
+        tables = 1 if self._amounts.isdisjoint(key) else len(self.confusion.products)
+        if key not in self._groupings:
+            self._groupings[key] = self._grouping(sorted(key), tables)
+        if tables not in self._lines:
+            products = self.confusion.products[:tables, :tables]
+            shape, n = products.shape[2:], products.shape[-1]
+            counts = self.confusion.counts.reshape(-1, *shape)[:tables]
+            lines = np.concatenate([counts, products.reshape(-1, *shape)])
+            around = np.repeat(lines.sum(axis=-1)[[0, *range(tables, len(lines))]], n, axis=-1)
+            size = products[0, 0].size
+            self._lines[tables] = np.concatenate(
+                [lines.reshape(-1, size), around.reshape(-1, size)]
+            )
+        weights, place = self._groupings[key]
+        used, size = place >= 0, weights.event.shape[1] // tables
+        units = Units(summed(place[used], self._lines[tables][:, used], size), tables)
+        self._profiles[key] = Profiles(weights, units, place)
         return self._profiles[key]
 
-    def _tables(self, features: Iterable[int]) -> int:
-        """How many tables features look at: that of rows, or all."""
-        strata = (max(self.features[j].strata, default=-1) for j in features)
-        return len(self.confusion.products) if max(strata, default=-1) >= self.n_plain else 1
-
-    def looks_at_amounts(self, x: RateFunction) -> bool:
-        """Whether an expression counts rows by a column of numbers."""
-        return self._tables(x.features) > 1
-
-    def _units_of_entries(self, tables: int) -> Units:
-        if tables not in self._units:
-            self._units[tables] = Units.of(self.confusion, tables)
-        return self._units[tables]
-
-    def _grouping(self, index: list[int]) -> tuple[Weights, Codes]:
-        tables, size = self._tables(index), self.confusion.products[0, 0].size
-
-        def lines(part: list[int]) -> tuple[Floats, Floats]:
-            _, *both = self.weights(part)
-            event, given = (x[:, : tables * size].reshape(len(part), tables, size) for x in both)
-            return event, given
-
+    def _grouping(self, index: list[int], tables: int) -> tuple[Weights, Codes]:
+        size = self.confusion.products[0, 0].size
         # A part of the features at a time: all their weights would fill the memory.
         at_once = max(1, _AT_ONCE // self.confusion.counts.size)
         parts = [index[i : i + at_once] for i in range(0, len(index), at_once)]
+        known = [self.weights(index)] if len(parts) == 1 else None
         mixed, seen = np.zeros(size), np.zeros(size, bool)
         coefs = _weights(len(index) * tables).reshape(2, len(index), tables)
-        for first, part in zip(range(0, len(index), at_once), parts, strict=True):
-            for own, each in zip(lines(part), coefs[:, first : first + at_once], strict=True):
+        for i, (_, *both) in enumerate(known or map(self.weights, parts)):
+            for entries, each in zip(both, coefs[:, i * at_once : (i + 1) * at_once], strict=True):
+                own = entries[:, : tables * size].reshape(-1, tables, size)
                 seen |= (own != 0).any(axis=(0, 1))
                 if tables > 1:  # an amount of 1e10 beside a price of 5 does not make that nothing
                     each = each / np.maximum(np.abs(own).max(axis=2), 1e-300)  # noqa: PLW2901
                 mixed += each.ravel() @ own.reshape(-1, size)
         entries = np.flatnonzero(seen)
         _, first_of, at = np.unique(rounded(mixed[entries]), return_index=True, return_inverse=True)
-        at, held = at.ravel(), entries[first_of]
-        weights = [[x[:, :, held].reshape(len(x), -1) for x in lines(part)] for part in parts]
+        held = (np.arange(tables)[:, None] * size + entries[first_of]).ravel()
+        weights = [[x[:, held] for x in both] for _, *both in known or map(self.weights, parts)]
         event, given = (np.concatenate(each) for each in zip(*weights, strict=True))
         place = np.full(size, -1, np.int64)
-        place[entries] = at
+        place[entries] = at.ravel()
         return Weights(index, event, given), place
 
     def of_entries(self, each: Floats, profiles: Profiles) -> Floats:
@@ -356,24 +291,21 @@ class CountedRates:
 
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
-        held = self._fractions.get(id(x))
-        if held is None:
-            # The expression is kept with its fraction: its id stays its own.
-            held = self._fractions[id(x)] = (x, self._fraction(x))
-        return held[1]
-
-    def _fraction(self, x: RateFunction) -> Fraction | None:
-        if not isinstance(x, (Affine, Ratio)) or not x.features:
-            return None
-        profiles = self.profiles(x.features)
-        parts = profiles.weights.above_and_below(x)
-        if parts is None:
-            return None
-        above, below = (part.reshape(profiles.units.counts.shape) for part in parts)
-        used = np.flatnonzero(((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0))
-        at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
-        units = profiles.units if len(used) == len(profiles) else profiles.units[used]
-        return Fraction(above[:, used], below[:, used], units, at_zero)
+        if id(x) in self._fractions:
+            return self._fractions[id(x)][1]
+        found = None
+        if isinstance(x, (Affine, Ratio)) and x.features:
+            profiles = self.profiles(x.features)
+            units, parts = profiles.units, profiles.weights.above_and_below(x)
+            if parts is not None:
+                above, below = (part.reshape(units.counts.shape) for part in parts)
+                used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
+                if not used.all():
+                    above, below = above[:, used], below[:, used]
+                    units = Units(units.lines[:, used], len(above))
+                found = Fraction(above, below, units, x.at_zero if isinstance(x, Ratio) else 0.0)
+        self._fractions[id(x)] = (x, found)
+        return found
 
     def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
         """What one more in each entry (strata, n + 1, n) adds above and below the line."""
@@ -385,13 +317,6 @@ class CountedRates:
         return above, below
 
     # ------------------------------------------------------------------ what is said of it
-    def sums_of(self, x: RateFunction) -> tuple[float, float] | None:
-        """What is above and below the line of a fraction that is 0 at 0/0; None if it is none."""
-        if self.is_large or (isinstance(x, Ratio) and x.at_zero != 0.0):
-            return None
-        fraction = self.fraction(x)
-        return None if fraction is None else (fraction.numerator, fraction.denominator)
-
     def range(self, x: RateFunction) -> tuple[float, float]:
         """The range of the expression whatever the data: what limits are clipped to."""
         if not x.features:
@@ -433,21 +358,38 @@ class CountedRates:
         inside = event[profiles.weights.given[i] != 0]
         return float(inside.min()), float(inside.max())
 
-    def rows_of(self, x: RateFunction) -> tuple[int, float]:
-        """Rows of the populations of an expression, and the effective rows it rests on."""
-        seen = self.truth[sorted(x.features)].any(axis=0)
-        plain = seen.reshape(-1, self.n_plain, seen.shape[1]).any(axis=0)
-        rows = int(self.confusion.rows[: self.n_plain][plain].sum())
+    def sizes_of(self, x: RateFunction) -> Sizes:
+        """Rows of the populations of an expression, effective rows, and the sums of a fraction."""
+        seen, tables = self.truth[sorted(x.features)].any(axis=0), len(self.confusion.products)
+        plain = seen.reshape(tables, self.n_plain, -1).any(axis=0)
+        rows, sums = int(self.confusion.rows[: self.n_plain][plain].sum()), list[float]()
         if not x.features:
-            return rows, 0.0
+            return Sizes(rows, 0.0)
         if self.is_large:
-            units = self._units_of_entries(self._tables(x.features))
-            used = np.repeat(seen.ravel(), len(self.confusion.classes))
-            return rows, units.effective(used[: units.counts.size].reshape(units.counts.shape))
-        profiles, fraction = self.profiles(x.features), self.fraction(x)
-        if fraction is None:
-            return rows, profiles.units.effective(profiles.used)
-        return rows, fraction.units.effective(fraction.used)
+            tables = tables if self.looks_at_amounts(x) else 1
+            counts = self.confusion.counts.reshape(
+                -1, seen[: self.n_plain].size * (seen.shape[1] - 1)
+            )
+            counts, products = counts[:tables], self.confusion.products[:tables, :tables]
+            products = products.reshape(tables, tables, -1)
+            used = np.repeat(seen.ravel(), seen.shape[1] - 1)[: counts.size].reshape(counts.shape)
+        elif (fraction := self.fraction(x)) is not None:
+            counts, products = fraction.units.counts, fraction.units.products
+            used = (np.abs(fraction.above) > _TINY) | (fraction.below > _TINY)
+            if fraction.at_zero == 0.0:
+                weights = fraction.above.ravel(), fraction.below.ravel()
+                sums = [float(own @ counts.ravel()) + 0.0 for own in weights]
+        else:
+            _, event, given = (profiles := self.profiles(x.features)).weights
+            counts, products = profiles.units.counts, profiles.units.products
+            used = ((event != 0) | (given != 0)).any(axis=0).reshape(counts.shape)
+        # Kish's (sum m)^2 / sum m^2 of what counts, by the table in which that is least.
+        held = [
+            (own[use].sum(), products[a, a, use].sum())
+            for a, (own, use) in enumerate(zip(counts, used, strict=True))
+        ]
+        each = [total**2 / squares if squares > 0 else 0.0 for total, squares in held if total > 0]
+        return Sizes(rows, float(min(each, default=0.0)), *sums)
 
     def weight_of_rows(self, x: RateFunction) -> float | None:
         """The one weight of all rows of an expression's populations; None if they differ."""

@@ -63,28 +63,23 @@ def of_two_sorts(
     """Limits of a fraction of two sorts of rows (2,), of which there are so many each."""
     rises = above[0] * below[1] >= above[1] * below[0]
     ends = clopper_pearson(float(rows[0]), float(rows.sum()), *(tails if rises else tails[::-1]))
-    first, last = (_value_at(share, above, below, at_zero) for share in ends)
-    return (first, last) if rises else (last, first)
-
-
-def _value_at(share: float, above: Floats, below: Floats, at_zero: float) -> float:
-    """The value of a fraction at the share of rows that are of the first sort."""
-    up = above[0] * share + above[1] * (1 - share)
-    down = below[0] * share + below[1] * (1 - share)
-    if down > 0:
-        return float(up / down)
-    return math.copysign(INF, up) if up else at_zero
+    out = []
+    for share in ends if rises else ends[::-1]:
+        up = above[0] * share + above[1] * (1 - share)
+        down = below[0] * share + below[1] * (1 - share)
+        out.append(float(up / down) if down > 0 else math.copysign(INF, up) if up else at_zero)
+    return out[0], out[1]
 
 
 def of_fraction(fraction: Fraction, low: float, high: float) -> tuple[float, float] | None:
     """Exact limits of a fraction that tells two sorts of rows apart; None if it has more."""
-    if fraction.n_sorts > 2:
-        return None
     two = fraction.sorts
+    if two is None or two.above.shape[1] > 2:
+        return None
     counts, squares = two.units.counts[0], two.units.products[0, 0]
-    if len(counts) < 2 or counts.sum() <= 0:
+    if len(counts) < 2 or two.units.total <= 0:
         return two.range
-    unit = two.units.typical.unit[0]
+    unit = two.units.typical[0][0]
     weight = (squares + _BORROWED * unit * unit) / (counts + _BORROWED * unit)
     above, below = two.above[0] * weight, two.below[0] * weight
     return of_two_sorts(above, below, counts / weight, (low, high), two.at_zero)
@@ -445,9 +440,9 @@ def exact_limits(
     [0.5294, 0.7018]
     """
     found = _of_alike_rows(x, counted)
-    if found is None or found[0].n_sorts != 2:
+    if found is None or (two := found[0].sorts) is None or two.above.shape[1] != 2:
         return None
-    two, weight = found[0].sorts, found[1]
+    weight = found[1]
     rows = [_whole(float(count) / weight) for count in two.units.counts[0]]
     if None in rows:
         return None

@@ -254,7 +254,7 @@ def group_row(group: GroupMetric, counted: CountedRates, level: float) -> GroupR
     if group.bound is None:
         return GroupRow(group.columns, group.metric, None, None, None, 0, group.compared)
     low, high, _ = interval_of(group.bound, counted, level)
-    rows, _ = counted.rows_of(group.bound)
+    rows = counted.sizes_of(group.bound).rows
     value = counted.value(group.bound)
     return GroupRow(group.columns, group.metric, value, low, high, rows, group.compared)
 
@@ -382,18 +382,17 @@ class Counter:
             return Entry(text, None, why=side.why)
         level = self.level if written is None else self.level_of(written)
         found = self.interval(side.bound, level)
-        rows, effective_rows = self.counted.rows_of(side.bound)
-        sums = self.counted.sums_of(side.bound)
+        sizes = self.counted.sizes_of(side.bound)
         return Entry(
             text,
             self.counted.value(side.bound),
             low=None if found is None else found.low,
             high=None if found is None else found.high,
             interval=None if found is None else found.kind,
-            rows=rows,
-            effective_rows=effective_rows,
-            numerator=None if sums is None else sums[0],
-            denominator=None if sums is None else sums[1],
+            rows=sizes.rows,
+            effective_rows=sizes.effective,
+            numerator=sizes.numerator,
+            denominator=sizes.denominator,
             level=None if level == self.level else level,
         )
 
