@@ -176,7 +176,8 @@ class _Sweep:
             self.ends = [end(x) for end, x in zip(ends, self.levels, strict=True)]
             self.most = [np.maximum.accumulate(x) for x in self.ends]
         one = len(self.levels) == 1
-        self.sizes, self.at_once = (_ONE, 1) if one else (_SEVERAL, _AT_ONCE)
+        self.sizes: tuple[int, ...] = _ONE if one else _SEVERAL
+        self.at_once = 1 if one else _AT_ONCE
 
     def _parts(self, boxes: NDArray[np.int64], width: int, size: int) -> NDArray[np.int64]:
         """Boxes of levels (bounds, m), each by its first ones, `size` wide in those of `width`."""
@@ -201,13 +202,7 @@ class _Sweep:
     def best(
         self, gains: list[Floats], join: np.ufunc, beaten: MixtureWeights | None = None
     ) -> MixtureWeights | None:
-        """One cut-off a segment, with the largest joint gain; None: none, or none over `beaten`.
-
-        Raises
-        ------
-        UnfinishedError
-            Too many levels may be the best.
-        """
+        """One cut-off a segment, with the largest joint gain; None: none, or none over `beaten`."""
         top, windows = -INF, None
         if beaten is not None:
             top = join.reduce([g[min(part)] for g, part in zip(gains, beaten, strict=True)])
