@@ -110,7 +110,7 @@ def rows(n, seed=0):
 
 FAIR = (
     "maximize balanced_accuracy subject to predicted_rate.difference(g) <= 0.05 "
-    "and specificity.difference(g) <= 0.1"
+    "and false_positive_rate <= 0.1"
 )
 
 

@@ -1,4 +1,4 @@
-"""Thresholds that one difference or ratio couples: a sweep over its levels against all of them."""
+"""Thresholds that differences or ratios couple: a sweep over their levels against all of them."""
 
 import numpy as np
 import pytest
@@ -26,6 +26,12 @@ GOALS = (
     "maximize specificity subject to f1.difference(g) <= 0.02",
     "minimize f1 subject to predicted_rate.difference(g) <= 0.3 and predicted_rate.min(g) >= 0.2",
     "maximize precision subject to recall.difference(g) <= 0.1 and recall.max(g) <= 0.6",
+    "maximize accuracy subject to recall.difference(g) <= 0.1 "
+    "and false_positive_rate.difference(g) <= 0.1",
+    "maximize f1 subject to specificity.difference(g) <= 0.2 and recall.difference(g) <= 0.2",
+    "maximize precision subject to predicted_rate.ratio(g) >= 0.6 and recall.difference(g) <= 0.2",
+    "maximize f1.min(g) subject to maximum(recall.difference(g), fnr.difference(g)) <= 0.15 "
+    "and fpr.ratio(g) >= 0.3",
 )
 
 
@@ -59,7 +65,8 @@ def problem(text, seed, groups):
 @over("text", GOALS)
 @over("seeds", [range(5), range(5, 40)], every=2)
 def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
-    monkeypatch.setattr(levels, "_BLOCK", block)
+    monkeypatch.setattr(levels, "_ONE", (block, 1))
+    monkeypatch.setattr(levels, "_SEVERAL", (block, 1) if block > 2 else (8, 2, 1))
     for seed in seeds:
         for groups in (2, 3):
             cuts, program = problem(text, seed, groups)
@@ -77,8 +84,7 @@ def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
     "text",
     [
         "maximize accuracy subject to recall.difference(g) <= 0.1 and predicted_rate <= 0.3",
-        "maximize accuracy subject to recall.difference(g) <= 0.1 "
-        "and false_positive_rate.difference(g) <= 0.1",
+        "maximize recall subject to recall.difference(g) <= 0.1 and accuracy.difference(g) <= 0.1",
         "maximize accuracy subject to recall.deviation(g) <= 0.1",
         "maximize g_mean subject to recall.difference(g) <= 0.1",
         "maximize accuracy subject to predicted_rate.difference(g) >= 0.1",
@@ -86,6 +92,24 @@ def test_the_best_of_all_combinations(monkeypatch, block, text, seeds):
 )
 def test_what_couples_segments_otherwise_is_left_to_others(text):
     assert solve_by_levels(*problem(text, 0, 3)) is None
+
+
+def test_what_two_differences_leave_open_is_left_to_others_beyond_some_boxes(monkeypatch):
+    monkeypatch.setattr(levels, "_MOST", 10)
+    assert solve_by_levels(*problem(GOALS[-4], 0, 3)) is None
+
+
+@pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
+@pytest.mark.parametrize("groups", [2, 16])
+def test_equalized_odds_over_many_groups_is_proved(groups):
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, groups, 4000)
+    y = (rng.random(4000) < 0.25 + 0.4 * group / groups).astype(int)
+    scores = rng.normal(size=4000) + 2.0 * y + 0.3 * group / groups
+    goal = "maximize accuracy subject to recall.difference(g) <= 0.05 and fpr.difference(g) <= 0.05"
+    report = solve(goal, scores, y, sensitive_features={"g": group}).report
+    assert (report.status, report.certificate.gap) == ("optimal", 0.0)
+    assert all(c.satisfied for c in report.constraints)
 
 
 @pytest.mark.parametrize("level", [0.0, 0.01, 0.05])

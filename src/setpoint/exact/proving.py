@@ -111,7 +111,7 @@ class _Incumbent:
         if self.choice is None:
             return replace(start, choice=(), stopped=stopped, status=status)
         found = search.measure(self.cuts, self.program, self.choice, status, method)
-        return replace(found, bound=self.value if closed else bound, stopped=stopped)
+        return replace(found, bound=self.value if closed else float(bound), stopped=stopped)
 
     def left(self, window: CutoffSet, master: search.Master, box: _Box) -> _Box | None:
         """What may still be better in a box with its best mixture; None: nothing."""

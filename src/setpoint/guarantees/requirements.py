@@ -447,20 +447,11 @@ MARGINS: Floats = np.concatenate(
 
 @dataclass(frozen=True, eq=False)
 class RulePath:
-    """Rules in the order of their tests: what each does where it was learnt; made when asked for.
+    """Rules in the order of their tests: what each does where it was learnt; made when asked for."""
 
-    Parameters
-    ----------
-    margins, scores : arrays (m,)
-    counts : array (entries, m)
-    rules : sequence of callables
-    models : sequence
-        The model that each rule decides on the scores of.
-    """
-
-    margins: Floats
-    scores: Floats
-    counts: Floats
+    margins: Floats  # (m,)
+    scores: Floats  # (m,)
+    counts: Floats  # (entries, m)
     rules: Sequence[Callable[[], Rule]]
     models: Sequence[Any] = ()
 
