@@ -37,7 +37,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from setpoint import SearchLimits, Solution, solve
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
 from setpoint.program import link

@@ -14,7 +14,7 @@ import numpy as np
 from cma_data import split
 
 from setpoint import Goal
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.plugin.problem import Achievable
 from setpoint.program import Program, link
 from setpoint.search import Region, best_mixture

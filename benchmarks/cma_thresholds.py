@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import Evidence, Goal
-from setpoint.exact import solve_exact
+from setpoint.search import solve_exact
 from setpoint.program import link
 from setpoint.search import Limits
 

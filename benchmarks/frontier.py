@@ -13,7 +13,7 @@ import numpy as np
 from exact_speed import line, median_time, scored
 
 from setpoint import Goal, frontier, solve
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 
 warnings.simplefilter("ignore")
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Codebook, Confusion, Stratum
+from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import Promise
 from setpoint.guarantees.p_values import PValues, drawn_p
 from setpoint.guarantees.requirements import rates_in

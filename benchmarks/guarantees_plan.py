@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from cma_data import run_with_one_thread, verdict
 
-from setpoint.evidence import Codebook, Confusion, Stratum
+from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import Pilot, rows_of
 from setpoint.inference import at_least
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
 from setpoint.deciding import Certification, certified
-from setpoint.exact import solve_exact
+from setpoint.search import solve_exact
 from setpoint.goals import Goal
 from setpoint.inference import at_least
 from setpoint.inputs import CheckedData, GivenRows, classes_of

@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from setpoint.evidence import Evidence, Ratios, best_of, count_threshold, cutoffs, hull, zeros_of
-from setpoint.evidence.argmax import argmax_features
+from setpoint.counts import Evidence, Ratios, best_of, count_threshold, cutoffs, hull, zeros_of
+from setpoint.counts.argmax import argmax_features
 from setpoint.goals import Requirements
 
 N_ROWS = 1_000_000

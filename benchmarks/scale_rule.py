@@ -32,8 +32,8 @@ GOALS = (
 IMPORTS = """
 import duckdb
 from setpoint import solve
-from setpoint.counting import GroupBy, Key, source_of
-from setpoint.evidence.sweep import Binning
+from setpoint.sources import GroupBy, Key, source_of
+from setpoint.counts.sweep import Binning
 """
 
 SOLVE = """

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from setpoint.compiled import _announce, kernel
-from setpoint.evidence import argmax as argmax_kernel
-from setpoint.evidence import confusion as count
-from setpoint.evidence import curves as cutoffs_module
-from setpoint.evidence import curves as hull
-from setpoint.evidence import evidence as canonical
-from setpoint.evidence import rows as credit
-from setpoint.evidence import sweep
-from setpoint.evidence import sweep as ratios
+from setpoint.counts import argmax as argmax_kernel
+from setpoint.counts import confusion as count
+from setpoint.counts import curves as cutoffs_module
+from setpoint.counts import curves as hull
+from setpoint.counts import evidence as canonical
+from setpoint.counts import rows as credit
+from setpoint.counts import sweep
+from setpoint.counts import sweep as ratios
 from setpoint.ramp.solvers.svm import undecided
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
     from setpoint.comparing import ModelComparison, compare
+    from setpoint.counts import Confusion, Evidence
     from setpoint.deciding import NotCertifiable
     from setpoint.errors import (
         GoalError,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
         save_model,
         weights_for_prior,
     )
-    from setpoint.evidence import Confusion, Evidence
     from setpoint.explorer import Explorer
     from setpoint.goals import Goal, maximize, minimize
     from setpoint.guarantees import Guarantee

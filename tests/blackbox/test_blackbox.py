@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score, roc_auc_score
 
 from setpoint import BlackBox, Goal, GoalError, GoalSyntaxError, MetricError, maximize
+from setpoint.counts import Confusion
 from setpoint.errors import NoFormulaError
-from setpoint.evidence import Confusion
 from setpoint.goals import BlackBoxMetric, as_goal
 from setpoint.metrics import recall
 from setpoint.program import link, range_of

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from setpoint import solve
-from setpoint.counting import Passes
-from setpoint.counting.engines import DuckDB
 from setpoint.rules import Rule
+from setpoint.sources import Passes
+from setpoint.sources.engines import DuckDB
 
 duckdb = pytest.importorskip("duckdb", reason="setpoint solve counts with DuckDB")
 pa = pytest.importorskip("pyarrow", reason="Parquet files are written by it")

@@ -10,8 +10,8 @@ from setpoint import (
     GoalError,
     RampClassifier,
 )
+from setpoint.counts import Codebook
 from setpoint.estimators import Monitor
-from setpoint.evidence import Codebook
 from setpoint.guarantees import Promise
 from setpoint.online.parameters import StreamGoal
 from setpoint.program import link
@@ -46,7 +46,7 @@ def test_streams_and_monitors_refuse_them(text, what):
 
 @pytest.mark.parametrize(("text", "what"), [(MONEY, "numbers of rows"), (DEFERS, "deferred")])
 def test_tables_elsewhere_refuse_them(text, what):
-    from setpoint.counting import CountedRows
+    from setpoint.sources import CountedRows
 
     with pytest.raises(GoalError, match=what):
         CountedRows.first_pass(Goal.parse(text), {})

@@ -5,9 +5,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import Confidence, NotCertifiable, PlugInClassifier, solve
+from setpoint.counts import Rows
 from setpoint.deciding import promise_of
 from setpoint.deciding.refusal import share_to_certify
-from setpoint.evidence import Rows
 from setpoint.goals import Goal
 from setpoint.program import link
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 import setpoint
 from explorer.test_board import made
 from setpoint import FewRowsWarning, GoalError, InputError, PlugInClassifier, explore
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.explorer import ScoredRows, payload_of
 from setpoint.goals import Goal
 from setpoint.rules import Argmax, PerSegment, Threshold

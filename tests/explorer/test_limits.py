@@ -7,7 +7,7 @@ from explorer.drawn import case
 from explorer.in_node import called, needs_node
 from explorer.test_board import made
 from setpoint import GoalError, explore
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.explorer import ScoredRows
 from setpoint.explorer import limits as computing
 from setpoint.explorer.limits import (

@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 
+from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.errors import GoalError
-from setpoint.evidence import Codebook, Marginals, Stratum
 from setpoint.goals import TABLE, VOCABULARY, Constraint, Goal, LinearForm, Other
 from setpoint.goals.expressions import apply
 from setpoint.goals.populations import REDUCERS

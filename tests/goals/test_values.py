@@ -19,7 +19,7 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal, GoalError, maximize
-from setpoint.evidence import Stratum
+from setpoint.counts import Stratum
 from setpoint.goals import TABLE, VOCABULARY
 from setpoint.goals.table import _formula, _rate
 from setpoint.metrics import *

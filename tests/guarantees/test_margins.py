@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Confusion
+from setpoint.counts import Confusion
 from setpoint.guarantees import Promise
 from setpoint.guarantees.promise import margins_of, slack_and_error
 from setpoint.guarantees.requirements import leaves

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from setpoint import Goal
-from setpoint.evidence import Codebook, Confusion, Stratum
+from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import AllHold, Promise, Requirement, Some, requirements_of
 from setpoint.guarantees.p_values import PValues, betting_p, boxes_p, drawn_p
 from setpoint.guarantees.requirements import leaves, rates_in

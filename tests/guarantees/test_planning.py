@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from setpoint.evidence import Confusion
+from setpoint.counts import Confusion
 from setpoint.guarantees import Pilot, fewest_rows_of, rows_of
 from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows, trials_needed
 from setpoint.inference import successes_needed

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from setpoint import Goal
-from setpoint.evidence import Codebook, Confusion, Stratum
+from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import AllHold, Requirement, Some, requirements_of
 from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import leaves, needs_one_of_several

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence import DEFERRED, Rows
+from setpoint.counts import DEFERRED, Rows
 from setpoint.guarantees import Promise
 from setpoint.inference import at_least
 from setpoint.program import link

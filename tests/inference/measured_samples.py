@@ -4,8 +4,8 @@ import numpy as np
 
 from inference.samples import CLASSES, expression
 from setpoint import Goal
+from setpoint.counts import Column, Rows
 from setpoint.errors import EmptyPopulationError
-from setpoint.evidence import Column, Rows
 from setpoint.inference import bind_counted, interval_of
 
 AMOUNTS = {

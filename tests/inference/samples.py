@@ -3,7 +3,7 @@
 import numpy as np
 
 from setpoint import Goal
-from setpoint.evidence import Codebook, Confusion, Stratum
+from setpoint.counts import Codebook, Confusion, Stratum
 
 CLASSES = ("no", "yes")
 ONE = (Stratum(),)

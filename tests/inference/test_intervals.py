@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from goals.samples import Schema, influence
 from inference.samples import ONE, confusion, deployed, expression, grouped
+from setpoint.counts import Rows
 from setpoint.errors import EmptyPopulationError, GoalError
-from setpoint.evidence import Rows
 from setpoint.inference import bind_counted, clopper_pearson, influence_of, interval
 from setpoint.inference.tails import difference_above
 from thinning import over

@@ -5,7 +5,7 @@ import pytest
 
 from inference.measured_samples import counted, drawn, misses
 from inference.samples import CLASSES
-from setpoint.evidence import Column, Rows
+from setpoint.counts import Column, Rows
 from setpoint.goals import Goal
 from setpoint.inference import interval, interval_of
 from setpoint.inference.delta import unsmoothed

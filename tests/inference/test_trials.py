@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inference.samples import ONE, confusion, expression, grouped
-from setpoint.evidence import Stratum
+from setpoint.counts import Stratum
 from setpoint.goals import TABLE
 from setpoint.inference import at_least, bind_counted, exact_limits, trials_of
 from setpoint.inference.tails import Trials

@@ -7,8 +7,8 @@ import pytest
 from sklearn import metrics
 
 from setpoint import Goal
+from setpoint.counts import ratio_at
 from setpoint.errors import GoalError, ShapeError
-from setpoint.evidence import ratio_at
 from setpoint.penalty import Tradeoff
 from thinning import over
 

@@ -13,10 +13,10 @@ from functools import cached_property
 import cvxpy as cp
 import numpy as np
 
-from exact.oracle import INF, Limit, Lin, Many, Model, Oracle, Ratio
+from search.binary.oracle import INF, Limit, Lin, Many, Model, Oracle, Ratio
 from setpoint import Goal
+from setpoint.counts import Evidence
 from setpoint.errors import EmptyPopulationError, GoalError
-from setpoint.evidence import Evidence
 from setpoint.goals import Other
 from setpoint.program import link
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exact.oracle import INF
 from plugin.oracle_multiclass import random_case
+from search.binary.oracle import INF
 from setpoint import Goal
-from setpoint.evidence import Evidence
-from setpoint.evidence.rows import LABELS
+from setpoint.counts import Evidence
+from setpoint.counts.rows import LABELS
 from setpoint.plugin.problem import Achievable
 from setpoint.program import link
 from setpoint.rules import Argmax

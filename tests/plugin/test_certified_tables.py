@@ -62,7 +62,7 @@ def test_a_confidence_of_a_constraint_itself():
 
 
 def test_bins_of_several_scores_nest_too(monkeypatch):
-    monkeypatch.setattr("setpoint.counting.passes._BINS", 64)
+    monkeypatch.setattr("setpoint.sources.passes._BINS", 64)
     frame = table(n=5_000)
     found = solve(NESTED, ENGINES["polars"](frame), **NAMES, confidence=0.95, tol=0.5)
     best = solve(NESTED, frame, **NAMES, confidence=0.95)

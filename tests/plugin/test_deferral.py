@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import Goal, PlugInClassifier, solve
+from setpoint.counts import DEFERRED, Evidence
 from setpoint.errors import GoalError
-from setpoint.evidence import DEFERRED, Evidence
 from setpoint.plugin import Options, search_rule
 from setpoint.search import InfeasibleError
 from thinning import over

@@ -15,8 +15,8 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
+from setpoint.counts import Evidence
 from setpoint.errors import GoalError
-from setpoint.evidence import Evidence
 from setpoint.goals import Requirements, as_goal
 from setpoint.plugin import MissingPairWarning, Options, search_rule
 from setpoint.plugin.fit.crossfit import JointPosterior, cross_fit, joint_labels, splits_of

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from setpoint.counts import Evidence
 from setpoint.errors import ShapeError
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
 from setpoint.plugin.solvers import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine

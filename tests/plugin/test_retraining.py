@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.goals import as_goal
 from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, costs_of, weight_parameter
 from setpoint.program import link

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counting.reference import ArraySource
 from setpoint import Dataset, GoalError, InfeasibleError, StoppedWarning, evaluate, solve
-from setpoint.counting.counted import as_frame_rows
-from setpoint.evidence import ChangedTableError
+from setpoint.counts import ChangedTableError
 from setpoint.rules import Rule
+from setpoint.sources.counted import as_frame_rows
+from sources.reference import ArraySource
 from thinning import thinned
 
 duckdb = pytest.importorskip("duckdb", reason="tables are counted by DuckDB here")

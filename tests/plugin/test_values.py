@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from setpoint import Goal
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.plugin import Options, search_rule
 from setpoint.rules import Rule
 from setpoint.search import InfeasibleError

@@ -12,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from setpoint import Goal, PlugInClassifier, SearchLimits, solve
-from setpoint.evidence import Evidence, folds_of, in_order, merged
-from setpoint.evidence import evidence as folds
+from setpoint.counts import Evidence, folds_of, in_order, merged
+from setpoint.counts import evidence as folds
 from setpoint.plugin import search_rule
 from setpoint.plugin import selection as weighing
 from setpoint.search import (

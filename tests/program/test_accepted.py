@@ -5,7 +5,7 @@ import pytest
 
 from goals.samples import BINARY, decisions, grouped, program_of
 from setpoint import Goal
-from setpoint.evidence import Codebook, Marginals
+from setpoint.counts import Codebook, Marginals
 from setpoint.program import Accepted, link
 from thinning import over
 

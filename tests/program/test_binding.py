@@ -5,8 +5,8 @@ import pytest
 
 from goals.samples import BINARY, FIVE, Schema, grouped, linear_rows, plain, program_of
 from setpoint import Goal, GoalError
+from setpoint.counts import Stratum
 from setpoint.errors import EmptyPopulationError
-from setpoint.evidence import Stratum
 from setpoint.goals import Other
 from thinning import over
 

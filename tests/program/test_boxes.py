@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence import Codebook, Marginals, Stratum
+from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.program import AcceptedRates, link, most_in_parts, range_over_boxes
 
 GOALS = (

@@ -8,7 +8,7 @@ import pytest
 
 from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
-from setpoint.evidence import Stratum
+from setpoint.counts import Stratum
 from setpoint.goals import TABLE, Event
 from setpoint.program import diagonal_form
 from thinning import over, thinned

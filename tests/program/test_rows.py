@@ -16,7 +16,7 @@ from goals.samples import (
     program_of,
 )
 from setpoint import Goal
-from setpoint.evidence import Stratum
+from setpoint.counts import Stratum
 from setpoint.program import NotLinearError
 from thinning import over
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence import Evidence
+from setpoint.counts import Evidence
 from setpoint.program import link
 from setpoint.ramp.problem import Row, feasible_cutoffs
 from thinning import over

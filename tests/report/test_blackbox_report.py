@@ -6,7 +6,7 @@ import pytest
 
 from report.pages import searched
 from setpoint import BlackBox, Goal, GoalReport
-from setpoint.evidence import Confusion
+from setpoint.counts import Confusion
 from setpoint.program import link
 from setpoint.report import Entry, Search, SearchTrace, headline, lines_of, report_on
 from setpoint.report.page import page_text

@@ -5,7 +5,7 @@ import pytest
 
 import setpoint
 from setpoint import Goal, HeavyTailWarning
-from setpoint.evidence import Column
+from setpoint.counts import Column
 from setpoint.inputs import CheckedTable
 from setpoint.report import heavy_tails
 

@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 
 from inference.samples import ONE, confusion, deployed, expression, grouped
 from setpoint import Goal, GoalError, evaluate
-from setpoint.evidence import Rows, Stratum
+from setpoint.counts import Rows, Stratum
 from setpoint.guarantees import Guarantee, Shown
 from setpoint.inference import interval
 from setpoint.program import link

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence import DEFERRED, Column, Rows
+from setpoint.counts import DEFERRED, Column, Rows
 from setpoint.program import link
 from setpoint.report import GoalReport, compared, report_on
 from setpoint.report.numbers import in_ten_thousand, parts_of

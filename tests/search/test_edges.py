@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 
 from setpoint import Evidence, Goal, solve
 from setpoint.errors import GoalError, ShapeError
-from setpoint.exact import CutoffSet, solve_exact
 from setpoint.program import NotLinearError, ProgramConstraint, RowBuilder, link
 from setpoint.search import (
     ConstantGoalWarning,
+    CutoffSet,
     InfeasibleError,
     InfeasibleMasterError,
     Master,
     Region,
     nearest_mixture,
+    solve_exact,
 )
 
 pytestmark = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setpoint import Goal
-from setpoint.evidence import Codebook, Marginals
+from setpoint.counts import Codebook, Marginals
 from setpoint.program import link
 from setpoint.search import InfeasibleMasterError, solve_and_recount, worked_with
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from exact.oracle import INF, Mcc
-from exact.problems import ORDERS, random_case
 from guarantees.test_promise_long import Cells, churn, fbeta, gap, precision, recall
+from search.binary.oracle import INF, Mcc
+from search.binary.problems import ORDERS, random_case
 from setpoint import (
     Dataset,
     InfeasibleError,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox.blackbox import BlackBox, MetricError
 from setpoint.blackbox.smoothing import margin
+from setpoint.counts import Rows, count_threshold, cutoffs
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, nearest, quoted
-from setpoint.evidence import Rows, count_threshold, cutoffs
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     Array,

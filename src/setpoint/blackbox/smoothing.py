@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import cutoffs, midway
 from setpoint.errors import InputError
-from setpoint.evidence import cutoffs, midway
 from setpoint.search import Limits, StoppedError
 
 Measure: TypeAlias = Callable[[Floats], Floats]

@@ -18,8 +18,8 @@ import numpy as np
 
 from setpoint.cli import session as shell
 from setpoint.cli.fit import fit
+from setpoint.counts import Codebook, Marginals, Stratum
 from setpoint.errors import EmptyPopulationError, GoalError, ShapeError
-from setpoint.evidence import Codebook, Marginals, Stratum
 from setpoint.goals import (
     DEFER,
     VOCABULARY,
@@ -36,7 +36,7 @@ from setpoint.inputs import whole_file
 from setpoint.program import link
 
 if TYPE_CHECKING:
-    from setpoint.evidence import Evidence
+    from setpoint.counts import Evidence
     from setpoint.program import Program
     from setpoint.search import Found
 
@@ -87,7 +87,7 @@ def _found(goal: Goal, evidence: Evidence, program: Program) -> Found:
     from setpoint.solvers import SearchLimits
 
     if evidence.n_scores is None:
-        from setpoint.exact import solve_exact
+        from setpoint.search import solve_exact
 
         options = Options(on_infeasible="nearest")
         return solve_exact(
@@ -164,7 +164,7 @@ def _labels(goal: Goal) -> list[Label]:
 
 def _evidence(goal: Goal, n_classes: int, named: list[Label]) -> Evidence:
     """Rows of every group, class and deployed class, with scores that tell something."""
-    from setpoint.evidence import DEFERRED, Evidence
+    from setpoint.counts import DEFERRED, Evidence
 
     made = (f"class {i}" for i in range(1, n_classes + 1))
     classes = [*named, *(c for c in made if c not in named)][:n_classes]

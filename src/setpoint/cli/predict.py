@@ -110,7 +110,7 @@ def predict_many(
 
 def outputs_of(data: Sequence[str], output: str) -> dict[str, Path]:
     """The files to read, and where each is written."""
-    from setpoint.counting import files_named
+    from setpoint.sources import files_named
 
     if output == "-":
         raise shell.CommandError(

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Evidence
 from setpoint.errors import GoalError
 from setpoint.estimators import GoalClassifier
-from setpoint.evidence import Evidence
-from setpoint.exact import frontier_exact
 from setpoint.goals import Expression, Goal
 from setpoint.inference import FAILS, OPEN, SHOWN
 from setpoint.inputs import CheckedData, CheckedTable, ClassOrder, GivenRows, index_of
@@ -32,7 +31,7 @@ from setpoint.report import (
     report_on,
     with_deployed,
 )
-from setpoint.search import Frontier, Vary, vary_of
+from setpoint.search import Frontier, Vary, frontier_exact, vary_of
 
 # --- A model's decisions on some rows, judged by a goal -------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import Confusion, Counted, Evidence, Rows
 from setpoint.deciding.refusal import (
     BestBounds,
     NotCertifiable,
@@ -24,16 +25,6 @@ from setpoint.deciding.refusal import (
     tests_on,
 )
 from setpoint.errors import GoalError
-from setpoint.evidence import Confusion, Counted, Evidence, Rows
-from setpoint.exact import (
-    MOST_SEGMENTS,
-    CutoffSet,
-    MonotoneConstraint,
-    candidate_path,
-    certified_windows,
-    find_rule,
-    monotone_constraints,
-)
 from setpoint.guarantees import (
     MARGINS,
     Guarantee,
@@ -47,7 +38,21 @@ from setpoint.inference import quantile
 from setpoint.inputs import CheckedTable
 from setpoint.program import LinkedGoal
 from setpoint.rules import Band, Rule
-from setpoint.search import Certificate, Found, InfeasibleError, Limits, MixtureWeights, NoRuleError
+from setpoint.search import (
+    MOST_SEGMENTS,
+    Certificate,
+    CutoffSet,
+    Found,
+    InfeasibleError,
+    Limits,
+    MixtureWeights,
+    MonotoneConstraint,
+    NoRuleError,
+    candidate_path,
+    certified_windows,
+    find_rule,
+    monotone_constraints,
+)
 from setpoint.solvers import Confidence
 
 # --- Paths of rules, from safe to bold ------------------------------------------------------------

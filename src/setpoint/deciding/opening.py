@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BlackBox, blackbox_of
-from setpoint.counting import require_memory
+from setpoint.counts import Counted, Evidence
 from setpoint.deciding.certifying import (
     Certification,
     certified,
@@ -24,7 +24,6 @@ from setpoint.deciding.certifying import (
 from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
 from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
 from setpoint.errors import InputError, listed, nearest, warn_caller
-from setpoint.evidence import Counted, Evidence
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -58,6 +57,7 @@ from setpoint.report import (
 from setpoint.rules import PerSegment, Rule, segment_in_words
 from setpoint.search import Found, TracePoint, now
 from setpoint.solvers import Confidence, SearchLimits, Solver
+from setpoint.sources import require_memory
 
 # --- Ranges of columns as the user states them, against the rows there are ------------------------
 

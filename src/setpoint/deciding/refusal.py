@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint.counts import Confusion, Counted, Rows
 from setpoint.errors import GoalError, warn_caller
-from setpoint.evidence import Confusion, Counted, Rows
 from setpoint.goals import Const, Constraint, Goal, in_words
 from setpoint.guarantees import Fewest, Guarantee, Promise, RuleTests, Shown, fewest_rows_of
 from setpoint.inference import interval_of

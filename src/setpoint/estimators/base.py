@@ -17,12 +17,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox import BlackBox, measured_value
+from setpoint.counts import Evidence
 from setpoint.deciding import FitData, given_rows
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators.batch import require_rows
 from setpoint.estimators.by_rule import DecidesByRule, Explorable
-from setpoint.evidence import Evidence
-from setpoint.exact import frontier_exact
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -61,6 +60,7 @@ from setpoint.search import (
     Randomized,
     TracePoint,
     Vary,
+    frontier_exact,
     vary_of,
 )
 from setpoint.solvers import Confidence, SearchLimits, Settings, Solver, solver_of

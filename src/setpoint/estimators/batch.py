@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.array_types import Bools, Floats
+from setpoint.counts import Column, Evidence
 from setpoint.errors import InputError, InputTypeError, listed, nearest
-from setpoint.evidence import Column, Evidence
 from setpoint.inputs import (
     aligned,
     check_length,

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.counting import require_memory
 from setpoint.errors import InputTypeError
 from setpoint.explorer import Explorer
 from setpoint.goals import Expression, Goal
 from setpoint.report import percent
 from setpoint.rules import segment_in_words
+from setpoint.sources import require_memory
 
 if TYPE_CHECKING:
     from setpoint.estimators.base import GoalClassifier
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Column, Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, InputError, nearest
 from setpoint.estimators.batch import require_rows
-from setpoint.evidence import Column, Evidence, counted_rows
 from setpoint.explorer import (
     ScoredRows,
     by_columns,
@@ -59,10 +59,10 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from setpoint.counts import side_by_side
 from setpoint.errors import GoalError, listed, warn_caller
 from setpoint.estimators.batch import DecidesBatches
 from setpoint.estimators.explanation import ExplainsDecisions
-from setpoint.evidence import side_by_side
 from setpoint.inputs import (
     ClassOrder,
     aligned,

@@ -16,10 +16,10 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from setpoint.array_types import Bools, Codes, Floats
+from setpoint.counts import Evidence
 from setpoint.deciding import Certification, FitData, Tries, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.inputs import (
     CheckedTable,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
-from setpoint.evidence import Codebook, Confusion, Stratum
 from setpoint.goals import Expression, Goal, Label, as_goal, requirements_of
 from setpoint.guarantees import Pilot, RowsPlan, rows_of
 from setpoint.inputs import check_labels, decided_inputs

@@ -13,10 +13,9 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Codes
 from setpoint.blackbox import BlackBox, RowMetric, measured_on, shifted_by
-from setpoint.counting import CountedRows, frame_rows_of, is_lazy, require_formula
+from setpoint.counts import Confusion
 from setpoint.errors import GoalError, InputError, InputTypeError, quoted
 from setpoint.estimators.base import GoalClassifier
-from setpoint.evidence import Confusion
 from setpoint.goals import DEFER, Expression, Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,
@@ -40,6 +39,7 @@ from setpoint.report import (
     report_on,
     with_deployed,
 )
+from setpoint.sources import CountedRows, frame_rows_of, is_lazy, require_formula
 
 # --- Evaluating decisions that are columns of a table out of core ---------------------------------
 

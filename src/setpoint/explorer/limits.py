@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Confusion, Curve, Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.evidence import Confusion, Curve, Evidence
-from setpoint.exact import CutoffSet, least_violation, sweep
 from setpoint.goals import (
     Const,
     Constraint,
@@ -32,6 +31,7 @@ from setpoint.inference import CountedRates, interval_of
 from setpoint.program import Accepted, Kind, Linker, ProgramConstraint, link, range_of
 from setpoint.program import functions as fn
 from setpoint.report import unit_of
+from setpoint.search import CutoffSet, least_violation, sweep
 
 # --- Arrays as text for a page: the raw numbers, little-endian, compressed ------------------------
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Column, Curve, Evidence, counted_rows
 from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.evidence import Column, Curve, Evidence, counted_rows
 from setpoint.explorer.limits import (
     BoundGoal,
     GroupColumn,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.compiled import kernel
+from setpoint.counts import Confusion
 from setpoint.errors import GoalError
-from setpoint.evidence import Confusion
 from setpoint.goals import column_in_words, value_in_words
 from setpoint.guarantees.requirements import (
     Requirement,
@@ -95,7 +95,7 @@ def increments_of(goal: LinkedGoal, confusion: Confusion) -> tuple[Increments, .
     Examples
     --------
     >>> from setpoint import Goal
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.program import link
     >>> book = Confusion.of_counts(("no", "yes"), [[1, 1], [1, 1], [0, 0]])
     >>> goal = Goal.parse("maximize recall s.t. precision >= 0.9")

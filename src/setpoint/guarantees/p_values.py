@@ -470,7 +470,7 @@ class PValues:
 
     Examples
     --------
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.inference.profiles import bind_counted
     >>> from setpoint.metrics import fbeta, precision
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
@@ -540,7 +540,7 @@ class PValues:
         Examples
         --------
         >>> from setpoint import Goal
-        >>> from setpoint.evidence import Confusion
+        >>> from setpoint.counts import Confusion
         >>> from setpoint.guarantees.promise import Promise
         >>> from setpoint.program.linking import link
         >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])

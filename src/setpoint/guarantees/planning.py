@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtri, xlogy
 
 from setpoint.array_types import Bools, Floats
+from setpoint.counts import Confusion
 from setpoint.errors import InputError
-from setpoint.evidence import Confusion
 from setpoint.goals import Constraint, as_goal
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, requirements_of
 from setpoint.inference import (
@@ -243,7 +243,7 @@ def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -
     Examples
     --------
     >>> from setpoint import Goal
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> found = Confusion.of_counts(("no", "yes"), [[180, 0], [20, 0], [0, 0]])
     >>> pilot = Pilot.of(Goal.parse("maximize precision s.t. recall >= 0.9"), found)
     >>> fewest_rows(pilot.parts[0], pilot.counted, 0.05)

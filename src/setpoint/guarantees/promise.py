@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import betainc, ndtri
 
 from setpoint.array_types import Floats
+from setpoint.counts import Confusion, Marginals
 from setpoint.errors import GoalError, InputError
-from setpoint.evidence import Confusion, Marginals
 from setpoint.goals import Goal, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums

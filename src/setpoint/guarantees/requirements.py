@@ -108,7 +108,7 @@ def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
 
     Examples
     --------
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.inference.profiles import bind_counted
     >>> from setpoint.metrics import f1, g_mean
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
@@ -363,7 +363,7 @@ def requirements_of(constraint: ProgramConstraint) -> Part:
     Examples
     --------
     >>> from setpoint import Goal
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.program import Linker, Program, link
     >>> found = Confusion.of_counts(("no", "yes"), [[90, 5], [2, 8], [0, 0]])
     >>> linked = link(Goal.parse("maximize accuracy s.t. recall.difference() <= 0.1"),

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from setpoint.counts import Confusion
 from setpoint.errors import InputError
-from setpoint.evidence import Confusion
 from setpoint.goals import Expression
 from setpoint.inference.delta import correlations, smooth_limits, unsmoothed
 from setpoint.inference.profiles import CountedRates, bind_counted
@@ -28,7 +28,7 @@ class Interval(NamedTuple):
 
     Examples
     --------
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.metrics import recall
     >>> from setpoint.inference import interval
     >>> found = interval(recall, Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]]))
@@ -70,7 +70,7 @@ def interval(expression: Expression, confusion: Confusion, level: float = 0.95) 
 
     Examples
     --------
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.metrics import g_mean, recall
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
     >>> low, high, kind = interval(recall, found)

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from setpoint.array_types import Bools, Codes, Floats
-from setpoint.evidence import Confusion
+from setpoint.counts import Confusion
 from setpoint.goals import Expression
 from setpoint.program import (
     INF,

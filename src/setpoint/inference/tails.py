@@ -370,7 +370,7 @@ def trials_of(x: RateFunction, counted: CountedRates, relation: str, bound: floa
 
     Examples
     --------
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.inference.profiles import bind_counted
     >>> from setpoint.metrics import f1, g_mean
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])
@@ -431,7 +431,7 @@ def exact_limits(
 
     Examples
     --------
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.inference.profiles import bind_counted
     >>> from setpoint.metrics import precision
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 50], [19, 81], [0, 0]])

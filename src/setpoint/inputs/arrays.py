@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from setpoint.array_types import Floats
+from setpoint.counts import Column
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted, warn_caller
-from setpoint.evidence import Column
 
 Array: TypeAlias = NDArray[Any]
 

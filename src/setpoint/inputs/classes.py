@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes
+from setpoint.counts import Column
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
-from setpoint.evidence import Column
 from setpoint.goals import Goal, Label, Metric, plain_label, walk
 from setpoint.inputs.arrays import (
     Array,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from setpoint.counts import Column
 from setpoint.errors import GoalError, InputError, InputTypeError, nearest, quoted
-from setpoint.evidence import Column
 from setpoint.inputs.arrays import (
     TEXT,
     Array,

@@ -17,6 +17,15 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Integers
+from setpoint.counts import (
+    DEFERRED,
+    Codebook,
+    Column,
+    Confusion,
+    Evidence,
+    Rows,
+    counted_rows,
+)
 from setpoint.errors import (
     EmptyPopulationError,
     GoalError,
@@ -25,15 +34,6 @@ from setpoint.errors import (
     nearest,
     quoted,
     warn_caller,
-)
-from setpoint.evidence import (
-    DEFERRED,
-    Codebook,
-    Column,
-    Confusion,
-    Evidence,
-    Rows,
-    counted_rows,
 )
 from setpoint.goals import DEFER, Goal, Label
 from setpoint.inputs.arrays import in_frame, number_columns, one_column

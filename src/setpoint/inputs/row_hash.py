@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Column, counted_rows
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
-from setpoint.evidence import Column, counted_rows
 from setpoint.inputs.arrays import (
     frame_of,
     is_missing,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from setpoint.evidence import Codebook, Confusion
+from setpoint.counts import Codebook, Confusion
 from setpoint.goals import Goal
 from setpoint.online import learners as at
 from setpoint.online.engine import Engine

@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from setpoint.array_types import Floats
+from setpoint.counts import Codebook
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence import Codebook
 from setpoint.goals import EVERYWHERE, Goal, Label, Metric, as_goal, require_rows_alone
 from setpoint.inputs import ClassOrder
 from setpoint.online import learners as at

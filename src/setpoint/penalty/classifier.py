@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from sklearn.model_selection import train_test_split
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Evidence
 from setpoint.deciding import FitData, decide, heard
 from setpoint.errors import InputError
 from setpoint.estimators import (
@@ -26,7 +27,6 @@ from setpoint.estimators import (
     transformed,
     unpack,
 )
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal, require_rows_alone
 from setpoint.inputs import CheckedTable, ClassOrder, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, From0OrAuto

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.evidence import ratio_at
+from setpoint.counts import ratio_at
 from setpoint.parameters import SATISFIED
 from setpoint.penalty.problem import Tradeoff, best_cut
 from setpoint.penalty.selection import DivergedError, Pool

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.evidence import midway, ratio_at
+from setpoint.counts import midway, ratio_at
 from setpoint.parameters import SATISFIED
 from setpoint.penalty.problem import Tradeoff, best_cut
 

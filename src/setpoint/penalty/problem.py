@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import BestCutoff, Codebook, Marginals, cutoffs, midway
 from setpoint.errors import ShapeError
-from setpoint.evidence import BestCutoff, Codebook, Marginals, cutoffs, midway
 from setpoint.goals import Goal, Label, require_rows_alone
 from setpoint.parameters import SATISFIED
 from setpoint.program import Accepted, Program, link

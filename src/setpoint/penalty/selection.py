@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import Evidence, cutoffs
 from setpoint.deciding import FitData, promise_of, times_of
 from setpoint.errors import InputError, SetpointError
 from setpoint.estimators import batch_size_for, needed
-from setpoint.evidence import Evidence, cutoffs
-from setpoint.exact import solve_exact
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import RuleTests
 from setpoint.inputs import (
@@ -42,6 +41,7 @@ from setpoint.search import (
     Limits,
     TracePoint,
     not_found,
+    solve_exact,
 )
 from setpoint.solvers import Minibatches
 

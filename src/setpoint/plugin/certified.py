@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from setpoint.counts import Confusion
 from setpoint.deciding import (
     Tried,
     Tries,
@@ -25,7 +26,6 @@ from setpoint.deciding import (
 )
 from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators import GoalClassifier
-from setpoint.evidence import Confusion
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.guarantees import Guarantee, RuleTests, fixed_sequence, holm
 from setpoint.inputs import (

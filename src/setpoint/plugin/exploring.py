@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Column, Evidence
 from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, nearest, quoted
 from setpoint.estimators import GoalClassifier
-from setpoint.evidence import Column, Evidence
-from setpoint.exact import frontier_exact
 from setpoint.explorer import (
     Explorer,
     Marker,
@@ -36,6 +35,7 @@ from setpoint.search import (
     Frontier,
     Randomized,
     Vary,
+    frontier_exact,
     frontier_of,
     levels_of,
     trace_frontier,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import ONE_BLOCK, Blocks, Confusion, Evidence
+from setpoint.counts import ONE_BLOCK, Blocks, Confusion, Evidence
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form, link
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment

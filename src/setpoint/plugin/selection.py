@@ -14,10 +14,9 @@ import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import RowMetric
+from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.deciding import Certify, decide, heard, split_scored
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
-from setpoint.evidence import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
-from setpoint.exact import solve_exact
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
@@ -35,6 +34,7 @@ from setpoint.search import (
     StoppedError,
     StoppedWarning,
     now,
+    solve_exact,
     worked_with,
 )
 from setpoint.solvers import Confidence

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
-from setpoint.counting import is_lazy
+from setpoint.counts import Evidence
 from setpoint.deciding import check_ranges, promised
 from setpoint.errors import GoalError, InputError, InputTypeError, listed
 from setpoint.estimators import GoalClassifier
-from setpoint.evidence import Evidence
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,
@@ -42,6 +41,7 @@ from setpoint.report import GoalReport, cutoffs_of, rule_facts
 from setpoint.rules import Rule, segment_in_words
 from setpoint.search import Randomized, TracePoint
 from setpoint.solvers import Confidence, SearchLimits, Solver
+from setpoint.sources import is_lazy
 
 # --- From scores and labels to a rule -------------------------------------------------------------
 

@@ -10,14 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from setpoint.counting import (
-    CountedRows,
-    CountsCheckpoint,
-    FrameRows,
-    Pass,
-    Passes,
-    frame_rows_of,
-    require_formula,
+from setpoint.counts import (
+    ChangedTableError,
+    Confusion,
 )
 from setpoint.deciding import (
     Certification,
@@ -28,15 +23,6 @@ from setpoint.deciding import (
     promised,
 )
 from setpoint.errors import GoalError, InputError, InputTypeError, warn_caller, without_races
-from setpoint.evidence import (
-    ChangedTableError,
-    Confusion,
-)
-from setpoint.exact import (
-    CountPass,
-    monotone_constraints,
-    solve_tallied,
-)
 from setpoint.goals import Goal
 from setpoint.inputs import DecideOn, some
 from setpoint.plugin.parameters import Options
@@ -51,8 +37,23 @@ from setpoint.report import (
 from setpoint.rules import (
     Rule,
 )
-from setpoint.search import Found, now
+from setpoint.search import (
+    CountPass,
+    Found,
+    monotone_constraints,
+    now,
+    solve_tallied,
+)
 from setpoint.solvers import Confidence
+from setpoint.sources import (
+    CountedRows,
+    CountsCheckpoint,
+    FrameRows,
+    Pass,
+    Passes,
+    frame_rows_of,
+    require_formula,
+)
 
 
 def solve_counted(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import BestCutoff, Ratios, best_of, zeros_of
 from setpoint.errors import InputError
-from setpoint.evidence import BestCutoff, Ratios, best_of, zeros_of
 from setpoint.program import functions as fn
 from setpoint.program.program import Program
 from setpoint.program.rates import RateTable
@@ -126,7 +126,7 @@ def range_over_boxes(
     Examples
     --------
     >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.counts.codebook import Codebook, Marginals
     >>> from setpoint.program import link
     >>> counts = Marginals(np.array([[6.0, 4.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))
     >>> for metric in ("recall", "precision"):
@@ -232,7 +232,7 @@ class Accepted(AcceptedRates):
     --------
     >>> import numpy as np
     >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.counts.codebook import Codebook, Marginals
     >>> from setpoint.program import link
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.75")
     >>> marginals = Marginals(np.array([[90.0, 10.0, 0.0]]), np.array([[1.0, 1.0, np.inf]]))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from setpoint import goals
+from setpoint.counts import Codebook, Marginals, Measure
 from setpoint.errors import (
     EmptyPopulationError,
     GoalError,
@@ -19,7 +20,6 @@ from setpoint.errors import (
     UnlabelledError,
     nearest,
 )
-from setpoint.evidence import Codebook, Marginals, Measure
 from setpoint.program import algebra
 from setpoint.program import functions as fn
 from setpoint.program.rates import Rate, RateTable

@@ -11,8 +11,8 @@ from itertools import count
 import numpy as np
 
 from setpoint.array_types import Floats
+from setpoint.counts import Codebook, Marginals
 from setpoint.errors import GoalError
-from setpoint.evidence import Codebook, Marginals
 from setpoint.goals import Const, Constraint, Expression, Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import algebra
@@ -186,7 +186,7 @@ def link(goal: Goal, codebook: Codebook) -> LinkedGoal:
     --------
     >>> import numpy as np
     >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.counts.codebook import Codebook, Marginals
     >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
     >>> program = linked.at(Marginals.of_counts(counts))

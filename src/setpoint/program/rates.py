@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.evidence import Codebook, Marginals
+from setpoint.counts import Codebook, Marginals
 from setpoint.goals import Event
 from setpoint.program import functions as fn
 
@@ -406,7 +406,7 @@ class DiagonalForm:
     --------
     >>> import numpy as np
     >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.counts.codebook import Codebook, Marginals
     >>> from setpoint.program import link
     >>> counts = np.array([[[5.0, 1.0], [2.0, 4.0], [0.0, 0.0]]])
     >>> linked = link(Goal.parse("maximize f1"), Codebook.of(("no", "yes")))
@@ -445,7 +445,7 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     --------
     >>> import numpy as np
     >>> from setpoint import Goal
-    >>> from setpoint.evidence.codebook import Codebook, Marginals
+    >>> from setpoint.counts.codebook import Codebook, Marginals
     >>> from setpoint.program import link
     >>> codebook, marginals = Codebook.of(("a", "b", "c")), Marginals.of_counts(np.eye(4, 3)[None])
     >>> accuracy = link(Goal.parse("maximize accuracy"), codebook).at(marginals)

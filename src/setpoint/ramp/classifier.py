@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Evidence, Rows
 from setpoint.deciding import FitData, decide, heard
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
@@ -24,7 +25,6 @@ from setpoint.estimators import (
     most_models,
     transformed,
 )
-from setpoint.evidence import Evidence, Rows
 from setpoint.goals import Goal, require_plain
 from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, Above0, From0OrAuto

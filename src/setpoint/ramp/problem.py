@@ -12,8 +12,8 @@ import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
+from setpoint.counts import Evidence
 from setpoint.errors import ShapeError
-from setpoint.evidence import Evidence
 from setpoint.program import (
     Accepted,
     Affine,

@@ -13,10 +13,9 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Floats
+from setpoint.counts import Codebook, Evidence, Rows
 from setpoint.errors import InputError, InputTypeError, SetpointError, nearest, warn_caller
 from setpoint.estimators import linear_scores
-from setpoint.evidence import Codebook, Evidence, Rows
-from setpoint.exact import solve_exact
 from setpoint.inputs import Dataset, Deployed, as_datasets, column_names
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program
@@ -29,6 +28,7 @@ from setpoint.search import (
     Found,
     InfeasibleError,
     not_found,
+    solve_exact,
 )
 
 # --- From a trained model to the rule: decisions are counted, not estimated -----------------------

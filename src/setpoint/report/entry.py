@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from setpoint.blackbox import BlackBox, RowMetric
+from setpoint.counts import Confusion
 from setpoint.errors import EmptyPopulationError, GoalError, NoFormulaError, UnlabelledError
-from setpoint.evidence import Confusion
 from setpoint.goals import (
     TABLE,
     Constraint,

@@ -14,8 +14,8 @@ from unicodedata import category
 import numpy as np
 
 from setpoint.array_types import Floats
+from setpoint.counts import Deferred
 from setpoint.errors import InputTypeError, warn_caller
-from setpoint.evidence import Deferred
 from setpoint.goals import (
     TABLE,
     Baseline,
@@ -246,7 +246,7 @@ class Counts:
         Examples
         --------
         >>> import numpy as np
-        >>> from setpoint.evidence.codebook import DEFERRED
+        >>> from setpoint.counts.codebook import DEFERRED
         >>> found = np.array([[6.0, 1, 1], [0, 3, 2], [0, 0, 0], [0, 0, 0]])
         >>> Counts.of(13, ("no", "yes", DEFERRED), found).deferred
         (1.0, 2.0, 0.0)
@@ -604,7 +604,7 @@ def heavy_tails(goal: Goal, table: CheckedTable) -> list[str]:
 
     Examples
     --------
-    >>> from setpoint.evidence.codebook import Column
+    >>> from setpoint.counts.codebook import Column
     >>> amounts = np.r_[np.full(10, 900.0), np.full(290, 50.0)]
     >>> table = CheckedTable(None, None, {"amount": Column(amounts)}, None)
     >>> (text,) = heavy_tails(Goal.parse("maximize recall.weighted(amount)"), table)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import Counted, Curve, Evidence, hull, surest_first
 from setpoint.errors import GoalError
-from setpoint.evidence import Counted, Curve, Evidence, hull, surest_first
 from setpoint.parameters import SATISFIED
 from setpoint.program import Accepted, LinkedGoal, Program
 from setpoint.rules import Band, Mixture, PerSegment, Rule, Threshold, ValueAware, segment_in_words

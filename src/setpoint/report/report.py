@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.counts import Confusion, Counted, Deferred, Rows, counted_rows
 from setpoint.errors import GoalError, warn_caller
-from setpoint.evidence import Confusion, Counted, Deferred, Rows, counted_rows
 from setpoint.goals import (
     Apply,
     Const,
@@ -242,7 +242,7 @@ def report_on(
     Examples
     --------
     >>> from setpoint import Goal
-    >>> from setpoint.evidence import Confusion
+    >>> from setpoint.counts import Confusion
     >>> from setpoint.program import link
     >>> found = Confusion.of_counts(("no", "yes"), [[900, 10], [19, 81], [0, 0]])
     >>> goal = Goal.parse("maximize recall subject to precision >= 0.85")

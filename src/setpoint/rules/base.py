@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Column
 from setpoint.errors import InputError, InputTypeError, quoted
-from setpoint.evidence import Column
 from setpoint.goals import Key, Label
 from setpoint.rules import codec
 from setpoint.rules import questions as q

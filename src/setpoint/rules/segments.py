@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from setpoint.counts import Column
 from setpoint.errors import InputError, InputTypeError
-from setpoint.evidence import Column
 from setpoint.goals import Key, Label, Other, column_in_words, plain_label, value_in_words
 
 _SHOWN = 8

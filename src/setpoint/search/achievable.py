@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import Confusion, Counted, Evidence
 from setpoint.errors import warn_caller
-from setpoint.evidence import Confusion, Counted, Evidence
 from setpoint.parameters import SATISFIED, WhenRead, all_read, tied
 from setpoint.program import Program, RateTable
 from setpoint.rules import Rule

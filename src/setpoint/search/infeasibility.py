@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from setpoint.counts import Evidence
 from setpoint.errors import SetpointError, ShapeError
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program, ProgramConstraint

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from setpoint.array_types import Floats
+from setpoint.counts import Column
 from setpoint.errors import InputError, InputTypeError, nearest
-from setpoint.evidence import Column
 from setpoint.goals import column_in_words, value_in_words
 from setpoint.inputs import as_columns
 

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from setpoint.blackbox import BudgetedMetric, FormulaMetric
+from setpoint.counts import Evidence
 from setpoint.deciding import Certification, FitData, decide
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, link

@@ -25,9 +25,9 @@ from setpoint.tasks.reading import (
 from setpoint.tasks.roles import rows_of
 
 if TYPE_CHECKING:
-    from setpoint.counting import Source
     from setpoint.plugin import Solution
     from setpoint.report import GoalReport
+    from setpoint.sources import Source
     from setpoint.tables import Table
 
 
@@ -38,7 +38,7 @@ class CountedTables:
     """The tables of a command, opened and not yet counted."""
 
     def __init__(self, frame: Any, datasets: Mapping[str, Any], name: str) -> None:
-        from setpoint.counting import source_of
+        from setpoint.sources import source_of
 
         self.frame, self.datasets, self.name = frame, dict(datasets), name
         self.source: Source = source_of(frame)
@@ -61,7 +61,7 @@ def open_tables(
     journal: Journal,
 ) -> CountedTables:
     """Open tables to be counted."""
-    from setpoint.counting import table_of
+    from setpoint.sources import table_of
 
     if reading.encoding is not None:
         raise InputError(
@@ -148,7 +148,7 @@ def positive_in(tables: CountedTables, target: str, positive: Any, journal: Jour
     """The positive class that was named, of the type that the table has; None without one."""
     if positive is None:
         return None
-    from setpoint.counting import GroupBy, Key
+    from setpoint.sources import GroupBy, Key
 
     with journal.step(f"the classes in {target}"), engine_errors(journal):
         levels = tables.source.count(GroupBy((Key(target),))).levels[0]
@@ -159,7 +159,7 @@ def positive_in(tables: CountedTables, target: str, positive: Any, journal: Jour
 @contextmanager
 def engine_errors(journal: Journal) -> Iterator[None]:
     """What an engine says of a table as an error of its own."""
-    from setpoint.counting import duckdb_module, first_line
+    from setpoint.sources import duckdb_module, first_line
 
     try:
         yield

@@ -10,9 +10,9 @@ from functools import cached_property, partial
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Confusion, Deferred, Evidence, Rows
 from setpoint.errors import GoalError
 from setpoint.estimators import range_of_objective, score_without_cliff
-from setpoint.evidence import Confusion, Deferred, Evidence, Rows
 from setpoint.goals import Constraint, Expression, Goal
 from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedData, CheckedTable

@@ -20,9 +20,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from setpoint.array_types import Codes, Floats
+from setpoint.counts import Rows, Stratum
 from setpoint.errors import GoalError, InputError, warn_caller
 from setpoint.estimators import Fold, folds_of, order_in_words
-from setpoint.evidence import Rows, Stratum
 from setpoint.goals import Label, as_goal
 from setpoint.inputs import ClassOrder, one_score, posteriors
 from setpoint.plugin.parameters import NoScoresError

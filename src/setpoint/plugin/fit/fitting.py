@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import RowMetric, measured_on, rows_taken
+from setpoint.counts import Evidence, counted_rows
 from setpoint.deciding import (
     Certification,
     Certify,
@@ -27,7 +28,6 @@ from setpoint.deciding import (
     same_content,
 )
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
-from setpoint.evidence import Evidence, counted_rows
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of

@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 
 from setpoint.array_types import Floats, Integers
+from setpoint.counts import Confusion, Evidence, Rows
 from setpoint.errors import InputError
-from setpoint.evidence import Confusion, Evidence, Rows
 from setpoint.plugin.problem import WholeRules
 from setpoint.program import RateTable
 from setpoint.rules import Argmax, Rule, mixture

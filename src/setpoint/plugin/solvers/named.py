@@ -11,8 +11,8 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
+from setpoint.counts import Evidence
 from setpoint.errors import ShapeError, warn_caller
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.plugin.parameters import Options
 from setpoint.plugin.problem import Achievable

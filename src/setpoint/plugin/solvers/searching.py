@@ -12,8 +12,7 @@ import numpy as np
 
 from setpoint import search
 from setpoint.array_types import Floats
-from setpoint.errors import GoalError
-from setpoint.evidence import (
+from setpoint.counts import (
     ONE_BLOCK,
     Evidence,
     RankedAnswers,
@@ -22,6 +21,7 @@ from setpoint.evidence import (
     in_order,
     merged,
 )
+from setpoint.errors import GoalError
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, Options

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.counts import Codebook, Evidence, Marginals
 from setpoint.errors import GoalError, InputTypeError
-from setpoint.evidence import Codebook, Evidence, Marginals
 from setpoint.goals import EVERYWHERE, Const, Constraint, Goal, Metric
 from setpoint.inference import clopper_pearson
 from setpoint.program import Program, link

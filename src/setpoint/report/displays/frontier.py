@@ -159,7 +159,7 @@ class FrontierDisplay:
             If there are more than two classes, or `vary` is not a constraint.
         """
         style.require_matplotlib()
-        from setpoint.exact import frontier_exact
+        from setpoint.search import frontier_exact
 
         # A constraint that is added may refer to columns of its own.
         goal, moving = vary_of(as_goal(goal), vary)

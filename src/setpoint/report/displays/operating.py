@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from setpoint.counts import Evidence
 from setpoint.errors import InputError
-from setpoint.evidence import Evidence
-from setpoint.exact import solve_exact
 from setpoint.goals import Const, Expression, Goal, as_goal, constraint_in_words
 from setpoint.inputs import DecideOn, decided_inputs
 from setpoint.program import link
@@ -33,7 +32,7 @@ from setpoint.report.facts import Facts
 from setpoint.report.numbers import shortened
 from setpoint.report.operating import OperatingPoints, operating_points
 from setpoint.rules import Rule
-from setpoint.search import Randomized
+from setpoint.search import Randomized, solve_exact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

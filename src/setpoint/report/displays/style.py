@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from setpoint.array_types import Floats
+from setpoint.counts import Evidence
 from setpoint.errors import InputError, InputTypeError
-from setpoint.evidence import Evidence
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, DecideOn, GivenRows, as_datasets, classes_of, one_score
 

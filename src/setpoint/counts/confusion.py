@@ -1,0 +1,459 @@
+"""Counts: what one decision does to the rows, by stratum, true and decided class. They add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Codes, Floats
+from setpoint.compiled import kernel
+from setpoint.counts.codebook import Codebook, Marginals, Stratum
+from setpoint.errors import InputError
+from setpoint.goals import Label
+
+# --- Confusions: what counting one decision gives -------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """Weighted counts by stratum, true class and predicted class.
+
+    Sums and never shares, so two parts of the data, two workers or two days add.
+
+    Parameters
+    ----------
+    codebook : Codebook
+        Classes and strata. Strata are tables times plain strata: first rows, then a table for
+        each measure, in which rows count by a column of numbers.
+    counts : array of shape (strata, n + 1, n)
+        Sums of weights; row n of axis 1 holds unlabelled rows.
+    products : array of shape (tables, tables, plain strata, n + 1, n)
+        Sums over rows of the products of what each weighs in two tables: what the variance of a
+        rate needs, and the covariance of two.
+    rows : array of shape (strata, n + 1)
+        Numbers of rows, whatever their weight.
+    smallest : array of shape (strata, n + 1)
+        The smallest positive row weight; inf where there are no rows.
+    sums : function, optional
+        What each row (N,) behind the counts adds to a sum over tables of counts, from what a row
+        adds by stratum, true and predicted class (tables, plain strata, n + 1, n): for tests that
+        need the value of each. A sum of confusions has none.
+
+    Examples
+    --------
+    >>> one = Confusion.of_counts(("no", "yes"), [[5, 1], [2, 4], [0, 0]])
+    >>> (one + one).counts[0]
+    array([[10.,  2.],
+           [ 4.,  8.],
+           [ 0.,  0.]])
+    """
+
+    codebook: Codebook
+    counts: Floats
+    products: Floats
+    rows: NDArray[np.int64]
+    smallest: Floats
+    sums: Callable[[Floats], Floats] | None = None
+
+    @classmethod
+    def of_counts(cls, classes: tuple[Label, ...], counts: Any) -> Confusion:
+        """One stratum of unit rows, from counts (n + 1, n)."""
+        return cls.of_units(Codebook.of(classes), np.asarray(counts, dtype=float)[None])
+
+    @classmethod
+    def of_units(cls, codebook: Codebook, counts: Floats) -> Confusion:
+        """Rows that weigh 1 and have no measures, from counts (strata, n + 1, n)."""
+        rows = counts.sum(axis=2)
+        smallest = np.where(rows > 0, 1.0, np.inf)
+        return cls(codebook, counts, counts[None, None], rows.astype(np.int64), smallest)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """What is decided, and what rows are."""
+        return self.codebook.classes
+
+    @property
+    def strata(self) -> tuple[Stratum, ...]:
+        """The plain strata, and their copies by each measure."""
+        return self.codebook.strata
+
+    @cached_property
+    def marginals(self) -> Marginals:
+        """The weight by stratum and true class, the same for every decision."""
+        return Marginals(np.asarray(self.counts.sum(axis=2)), self.smallest)
+
+    def __add__(self, other: Confusion) -> Confusion:
+        if not isinstance(other, Confusion):
+            return NotImplemented
+        if self.classes != other.classes:
+            raise InputError(f"classes differ: {self.classes} and {other.classes}")
+        book = self.codebook
+        if self.strata != other.strata:  # strata name the columns of both
+            book = Codebook.of(self.classes, self.strata) | Codebook.of(self.classes, other.strata)
+        place = {c: i for i, c in enumerate(book.strata)}
+        tables, n = 1 + len(book.measures), book.n_classes
+        shape = (len(book.strata), n + 1)
+        counts, rows = np.zeros((*shape, n)), np.zeros(shape, np.int64)
+        smallest = np.full(shape, np.inf)
+        products = np.zeros((tables, tables, book.n_plain, n + 1, n))
+        for part in (self, other):
+            own = part.codebook
+            strata = [place[c] for c in part.strata]
+            counts[strata] += part.counts
+            rows[strata] += part.rows
+            smallest[strata] = np.minimum(smallest[strata], part.smallest)
+            held = [0, *(1 + book.measures.index(m) for m in own.measures)]
+            products[np.ix_(held, held, strata[: own.n_plain])] += part.products
+        return Confusion(book, counts, products, rows, smallest)
+
+
+# --- Counting kernels: accepted weights of a threshold --------------------------------------------
+
+
+# An addition waits for the last one to the same bin. With few bins that is all the
+# time there is, so row i adds in lane i % 4 and the lanes are summed at the end.
+_LANES = 4
+
+
+def count_threshold(
+    scores: NDArray[np.float64],
+    threshold: float,
+    kind: NDArray[np.integer[Any]],
+    n_kinds: int,
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Weight of each kind among the rows with ``score >= threshold``.
+
+    Examples
+    --------
+    >>> count_threshold(np.array([0.1, 0.5, 0.9]), 0.5, np.array([1, 1, 0], dtype=np.uint8), 2)
+    array([1., 1.])
+    """
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if weight is None and n_kinds <= 2:
+        accepted, ones = _count_two(scores, threshold, kind)
+        return np.array([accepted - ones, ones], dtype=np.float64)[:n_kinds]
+    return _count_kinds(scores, threshold, kind, n_kinds, weight)
+
+
+def count_pairs(
+    stratum: NDArray[np.integer[Any]] | None,
+    true: NDArray[np.integer[Any]],
+    pred: NDArray[np.integer[Any]],
+    n_strata: int,
+    n_true: int,
+    n_pred: int,
+    weight: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Confusion of hard decisions: sums of weights and of their squares.
+
+    Examples
+    --------
+    >>> counts, squares = count_pairs(
+    ...     None, np.array([0, 1, 1]), np.array([0, 1, 0]), 1, 2, 2, np.array([1.0, 2.0, 3.0])
+    ... )
+    >>> counts[0]
+    array([[1., 0.],
+           [3., 2.]])
+    >>> squares[0]
+    array([[1., 0.],
+           [9., 4.]])
+    """
+    counts = np.zeros((n_strata, n_true, n_pred))
+    squares = np.zeros_like(counts)
+    if not _count_pairs(stratum, true, pred, weight, counts, squares):
+        raise IndexError(f"stratum, true or pred is not within {counts.shape}")
+    return counts, (counts.copy() if weight is None else squares)
+
+
+def count_distribution(
+    stratum: NDArray[np.integer[Any]] | None,
+    true: NDArray[np.integer[Any]],
+    p: NDArray[np.float64],
+    n_strata: int,
+    n_true: int,
+    weight: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Expected confusion of a randomised rule.
+
+    Examples
+    --------
+    >>> count_distribution(None, np.array([1]), np.array([[0.25, 0.75]]), 1, 2)[0][0]
+    array([[0.  , 0.  ],
+           [0.25, 0.75]])
+    """
+    counts = np.zeros((n_strata, n_true, p.shape[1]))
+    squares = np.zeros_like(counts)
+    p = np.ascontiguousarray(p, dtype=np.float64)
+    if not _count_distribution(stratum, true, p, weight, counts, squares):
+        raise IndexError(f"stratum or true is not within {counts.shape[:2]}")
+    return counts, (counts.copy() if weight is None else squares)
+
+
+@kernel(plain=True)
+def _count_two(
+    scores: NDArray[np.float64], threshold: float, kind: NDArray[np.integer[Any]]
+) -> tuple[int, int]:
+    accepted = ones = 0
+    for i in range(scores.size):
+        accept = scores[i] >= threshold
+        accepted += accept
+        ones += accept & (kind[i] == 1)
+    return accepted, ones
+
+
+@kernel()
+def _count_kinds(
+    scores: NDArray[np.float64],
+    threshold: float,
+    kind: NDArray[np.integer[Any]],
+    n_kinds: int,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    # Rejected rows are added too, in a bin of their own: no branch to mispredict.
+    bins = np.zeros((_LANES, 2 * n_kinds))
+    full = scores.size // _LANES * _LANES
+    for start in range(0, full, _LANES):
+        for lane in range(_LANES):
+            i = start + lane
+            bins[lane, 2 * np.int64(kind[i]) + (scores[i] >= threshold)] += (
+                1.0 if weight is None else weight[i]
+            )
+    for i in range(full, scores.size):
+        bins[0, 2 * np.int64(kind[i]) + (scores[i] >= threshold)] += (
+            1.0 if weight is None else weight[i]
+        )
+    accepted: NDArray[np.float64] = bins.sum(axis=0)[1::2].copy()
+    return accepted
+
+
+@kernel(plain=True)
+def _count_pairs(
+    stratum: NDArray[np.integer[Any]] | None,
+    true: NDArray[np.integer[Any]],
+    pred: NDArray[np.integer[Any]],
+    weight: NDArray[np.float64] | None,
+    counts: NDArray[np.float64],
+    squares: NDArray[np.float64],
+) -> bool:
+    n_strata, n_true, n_pred = counts.shape
+    for i in range(true.size):
+        c = 0 if stratum is None else stratum[i]
+        t, j = true[i], pred[i]
+        if not (0 <= c < n_strata and 0 <= t < n_true and 0 <= j < n_pred):
+            return False
+        if weight is None:
+            counts[c, t, j] += 1.0
+        else:
+            counts[c, t, j] += weight[i]
+            squares[c, t, j] += weight[i] * weight[i]
+    return True
+
+
+@kernel(plain=True)
+def _count_distribution(
+    stratum: NDArray[np.integer[Any]] | None,
+    true: NDArray[np.integer[Any]],
+    p: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    counts: NDArray[np.float64],
+    squares: NDArray[np.float64],
+) -> bool:
+    n_strata, n_true, n_pred = counts.shape
+    for i in range(true.size):
+        c = 0 if stratum is None else stratum[i]
+        t = true[i]
+        if not (0 <= c < n_strata and 0 <= t < n_true):
+            return False
+        for j in range(n_pred):
+            if weight is None:
+                counts[c, t, j] += p[i, j]
+            else:
+                counts[c, t, j] += weight[i] * p[i, j]
+                squares[c, t, j] += weight[i] * weight[i] * p[i, j]
+    return True
+
+
+# --- Counts: what grouping rows by some columns and a bin of their score --------------------------
+
+
+MISSING, NO_NUMBER, INFINITE, BAD_WEIGHT = -1, -2, -3, -4
+"""Numbers of the bins of rows that do not count: their score is NULL, NaN or infinite, or their
+weight is NULL, negative or not finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinCounts:
+    """Lines of a count; a line is one combination of values and a bin."""
+
+    levels: tuple[list[Any], ...]
+    codes: Codes
+    bin: Codes
+    rows: Codes
+    weight: Codes
+    squares: Codes
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+    rounded: NDArray[np.bool_]
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines."""
+        return len(self.rows)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.sum())
+
+    def take(self, lines: NDArray[Any]) -> BinCounts:
+        """Some of the lines, by index or mask."""
+        per_line = (getattr(self, name)[lines] for name in _PER_LINE)
+        return BinCounts(self.levels, self.codes[:, lines], *per_line)
+
+    def column(self, k: int) -> NDArray[Any]:
+        """The values (lines,) of a column that was grouped by."""
+        values = np.empty(len(self.levels[k]), object)
+        values[:] = self.levels[k]
+        return np.asarray(values[self.codes[k]])
+
+    @classmethod
+    def of_rows(
+        cls,
+        columns: Sequence[tuple[list[Any], Codes]],
+        bins: Codes,
+        scores: Floats | None,
+        weight: Floats | None = None,
+        scale: float = 1.0,
+    ) -> BinCounts:
+        """Count rows in memory: the reference that engines are compared with."""
+        n = len(bins)
+        ones = np.ones(n, np.int64)
+        w = np.ones(n) if weight is None else weight
+        whole = ones if weight is None else _whole(w * scale)
+        squares = ones if weight is None else _whole(w * w * scale)
+        score = np.zeros(n) if scores is None else scores + 0.0
+        off = np.zeros(n, bool) if weight is None else np.floor(w * scale) != w * scale
+        codes = np.array([c for _, c in columns], np.int64).reshape(len(columns), n)
+        lines = cls(
+            tuple(list(levels) for levels, _ in columns),
+            codes, bins, ones, whole, squares, score, score, w, w, off,
+        )  # fmt: skip
+        return lines.grouped()
+
+    @classmethod
+    def merge(cls, parts: Sequence[BinCounts]) -> BinCounts:
+        """The counts of the rows of several parts."""
+        if len(parts) == 1:
+            return parts[0]
+        parts = cls.aligned(parts)
+        joined = (np.concatenate([getattr(p, name) for p in parts]) for name in _PER_LINE)
+        codes = np.concatenate([p.codes for p in parts], axis=1)
+        return cls(parts[0].levels, codes, *joined).grouped()
+
+    @classmethod
+    def aligned(cls, parts: Sequence[BinCounts]) -> list[BinCounts]:
+        """The parts by levels that are the same in all."""
+        places: list[dict[Any, int]] = []
+        for k in range(len(parts[0].levels)):
+            values = {(type(v), v): None for part in parts for v in part.levels[k]}
+            places.append({v: i for i, v in enumerate(values)})
+        codes = [
+            np.array(
+                [
+                    np.array([places[k][type(v), v] for v in part.levels[k]], np.int64)[c]
+                    for k, c in enumerate(part.codes)
+                ],
+                np.int64,
+            ).reshape(len(places), part.n_lines)
+            for part in parts
+        ]
+        levels = tuple([v for _, v in place] for place in places)
+        return [replace(part, levels=levels, codes=c) for part, c in zip(parts, codes, strict=True)]
+
+    def grouped(self) -> BinCounts:
+        """Lines of the same values and bin as one."""
+        if not self.n_lines:
+            return self
+        at, one = self._groups()
+        given = [getattr(self, name) for name in _PER_LINE[1:]]
+        out = [values[one] for values in given]
+        for sums in out[:3]:
+            sums[:] = 0
+        _add_lines(at, *given, *out)
+        return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
+
+    def _groups(self) -> tuple[Codes, Codes]:
+        """Each line's place among the different ones, by bin and codes, and a line of each."""
+        n, first = self.n_lines, int(self.bin.min())
+        sizes = [int(self.bin.max()) - first + 1, *map(len, self.levels)]
+        if prod(sizes) <= min(_MOST_CELLS, max(16 * n, _FEW_CELLS)):
+            cell = self.bin - first
+            for size, codes in zip(sizes[1:], self.codes, strict=True):
+                cell = cell * size + codes
+            line = np.full(prod(sizes), -1)
+            line[cell] = np.arange(n)
+            present = np.flatnonzero(line >= 0)
+            one = line[present]
+            line[present] = np.arange(len(present))
+            return line[cell], one
+        order = np.lexsort((*self.codes[::-1], self.bin))
+        keys = np.vstack([self.bin, self.codes])[:, order]
+        new = np.ones(n, bool)
+        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+        at = np.empty(n, np.int64)
+        at[order] = np.cumsum(new) - 1
+        return at, order[new]
+
+
+def _whole(values: Floats) -> Codes:
+    """The nearest integers; halves upwards, for the rounding of engines differs."""
+    return np.minimum(np.floor(values + 0.5), _MOST).astype(np.int64)
+
+
+_MOST = 2.0**62
+_MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
+"""A table of all values and bins has at most so many cells; so few cost nothing."""
+_PER_LINE = (
+    "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
+)  # fmt: skip
+
+
+@kernel(plain=True)
+def _add_lines(
+    at: Codes,
+    rows: Codes,
+    weight: Codes,
+    squares: Codes,
+    low: Floats,
+    high: Floats,
+    least: Floats,
+    most: Floats,
+    rounded: NDArray[np.bool_],
+    to_rows: Codes,
+    to_weight: Codes,
+    to_squares: Codes,
+    to_low: Floats,
+    to_high: Floats,
+    to_least: Floats,
+    to_most: Floats,
+    to_rounded: NDArray[np.bool_],
+) -> None:
+    for i in range(at.size):
+        k = at[i]
+        to_rows[k] += rows[i]
+        to_weight[k] += weight[i]
+        to_squares[k] += squares[i]
+        to_low[k] = min(to_low[k], low[i])
+        to_high[k] = max(to_high[k], high[i])
+        to_least[k] = min(to_least[k], least[i])
+        to_most[k] = max(to_most[k], most[i])
+        to_rounded[k] |= rounded[i]

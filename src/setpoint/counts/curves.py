@@ -1,0 +1,585 @@
+"""Cut-offs and curves: what every cut-off of a segment accepts, and its hull."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Floats
+from setpoint.compiled import kernel
+from setpoint.errors import InputError
+
+if TYPE_CHECKING:
+    from setpoint.counts.evidence import Evidence
+
+
+# --- Sorting integer keys: by their digits, or by NumPy where that is quicker ---------------------
+
+
+Keys = NDArray[np.int64]
+
+_LOWEST = np.int64(-(2**63))
+
+_FEW = 1 << 16
+"""Fewer keys are sorted by NumPy; so many are sorted both ways to see which is quicker."""
+
+
+def sorted_keys(keys: Keys) -> Keys:
+    """The keys (n,) in ascending order; `keys` may be used up.
+
+    Examples
+    --------
+    >>> sorted_keys(np.array([3, 1, 2]))
+    array([1, 2, 3])
+    """
+    if keys.size >= _FEW and _digits_are_quicker():
+        return sort_by_digits(keys)
+    keys.sort()
+    return keys
+
+
+@cache
+def _digits_are_quicker() -> bool:
+    """NumPy's sort has vector instructions on some processors and not on others."""
+    keys = np.random.default_rng(0).integers(0, 2**62, _FEW)
+    sort_by_digits(keys[:2].copy())  # compiled before the clock runs
+    return _quickest(sort_by_digits, keys) < _quickest(np.ndarray.sort, keys)
+
+
+def _quickest(sort: Callable[[Keys], object], keys: Keys) -> float:
+    """The least seconds of a few runs: other processes make some of them long."""
+    seconds = []
+    for _ in range(5):
+        given = keys.copy()
+        start = time.perf_counter()
+        sort(given)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+@kernel()
+def sort_by_digits(keys: Keys) -> Keys:
+    """Radix sort, a byte at a time from the lowest; bytes that all keys share are passed over."""
+    n = keys.size
+    counts = np.zeros((8, 256), np.int64)
+    for i in range(n):
+        key = keys[i] ^ _LOWEST  # the sign turned, so that negative keys come first
+        keys[i] = key
+        for p in range(8):
+            counts[p, (key >> (8 * p)) & 255] += 1
+    source, target = keys, np.empty_like(keys)
+    for p in range(8):
+        place = counts[p]
+        shift = 8 * p
+        if n == 0 or place[(source[0] >> shift) & 255] == n:
+            continue
+        before = 0
+        for digit in range(256):
+            here = place[digit]
+            place[digit] = before
+            before += here
+        for i in range(n):
+            key = source[i]
+            digit = (key >> shift) & 255
+            target[place[digit]] = key
+            place[digit] += 1
+        source, target = target, source
+    for i in range(n):
+        source[i] ^= _LOWEST
+    return source
+
+
+# --- Ranked cut-offs of one segment: distinct scores ----------------------------------------------
+
+
+_MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+_SIGN = np.int64(-0x8000_0000_0000_0000)
+
+
+def cutoffs(
+    scores: NDArray[np.float64],
+    kind: NDArray[np.integer[Any]],
+    weight: NDArray[np.float64] | None,
+    n_kinds: int,
+    measures: Sequence[NDArray[np.float64]] = (),
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distinct scores in descending order and the weight of each kind accepted there.
+
+    Examples
+    --------
+    >>> values, counts = cutoffs(np.array([0.2, 0.9, 0.9, -1.0]), np.array([0, 1, 0, 1]), None, 2)
+    >>> values
+    array([ 0.9,  0.2, -1. ])
+    >>> counts
+    array([[0., 1., 2., 2.],
+           [0., 1., 1., 2.]])
+    """
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    kind = np.ascontiguousarray(kind)
+    if kind.dtype == np.bool_:
+        kind = kind.view(np.uint8)
+    if scores.ndim != 1 or kind.shape != scores.shape:
+        raise InputError(f"scores {scores.shape} and kind {kind.shape} must be equally long")
+    if kind.size and (kind.min() < 0 or kind.max() >= n_kinds):
+        raise InputError(f"`kind` must lie in [0, {n_kinds})")
+    if weight is None and not measures:
+        packed = _pack(scores, kind, n_kinds)
+        if packed is not None:
+            keys, shift, origin = packed
+            keys = sorted_keys(keys)
+            n = _n_distinct(keys, shift)
+            counts = np.empty((n_kinds, n + 1))
+            if n_kinds == 2:
+                _unpack_two(keys, origin, counts)
+            else:
+                _unpack(keys, shift, origin, counts)
+            bits = keys if n == keys.size else keys[:n].copy()
+            return bits.view(np.float64), counts
+    if weight is None:
+        weight = np.ones_like(scores)
+    else:
+        weight = np.ascontiguousarray(weight, dtype=np.float64)
+        if weight.shape != scores.shape:
+            raise InputError(f"scores {scores.shape} and weight {weight.shape} differ in length")
+        present = weight != 0.0
+        if not present.all():
+            scores, kind, weight = scores[present], kind[present], weight[present]
+            measures = [w[present] for w in measures]
+    order = np.argsort(-scores)
+    ranked = scores[order] + 0.0  # -0.0 becomes 0.0
+    values = np.empty(_n_distinct_scores(ranked))
+    counts = np.empty((n_kinds * (1 + len(measures)), values.size + 1))
+    kind = kind[order]
+    for k, w in enumerate((weight, *measures)):
+        own = counts[k * n_kinds : (k + 1) * n_kinds]
+        _accumulate(ranked, kind.copy(), w[order], values, own)  # it reorders both
+    return values, counts
+
+
+def midway(
+    values: NDArray[np.float64], k: int, highest: NDArray[np.float64] | None = None
+) -> float:
+    """A threshold that accepts exactly the first `k` of descending scores, or of blocks of them."""
+    if k <= 0:
+        return float("inf")
+    if k >= len(values):
+        return float("-inf")
+    upper, lower = float(values[k - 1]), float((values if highest is None else highest)[k])
+    middle = lower + 0.5 * (upper - lower)
+    return middle if lower < middle <= upper and np.isfinite(middle) else upper
+
+
+def midways(
+    values: NDArray[np.float64],
+    cutoffs: NDArray[np.int64],
+    highest: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """The thresholds of several cut-offs, as :func:`midway` gives each."""
+    out = np.full(len(cutoffs), np.inf)
+    out[cutoffs >= len(values)] = -np.inf
+    inside = (cutoffs > 0) & (cutoffs < len(values))
+    upper = values[cutoffs[inside] - 1]
+    lower = (values if highest is None else highest)[cutoffs[inside]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        middle = lower + 0.5 * (upper - lower)
+    good = (lower < middle) & (middle <= upper) & np.isfinite(middle)
+    out[inside] = np.where(good, middle, upper)
+    return out
+
+
+def _pack(
+    scores: NDArray[np.float64], kind: NDArray[np.integer[Any]], n_kinds: int
+) -> tuple[NDArray[np.int64], int, int] | None:
+    """Keys whose ascending order is descending score, then kind; None if they do not fit."""
+    bits = scores.view(np.int64)
+    low, high = map(int, _magnitudes(bits))
+    shift = (n_kinds - 1).bit_length()
+    if high - low + 1 >= 1 << (63 - shift):
+        return None
+    keys = np.empty_like(bits)
+    _fill_keys(bits, kind, shift, low - 1, keys)
+    return keys, shift, low - 1
+
+
+@kernel(plain=True)
+def _magnitudes(bits: NDArray[np.int64]) -> tuple[np.int64, np.int64]:
+    """Smallest non-zero and largest magnitude, as bits; (1, 0) if all are zero."""
+    low = np.uint64(_MAGNITUDE) - np.uint64(1)
+    high = np.int64(0)
+    for i in range(bits.size):
+        magnitude = bits[i] & _MAGNITUDE
+        high = max(high, magnitude)
+        low = min(low, np.uint64(magnitude) - np.uint64(1))  # zero wraps to the largest
+    return min(np.int64(low), high) + np.int64(1), high
+
+
+@kernel(plain=True)
+def _fill_keys(
+    bits: NDArray[np.int64],
+    kind: NDArray[np.integer[Any]],
+    shift: int,
+    origin: int,
+    keys: NDArray[np.int64],
+) -> None:
+    for i in range(bits.size):
+        magnitude = bits[i] & _MAGNITUDE
+        rank = magnitude - origin if magnitude else 0
+        keys[i] = ((rank if bits[i] < 0 else -rank) << shift) + np.int64(kind[i])
+
+
+@kernel(plain=True)
+def _n_distinct(keys: NDArray[np.int64], shift: int) -> int:
+    n = 0 if keys.size == 0 else 1
+    for i in range(1, keys.size):
+        n += (keys[i] >> shift) != (keys[i - 1] >> shift)
+    return n
+
+
+@kernel(plain=True)
+def _score_bits(rank: np.int64, origin: int) -> np.int64:
+    """Bits of the score with this (negated) rank; inverse of `_fill_keys`."""
+    magnitude = abs(rank) + np.int64(origin) if rank else np.int64(0)
+    return magnitude | _SIGN if rank > 0 else magnitude
+
+
+@kernel(plain=True)
+def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> None:
+    """Sweep of sorted keys of two kinds: rows seen and ones seen give both counts."""
+    counts[0, 0] = counts[1, 0] = 0.0
+    j = -1
+    ones = 0
+    last = np.int64(0)
+    for i in range(keys.size):
+        rank = keys[i] >> 1
+        j += (i == 0) | (rank != last)
+        last = rank
+        ones += keys[i] & 1
+        # Written for every row, kept from the last of the block: no branch to mispredict.
+        keys[j] = _score_bits(rank, origin)
+        counts[0, j + 1] = i + 1 - ones
+        counts[1, j + 1] = ones
+
+
+@kernel(plain=True)
+def _unpack(
+    keys: NDArray[np.int64],
+    shift: int,
+    origin: int,
+    counts: NDArray[np.float64],
+) -> None:
+    """As `_unpack_two` for any number of kinds."""
+    n_kinds = counts.shape[0]
+    seen = np.zeros(n_kinds)
+    counts[:, 0] = 0.0
+    mask = (1 << shift) - 1
+    j = 0
+    for i in range(keys.size):
+        rank = keys[i] >> shift
+        seen[keys[i] & mask] += 1.0
+        if i + 1 == keys.size or keys[i + 1] >> shift != rank:
+            keys[j] = _score_bits(rank, origin)
+            j += 1
+            for k in range(n_kinds):
+                counts[k, j] = seen[k]
+
+
+@kernel()
+def _n_distinct_scores(ranked: NDArray[np.float64]) -> int:
+    n = 0 if ranked.size == 0 else 1
+    for i in range(1, ranked.size):
+        n += ranked[i] != ranked[i - 1]
+    return n
+
+
+@kernel()
+def _accumulate(
+    ranked: NDArray[np.float64],
+    kind: NDArray[np.integer[Any]],
+    weight: NDArray[np.float64],
+    values: NDArray[np.float64],
+    counts: NDArray[np.float64],
+) -> None:
+    """Prefix sums over blocks of equal score; reorders `kind` and `weight` inside blocks."""
+    n_kinds = counts.shape[0]
+    seen = np.zeros(n_kinds)
+    block = np.zeros(n_kinds)
+    counts[:, 0] = 0.0
+    start = 0
+    for j in range(values.size):
+        stop = start + 1
+        while stop < ranked.size and ranked[stop] == ranked[start]:
+            stop += 1
+        _sort_block(kind, weight, start, stop)
+        for i in range(start, stop):
+            block[kind[i]] += weight[i]
+        values[j] = ranked[start]
+        for k in range(n_kinds):
+            seen[k] += block[k]
+            block[k] = 0.0
+            counts[k, j + 1] = seen[k]
+        start = stop
+
+
+@kernel()
+def _sort_block(
+    kind: NDArray[np.integer[Any]], weight: NDArray[np.float64], start: int, stop: int
+) -> None:
+    """Sort rows [start, stop) by weight: the canonical order of a sum."""
+    # Shell sort, which is insertion sort on the usual short block and starts with a look
+    # whether there is anything to do. NumPy's sort would take seconds to compile here.
+    i = start + 1
+    while i < stop and weight[i - 1] <= weight[i]:
+        i += 1
+    if i >= stop:
+        return
+    gap = 1
+    while 3 * gap + 1 < stop - start:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, stop):
+            w, k = weight[i], kind[i]
+            h = i
+            while h >= start + gap and weight[h - gap] > w:
+                weight[h], kind[h] = weight[h - gap], kind[h - gap]
+                h -= gap
+            weight[h], kind[h] = w, k
+        gap //= 3
+
+
+# --- Convex hull of a curve of cut-offs -----------------------------------------------------------
+
+
+_STRIDE = 64
+
+
+def hull(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Vertices of the convex hull of a monotone curve.
+
+    Examples
+    --------
+    >>> hull(np.array([0.0, 0.0, 1.0, 2.0, 2.0]), np.array([0.0, 1.0, 1.0, 1.0, 2.0]))
+    array([0, 1, 3, 4])
+    """
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape or x.size == 0:
+        raise InputError(f"x {x.shape} and y {y.shape} must be equally long, at least one point")
+    if x[0] == x[-1] and y[0] == y[-1]:
+        return np.zeros(1, dtype=np.int64)
+    # Powers of two: exact, and keep the cross products of tiny weights from underflow.
+    sx, sy = _unit(x[-1] - x[0]), _unit(y[-1] - y[0])
+    upper = _chain_of_curve(x, y, sx, sy, -1.0)
+    lower = _chain_of_curve(x, y, sx, sy, 1.0)
+    return np.sort(np.concatenate((upper, lower[1:-1])))
+
+
+def _unit(extent: float) -> float:
+    """Power of two that brings `extent` near one."""
+    return math.ldexp(1.0, max(-1022, min(1022, -math.frexp(extent)[1])))
+
+
+@kernel(plain=True)
+def _chain_of_curve(
+    x: NDArray[np.float64], y: NDArray[np.float64], sx: float, sy: float, side: float
+) -> NDArray[np.int64]:
+    """Upper (side -1) or lower (side 1) chain of the hull of the whole curve."""
+    m = x.size
+    coarse = np.arange(0, m - 1 + _STRIDE, _STRIDE)
+    coarse[-1] = m - 1
+    coarse = coarse[: _chain(x, y, sx, sy, coarse, coarse.size, side)]
+
+    # A vertex is a vertex of the coarse chain or lies strictly outside it.
+    kept = np.empty(m, dtype=np.int64)
+    n = 0
+    for e in range(coarse.size - 1):
+        a, b = coarse[e], coarse[e + 1]
+        kept[n] = a
+        n += 1
+        x0, y0 = x[a], y[a]
+        ex, ey = (x[b] - x0) * sx * side, (y[b] - y0) * sy * side
+        for start in range(a, b, _STRIDE):
+            stop = min(start + _STRIDE, b)
+            outside = 0
+            for i in range(start, stop):
+                outside += ex * ((y[i] - y0) * sy) < ey * ((x[i] - x0) * sx)
+            if outside:
+                for i in range(start, stop):
+                    if ex * ((y[i] - y0) * sy) < ey * ((x[i] - x0) * sx):
+                        kept[n] = i
+                        n += 1
+    kept[n] = m - 1
+    n = _chain(x, y, sx, sy, kept, n + 1, side)
+    return kept[:n].copy()
+
+
+@kernel(plain=True)
+def _chain(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    sx: float,
+    sy: float,
+    points: NDArray[np.int64],
+    n_points: int,
+    side: float,
+) -> int:
+    """Reduce the first `n_points` of `points`, in place, to their chain; its length."""
+    n = 0
+    for p in points[:n_points]:
+        while n > 1:
+            a, b = points[n - 2], points[n - 1]
+            ab_x, ab_y = (x[b] - x[a]) * sx, (y[b] - y[a]) * sy
+            bp_x, bp_y = (x[p] - x[b]) * sx, (y[p] - y[b]) * sy
+            if side * (ab_x * bp_y - ab_y * bp_x) > 0.0:
+                break
+            n -= 1
+        points[n] = p
+        n += 1
+    return n
+
+
+# --- Curves: everything that a threshold can do on the rows of one segment ------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The distinct cut-offs of one segment."""
+
+    values: Floats
+    counts: Floats
+    kinds: tuple[tuple[int, int], ...]
+    highest: Floats | None = None
+
+    @property
+    def n_cutoffs(self) -> int:
+        """Number of cut-offs, nobody and everybody included."""
+        return int(self.counts.shape[1])
+
+    @cached_property
+    def hull(self) -> NDArray[np.int64]:
+        """The cut-offs that a linear objective can pick, ascending."""
+        if len(self.kinds) == 1:
+            return np.array([0, self.n_cutoffs - 1])
+        if len(self.kinds) == 2:
+            return hull(self.counts[0], self.counts[1])
+        return np.arange(self.n_cutoffs)
+
+    def __add__(self, other: Curve) -> Curve:
+        """The curve of the rows of both, such as those of two files; blocks are of one score.
+
+        Examples
+        --------
+        >>> one = Curve(np.array([0.9]), np.array([[0.0, 1.0]]), ((0, 1),))
+        >>> two = Curve(np.array([0.5]), np.array([[0.0, 2.0]]), ((0, 1),))
+        >>> (one + two).values, (one + two).counts
+        (array([0.9, 0.5]), array([[0., 1., 3.]]))
+        """
+        values = np.union1d(self.values, other.values)[::-1]
+        kinds = tuple(sorted({*self.kinds, *other.kinds}))
+        counts = np.zeros((len(kinds), len(values) + 1))
+        for part in (self, other):
+            # So many blocks of the part lie at or above each value.
+            above = np.searchsorted(-part.values, -values, side="right")
+            at = [kinds.index(kind) for kind in part.kinds]
+            counts[at] += part.counts[:, np.concatenate([[0], above])]
+        return Curve(values, counts, kinds)
+
+    def piece(self, first: int, last: int) -> Curve:
+        """The curve between two cut-offs, both included; counts go on from the first."""
+        counts = np.ascontiguousarray(self.counts[:, first : last + 1])
+        highest = None if self.highest is None else self.highest[first:last]
+        return Curve(self.values[first:last], counts, self.kinds, highest)
+
+    def threshold(self, cutoff: int) -> float:
+        """A threshold that accepts exactly the first `cutoff` blocks.
+
+        Examples
+        --------
+        >>> Curve(np.array([0.9, 0.5]), np.zeros((1, 3)), ((0, 1),)).threshold(1)
+        0.7
+        """
+        return midway(self.values, cutoff, self.highest)
+
+    def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
+        """The thresholds of several cut-offs."""
+        return midways(self.values, cutoffs, self.highest)
+
+    def nearest(self, cutoffs: NDArray[np.int64], plain: float | None) -> int:
+        """Which of some cut-offs, ascending, departs least from the plain threshold.
+
+        Examples
+        --------
+        >>> counts = np.array([[0.0, 1.0, 1.0, 2.0], [0.0, 0.0, 2.0, 2.0]])
+        >>> curve = Curve(np.array([0.9, 0.7, 0.2]), counts, ((0, 0), (0, 1)))
+        >>> some = np.array([0, 1, 2, 3])
+        >>> curve.nearest(some, 0.5), curve.nearest(some, 0.1), curve.nearest(some[:2], 0.5)
+        (2, 2, 0)
+        """
+        if len(cutoffs) == 1:
+            return 0
+        no, yes = (self._accepted(t, cutoffs) for t in (0, 1))
+        last = np.searchsorted(no, no, side="right") - 1
+        first = np.searchsorted(yes, yes, side="left")
+        left = np.flatnonzero((yes[last] <= yes) & (no[first] >= no))
+        if plain is None:
+            no, yes = (
+                x / max(self._accepted(t, np.array([-1]))[0], 1e-300)
+                for t, x in ((0, no), (1, yes))
+            )
+            return int(left[np.argmax((yes - no)[left])])
+        lowest = (self.values if self.highest is None else self.highest, self.values)
+        above = np.append(np.nextafter(lowest[0], np.inf), -np.inf)[cutoffs[left]]
+        up_to = np.append(np.inf, lowest[1])[cutoffs[left]]
+        return int(left[np.argmin(np.maximum(np.maximum(above - plain, plain - up_to), 0.0))])
+
+    def _accepted(self, true: int, cutoffs: NDArray[np.int64]) -> Floats:
+        """The accepted weight of a true class at some cut-offs."""
+        rows = [k for k, (_, t) in enumerate(self.kinds) if t == true]
+        return np.asarray(self.counts[rows][:, cutoffs].sum(axis=0))
+
+
+def plain_threshold(curves: Sequence[Curve]) -> float | None:
+    """The threshold of a plain decision: 0.5 of scores in [0, 1], 0 of others."""
+    some = [c for c in curves if len(c.values)]
+    low = min((float(c.values[-1]) for c in some), default=0.0)
+    high = (
+        max(float((c.values if c.highest is None else c.highest)[0]) for c in some) if some else 0.0
+    )
+    if low >= 0.0 and high <= 1.0:
+        return 0.5
+    return 0.0 if low < 0.0 < high else None
+
+
+def curve_of(evidence: Evidence, segment: int) -> Curve:
+    """The curve of one segment; see :meth:`Evidence.curve`."""
+    rows, book, scores = evidence.rows, evidence.codebook, evidence.scores
+    n = book.n_classes + 1
+    marginals = evidence.marginals.weights
+    strata = np.flatnonzero(book.stratum_segment[: book.n_plain] == segment)
+    kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
+    narrow = np.uint8 if len(kinds) < 256 else np.int64
+    place: NDArray[np.integer[Any]] = np.zeros(book.n_plain * n, narrow)
+    for k, (c, t) in enumerate(kinds):
+        place[c * n + t] = k
+    kind: NDArray[np.integer[Any]] = rows.kind
+    weight, measures = rows.weight, rows.by_measure
+    if len(book.segments) > 1:
+        own = np.flatnonzero(rows.segment == segment)
+        scores, kind = scores[own], kind[own]
+        weight = None if weight is None else weight[own]
+        measures = tuple(w[own] for w in measures)
+    if [c * n + t for c, t in kinds] != list(range(len(kinds))):
+        kind = place[kind]
+    values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
+    if measures:
+        copies = [(c + k * book.n_plain, t) for k in range(len(measures) + 1) for c, t in kinds]
+        some = np.array([counts[i, -1] > 0 for i in range(len(copies))], np.bool_)
+        counts = np.ascontiguousarray(counts[some])
+        kinds = [kind for kind, there in zip(copies, some, strict=True) if there]
+    return Curve(values, counts, tuple(kinds))

@@ -1,0 +1,555 @@
+"""Rows without scores: true class, weight and stratum, and what counting them gives."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Codes, Floats, Integers
+from setpoint.compiled import kernel
+from setpoint.counts.argmax import BlockCodes
+from setpoint.counts.codebook import (
+    Codebook,
+    Column,
+    Marginals,
+    encode,
+    measured,
+    measures_of,
+    strata_of,
+    with_measures,
+)
+from setpoint.counts.confusion import Confusion, count_distribution, count_pairs
+from setpoint.errors import InputError
+from setpoint.goals import Label, Requirements
+
+_FEW = 6
+_CERTAIN = 1.0 - 1e-12
+
+
+def counted_rows(weight: Floats | None) -> slice | NDArray[np.bool_]:
+    """Which rows count: those of weight zero are as if they were not there."""
+    return slice(None) if weight is None or weight.all() else weight != 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows by the codes of a codebook."""
+
+    codebook: Codebook
+    true: Integers
+    weight: Floats | None
+    stratum: Codes
+    measures: Floats | None = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        classes: Sequence[Label],
+        true: Codes | None,
+        n_rows: int,
+        *,
+        needs: Requirements | None = None,
+        dataset: str | None = None,
+        weight: Floats | None = None,
+        columns: Mapping[str, Column | NDArray[Any]] | None = None,
+        baseline: Codes | None = None,
+        decide_on: Sequence[str] = (),
+        codebook: Codebook | None = None,
+    ) -> Rows:
+        """The rows of one data set that count; arrays are checked by the caller.
+
+        Examples
+        --------
+        >>> rows = Rows.from_arrays(("no", "yes"), np.array([0, 1, 1]), 3)
+        >>> rows.marginals.weights
+        array([[1., 2., 0.]])
+        """
+        known = {
+            name: given if isinstance(given, Column) else Column(given)
+            for name, given in (columns or {}).items()
+        }
+        # A byte a label where it will do: what is counted is read many times.
+        narrow = np.int8 if len(classes) < 127 else np.int64
+        labels: Integers = np.full(n_rows, len(classes), narrow)
+        if true is not None:
+            labels = true.astype(narrow)
+        kept = counted_rows(weight)
+        if weight is not None and not isinstance(kept, slice):
+            labels, weight, n_rows = labels[kept], weight[kept], int(np.count_nonzero(kept))
+            known = {name: column.take(kept) for name, column in known.items()}
+            baseline = None if baseline is None else baseline[kept]
+        needs = needs or Requirements()
+        deployed = baseline if dataset in needs.baseline else None
+        weighing = sorted(needs.measures.get(dataset, {}))
+        if codebook is not None:
+            stratum = encode(codebook.strata, dataset, known, deployed, n_rows)
+            values = None
+            if codebook.measures:
+                values = measured(codebook.measures, weighing, known, n_rows)
+            return cls(codebook, labels, weight, stratum, values)
+        splits = dict(needs.columns.get(dataset, {}))
+        for name in decide_on:
+            # Segments cut across data sets: what one of them tells apart, all do.
+            splits[name] = needs.split_of(name)
+        strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
+        names = {dataset: tuple(known)}
+        measures = measures_of(weighing, known)
+        strata = with_measures(strata, measures)
+        codebook = Codebook(tuple(classes), strata, names, tuple(sorted(decide_on)))
+        values = measured(measures, weighing, known, n_rows) if measures else None
+        return cls(codebook, labels, weight, stratum, values)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Rows]) -> Rows:
+        """All rows of several parts, such as data sets or files."""
+        if len(parts) == 1:
+            return parts[0]
+        codebook = parts[0].codebook
+        for part in parts[1:]:
+            codebook = codebook | part.codebook
+        place = {c: i for i, c in enumerate(codebook.strata)}
+        own = [np.array([place[c] for c in p.codebook.strata], np.int64) for p in parts]
+        weight = None
+        if any(p.weight is not None for p in parts):
+            weight = np.concatenate(
+                [np.ones(len(p.true)) if p.weight is None else p.weight for p in parts]
+            )
+        return cls(
+            codebook,
+            np.concatenate([p.true for p in parts]),
+            weight,
+            np.concatenate([at[p.stratum] for at, p in zip(own, parts, strict=True)]),
+            _joined_measures(codebook, parts),
+        )
+
+    def take(self, index: NDArray[Any]) -> Rows:
+        """Some of the rows, by index or mask, under the same codebook."""
+        weight = None if self.weight is None else self.weight[index]
+        measures = None if self.measures is None else self.measures[:, index]
+        return Rows(self.codebook, self.true[index], weight, self.stratum[index], measures)
+
+    def weighted(self, weight: Floats) -> Rows:
+        """The same rows with other weights (N,), all above zero."""
+        return replace(self, weight=weight)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.true)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights, or count by measures too."""
+        return self.weight is not None or self.measures is not None
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether rows have weights beside what they count by measures."""
+        return self.weight is not None
+
+    @cached_property
+    def segment(self) -> Codes:
+        """The segment of each row (N,)."""
+        return self.codebook.stratum_segment[self.stratum]
+
+    @cached_property
+    def by_measure(self) -> tuple[Floats, ...]:
+        """For each measure what a row weighs in it (N,): its weight times what it counts."""
+        if self.measures is None:
+            return ()
+        return tuple(x if self.weight is None else self.weight * x for x in self.measures)
+
+    @cached_property
+    def kind(self) -> Integers:
+        """Stratum and true class of each row as one code, ``stratum * (n + 1) + true``."""
+        if self.codebook.n_plain == 1:
+            return self.true
+        return self.stratum * (self.codebook.n_classes + 1) + self.true
+
+    # ------------------------------------------------------------------ counted
+    @cached_property
+    def marginals(self) -> Marginals:
+        """The weight by stratum and true class."""
+        shape = (self.codebook.n_plain, self.codebook.n_classes + 1)
+        size = shape[0] * shape[1]
+        if self.weight is None:
+            marginals = _numbers(self.kind, size).astype(float).reshape(shape)
+            smallest = np.where(marginals > 0, 1.0, np.inf)
+        else:
+            marginals = np.bincount(self.kind, self.weight, size).reshape(shape)
+            flat = np.full(size, np.inf)
+            np.minimum.at(flat, self.kind, self.weight)
+            smallest = flat.reshape(shape)
+        held, least = [marginals], [smallest]
+        for weight in self.by_measure:
+            held.append(np.bincount(self.kind, weight, size).reshape(shape))
+            flat, counts = np.full(size, np.inf), weight > 0.0
+            np.minimum.at(flat, self.kind[counts], weight[counts])
+            least.append(flat.reshape(shape))
+        return Marginals(np.concatenate(held), np.concatenate(least))
+
+    def confusion(self, decisions: NDArray[Any]) -> Confusion:
+        """Count decisions (N,), or a distribution over classes (N, n), by their labels.
+
+        Examples
+        --------
+        >>> rows = Rows.from_arrays((0, 1), np.array([0, 1]), 2)
+        >>> rows.confusion(np.array([[0.5, 0.5], [0.0, 1.0]])).counts[0, :2]
+        array([[0.5, 0.5],
+               [0. , 1. ]])
+        """
+        weights = [self.weight, *self.by_measure]
+        tables = [self._counted(decisions, w) for w in weights]
+        out = np.empty((len(tables), len(tables), *tables[0][1].shape))
+        for a, (_, squares) in enumerate(tables):
+            out[a, a] = squares
+            for b, other in enumerate(weights[:a]):
+                amount = self.by_measure[a - 1]
+                product = amount if other is None else other * amount
+                out[a, b] = out[b, a] = self._counted(decisions, product)[0]
+        return self._confusion(np.concatenate([counts for counts, _ in tables]), out)
+
+    def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
+        """Sums of some weights and of their squares, by stratum, true and decided class."""
+        n, m = self.codebook.n_classes, self.codebook.n_plain
+        stratum = None if m == 1 else self.stratum
+        if decisions.ndim == 1:
+            return count_pairs(stratum, self.true, decisions, m, n + 1, n, weight)
+        return count_distribution(stratum, self.true, decisions, m, n + 1, weight)
+
+    def decided(self, decisions: NDArray[Any]) -> Confusion:
+        """The confusion of decisions, with what each row adds to sums over its tables.
+
+        Examples
+        --------
+        >>> rows = Rows.from_arrays((0, 1), np.array([0, 1]), 2)
+        >>> of_right = np.array([[[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]])
+        >>> rows.decided(np.array([1, 1])).sums(of_right)
+        array([0., 1.])
+        """
+        return replace(self.confusion(decisions), sums=partial(self._sums, decisions))
+
+    def _sums(self, decisions: NDArray[Any], weights: Floats) -> Floats:
+        at = weights[:, self.stratum, self.true]  # (tables, N, n)
+        if decisions.ndim == 1:
+            own = at[:, np.arange(self.n_rows), decisions]
+        else:
+            own = (at * decisions).sum(axis=2)
+        out = own[0].copy()
+        measures = () if self.measures is None else self.measures
+        for part, measure in zip(own[1:], measures, strict=True):
+            out += part * measure
+        return np.asarray(out)
+
+    def undecided(self, decided: Floats) -> float:
+        """The share of the weight of rows whose decision depends on a draw."""
+        return float(np.average(decided.max(axis=1) < _CERTAIN, weights=self.weight))
+
+    def _confusion(self, counts: Floats, products: Floats) -> Confusion:
+        marginals, book = self.marginals, self.codebook
+        shape = (book.n_plain, book.n_classes + 1)
+        if self.weight is None:
+            rows = marginals.weights[: book.n_plain].astype(np.int64)
+        else:
+            rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
+        rows = np.tile(rows, (1 + len(book.measures), 1))
+        return Confusion(book, counts, products, rows, marginals.smallest)
+
+
+def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None:
+    """What the rows of all parts count by each measure; 0 where a part does not have it."""
+    if not codebook.measures:
+        return None
+    out = []
+    for part in parts:
+        own = np.zeros((len(codebook.measures), part.n_rows))
+        for k, measure in enumerate(part.codebook.measures):
+            assert part.measures is not None
+            own[codebook.measures.index(measure)] = part.measures[k]
+        out.append(own)
+    return np.concatenate(out, axis=1)
+
+
+def _numbers(kind: Integers, size: int) -> Codes:
+    """How many rows are of each kind; for a few kinds comparing beats adding into bins."""
+    if size > _FEW:
+        return np.bincount(kind, minlength=size)
+    return np.array([np.count_nonzero(kind == k) for k in range(size)], np.int64)
+
+
+# --- Rows in the order of their segments: what the oracle reads -----------------------------------
+
+
+_ROWS = 4096
+"""Rows that are turned to class-major at a time: they stay in the cache."""
+
+
+class SegmentLayout:
+    """Scores class-major, labels and weights, rows of one segment side by side."""
+
+    def __init__(self, rows: Rows, scores: Floats) -> None:
+        n_segments = len(rows.codebook.segments)
+        order = None
+        if n_segments > 1:
+            # Narrow codes are sorted by their digits, in time linear in the rows.
+            narrow = rows.segment.astype(np.uint16 if n_segments < 1 << 16 else np.int64)
+            order = np.argsort(narrow, kind="stable")
+        self.order = order
+        held = np.bincount(rows.segment, minlength=n_segments)
+        self.starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
+        self.rows: list[Codes | slice] = [slice(None)]
+        if order is not None:
+            ends = zip(self.starts[:-1], self.starts[1:], strict=True)
+            self.rows = [order[first:last] for first, last in ends]
+        self.scores = _class_major(scores, order)
+        self.true = rows.true if order is None else rows.true[order]
+        weight = rows.weight
+        self.weight = weight if weight is None or order is None else weight[order]
+        self.codes = BlockCodes(rows.stratum, rows.codebook.n_plain, order)
+
+    def in_row_order(self, decided: Codes) -> Codes:
+        """Decisions in the order of segments, brought back to that of the rows."""
+        if self.order is None:
+            return decided
+        out = np.empty_like(decided)
+        out[self.order] = decided
+        return out
+
+
+def _class_major(scores: Floats, order: Codes | None) -> Floats:
+    if order is None and scores.flags.f_contiguous:
+        return scores.T
+    out = np.empty(scores.shape[::-1])
+    for start in range(0, len(scores), _ROWS):
+        stop = start + _ROWS
+        rows = scores[start:stop] if order is None else scores[order[start:stop]]
+        out[:, start:stop] = rows.T
+    return out
+
+
+# --- Credit: in which stratum and class a row counts when it is decided ---------------------------
+
+
+_SUM = 1e-6
+"""How far from 1 posteriors may sum: what single precision leaves."""
+
+
+class Credit(ABC):
+    """Who counts: everything that differs between labels and posteriors."""
+
+    by_posteriors = True
+    of_classes = True
+    """Whether score j is about class j of the row's own stratum."""
+
+    @abstractmethod
+    def check(self, rows: Rows, scores: Floats) -> None:
+        """Refuse scores that are not what the credit needs."""
+
+    @abstractmethod
+    def is_exact(self, codebook: Codebook) -> bool:
+        """Whether the best response to a linear objective over counts is known exactly."""
+
+    def place(self, rows: Rows) -> tuple[Codes, int]:
+        """By what a row is counted in a pass (N,), and how many codes there are."""
+        return rows.stratum, rows.codebook.n_plain
+
+    def class_posteriors(self, rows: Rows, scores: Floats) -> Floats:
+        """Posteriors (N, n) of the classes."""
+        return scores
+
+    @abstractmethod
+    def marginals(self, rows: Rows, scores: Floats) -> Marginals:
+        """The weight by stratum and true class."""
+
+    def counts(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        """Counts (n_blocks, strata, n + 1, n) of decisions."""
+        once = self._counts(rows, scores, code, decided, n_blocks)
+        if rows.measures is None:
+            return once
+        more = [
+            self._counts(rows.weighted(w), scores, code, decided, n_blocks) for w in rows.by_measure
+        ]
+        return np.concatenate([once, *more], axis=1)
+
+    @abstractmethod
+    def _counts(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        """Counts (n_blocks, plain strata, n + 1, n) by the rows' weights."""
+
+
+@dataclass(frozen=True)
+class Labels(Credit):
+    """A row counts in its own stratum and its true class."""
+
+    by_posteriors = False
+
+    def check(self, rows: Rows, scores: Floats) -> None:
+        """Scores of any kind will do."""
+        if len(scores) != rows.n_rows:
+            raise InputError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
+
+    def is_exact(self, codebook: Codebook) -> bool:
+        """It is not: the best response on labelled rows would have to tell each row apart."""
+        return False
+
+    def marginals(self, rows: Rows, scores: Floats) -> Marginals:
+        """As the rows are."""
+        return rows.marginals
+
+    def _counts(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        n, m = rows.codebook.n_classes, rows.codebook.n_plain
+        counts, _ = count_pairs(code, rows.true, decided, n_blocks * m, n + 1, n, rows.weight)
+        return counts.reshape(n_blocks, m, n + 1, n)
+
+
+@dataclass(frozen=True)
+class Posteriors(Credit):
+    """A row counts in its own stratum and in every class, by its posterior."""
+
+    def check(self, rows: Rows, scores: Floats) -> None:
+        """Posteriors that sum to one, and a column for each thing that they are of."""
+        if scores.ndim != 2 or len(scores) != rows.n_rows:
+            raise InputError(f"soft evidence needs posteriors (N, n), got scores {scores.shape}")
+        if (scores < 0).any() or not (np.abs(scores.sum(axis=1) - 1.0) <= _SUM).all():
+            raise InputError(
+                "soft evidence needs posteriors: numbers >= 0 that sum to 1 in each row"
+            )
+        self._check_columns(rows.codebook, scores.shape[1])
+
+    def _check_columns(self, book: Codebook, n_scores: int) -> None:
+        """One posterior for each class."""
+        if n_scores != book.n_classes:
+            raise InputError(
+                f"{n_scores} posteriors a row for {book.n_classes} classes need `joint_columns`"
+            )
+
+    def is_exact(self, codebook: Codebook) -> bool:
+        """It is, unless a segment has strata that the rule cannot tell apart."""
+        return not codebook.hides_strata
+
+    def marginals(self, rows: Rows, scores: Floats) -> Marginals:
+        """The sums of posteriors, and of a stratum's rows the smallest weight."""
+        weights = self.counts(rows, scores, *self._all(rows))[0, :, :, 0]
+        least = [self._least(rows), *(self._least(rows.weighted(w)) for w in rows.by_measure)]
+        return Marginals(weights, np.where(weights > 0, np.concatenate(least)[:, None], np.inf))
+
+    def _counts(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        return np.swapaxes(self._lines(rows, scores, code, decided, n_blocks), 2, 3)
+
+    def _all(self, rows: Rows) -> tuple[Codes | None, Codes, int]:
+        """All rows decided alike, in one block."""
+        place, n_codes = self.place(rows)
+        return None if n_codes == 1 else place, np.zeros(rows.n_rows, np.int64), 1
+
+    def _least(self, rows: Rows) -> Floats:
+        """The smallest weight among the rows of each place."""
+        place, n_codes = self.place(rows)
+        if rows.weight is None:
+            return np.ones(n_codes)
+        out, counts = np.full(n_codes, np.inf), rows.weight > 0.0
+        np.minimum.at(out, place[counts], rows.weight[counts])
+        return out
+
+    def _lines(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        """Sums (n_blocks, places, n, s + 1) of posteriors; the last column is empty."""
+        n, n_codes = rows.codebook.n_classes, self.place(rows)[1]
+        out = np.zeros((n_blocks * n_codes, n, scores.shape[1] + 1))
+        scores = np.ascontiguousarray(scores, np.float64)
+        if not _add_posteriors(scores, code, decided, rows.weight, out):
+            raise IndexError(f"a code or decision is not within {out.shape[:2]}")
+        return out.reshape(n_blocks, n_codes, *out.shape[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosteriors(Posteriors):
+    """A row counts in every stratum of its segment and in every class, by their posterior."""
+
+    columns: Codes
+    of_classes = False
+
+    def _check_columns(self, book: Codebook, n_scores: int) -> None:
+        """One posterior for each of `columns`, which are strata of their segment and classes."""
+        columns = self.columns
+        shape = (len(book.segments), n_scores, 2)
+        if columns.shape != shape:
+            raise InputError(f"`joint_columns` {columns.shape} must be {shape}")
+        stratum, true = columns[..., 0], columns[..., 1]
+        within = (stratum < book.n_plain) & (true < book.n_classes)
+        if (columns < 0).any() or not within.all():
+            raise InputError("`joint_columns` must be codes of strata and of classes")
+        if (book.stratum_segment[stratum] != np.arange(shape[0])[:, None]).any():
+            raise InputError("`joint_columns` of a segment must refer to its own strata")
+
+    def is_exact(self, codebook: Codebook) -> bool:
+        """It is: posteriors price each stratum."""
+        return True
+
+    def place(self, rows: Rows) -> tuple[Codes, int]:
+        """Its segment: posteriors say in which stratum it is."""
+        return rows.segment, len(rows.codebook.segments)
+
+    def class_posteriors(self, rows: Rows, scores: Floats) -> Floats:
+        """Strata summed out."""
+        out = np.zeros((rows.n_rows, rows.codebook.n_classes))
+        of_class = self.columns[rows.segment, :, 1]
+        for column in range(scores.shape[1]):
+            out[np.arange(len(scores)), of_class[:, column]] += scores[:, column]
+        return out
+
+    def _counts(
+        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
+    ) -> Floats:
+        """Sums of posteriors, brought from segment and column to stratum and class."""
+        lines = self._lines(rows, scores, code, decided, n_blocks)
+        n, m = rows.codebook.n_classes, rows.codebook.n_plain
+        out = np.zeros((m, n + 1, n_blocks, n))
+        # One number a (segment, column), each an array over blocks and decisions.
+        at = self.columns[..., 0], self.columns[..., 1]
+        np.add.at(out, at, lines[..., :-1].transpose(1, 3, 0, 2))
+        return out.transpose(2, 0, 1, 3)
+
+    def _least(self, rows: Rows) -> Floats:
+        out = np.full(rows.codebook.n_plain, np.inf)
+        np.minimum.at(out, self.columns[..., 0], super()._least(rows)[:, None])
+        return out
+
+
+LABELS = Labels()
+POSTERIORS = Posteriors()
+
+
+@kernel(plain=True)
+def _add_posteriors(
+    scores: Floats,
+    code: NDArray[np.integer[Any]] | None,
+    decided: NDArray[np.integer[Any]],
+    weight: Floats | None,
+    out: Floats,
+) -> bool:
+    n_codes, n_decided = out.shape[:2]
+    n_rows, s = scores.shape
+    for i in range(n_rows):
+        c = 0 if code is None else code[i]
+        j = decided[i]
+        if not (0 <= c < n_codes and 0 <= j < n_decided):
+            return False
+        line, row = out[c, j], scores[i]
+        w = 1.0 if weight is None else weight[i]
+        for k in range(s):
+            line[k] += w * row[k]
+    return True

@@ -1,0 +1,1 @@
+"""Two classes: segments of one or two ordered cut-offs, solved exactly."""

@@ -1,0 +1,248 @@
+"""Frontiers and paths over cut-offs: every step of a threshold, the best rule with each margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint import search
+from setpoint.array_types import Floats
+from setpoint.counts import Counted, Curve, Evidence
+from setpoint.errors import InputError, ShapeError
+from setpoint.goals import Goal
+from setpoint.guarantees import RulePath, path_rules_of
+from setpoint.parameters import SATISFIED
+from setpoint.program import Program, link
+from setpoint.rules import Band
+from setpoint.search.binary.cutoffs import CutoffSet, Segment
+from setpoint.search.binary.deterministic import iter_combinations
+from setpoint.search.binary.solver import find_rule
+
+if TYPE_CHECKING:
+    from setpoint.guarantees import RuleTests
+
+# --- Frontiers of binary goals: every step of a threshold -----------------------------------------
+
+
+INF = float("inf")
+_POINTS = 100
+_SLOW_POINTS = 20
+"""Bounds looked at where breakpoints are not known, and where each is a search of its own."""
+
+
+def frontier_exact(
+    goal: Goal,
+    evidence: Evidence,
+    vary: search.Vary = None,
+    values: Any = None,
+    *,
+    randomized: search.Randomized = False,
+    tol: float = 1e-4,
+) -> search.Frontier:
+    """The best objective of a binary goal as one bound moves."""
+    goal, i = search.vary_of(goal, vary)
+    levels = search.levels_of(values)
+    # Of many programs in a row each needs few columns, and small ones are solved sooner.
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    cuts = CutoffSet(program.table, evidence, most=0)
+    if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
+        try:
+            found, kind = search.trace_frontier(cuts, program, i, levels, _POINTS)
+            if (found.gaps > SATISFIED).any() and cuts.n_blocks == 1 and not cuts.defers:
+                found = _against_steps(cuts, program, i, found)
+            return search.frontier_of(program, i, found, kind)
+        except ShapeError:
+            if randomized is True:
+                raise
+    if not cuts.defers and (cuts.n_combinations <= cuts.kind.at_last or cuts.n_blocks == 1):
+        found, thresholds = _steps(cuts, program, i), None
+        if cuts.n_blocks == 1:
+            curve = cuts.segments[0].curve
+            thresholds = np.array([curve.threshold(*one[0]) for one in found.choices if one])
+        whole = search.frontier_of(program, i, found, "steps", thresholds)
+        return whole if levels is None else whole.sampled(levels)
+    if levels is None:
+        laxest, _ = search.trace_frontier(cuts, program, i, None, 2)
+        levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
+    return search.frontier_of(program, i, _searched(cuts, program, i, levels), "points")
+
+
+def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
+    """Whether the rule at the bound asked draws; of several segments mixtures are available."""
+    if cuts.n_blocks > 1:
+        return True
+    try:
+        return find_rule(cuts, program, "auto", tol).is_drawn
+    except search.NoRuleError:
+        return False
+
+
+def _against_steps(
+    cuts: CutoffSet, program: Program, i: int, found: search.FrontierPoints
+) -> search.FrontierPoints:
+    """Thresholds without draws, where they are better than a stationary point."""
+    steps = search.frontier_of(program, i, _steps(cuts, program, i), "steps")
+    plain = steps.sampled(found.bounds)
+    gain = program.sense * (plain.values - found.values)
+    better = gain > 0.0
+    values = np.where(better, plain.values, found.values)
+    reached = np.where(better, plain.reached, found.reached)
+    both = zip(better, plain.choices, found.choices, strict=True)
+    choices = tuple(step if gains else mixed for gains, step, mixed in both)
+    gaps = np.where(better, np.maximum(found.gaps - gain, 0.0), found.gaps)
+    return search.FrontierPoints(found.bounds, values, reached, gaps, choices)
+
+
+def _steps(cuts: CutoffSet, program: Program, i: int) -> search.FrontierPoints:
+    """The undominated choices of thresholds, by objective and strictness."""
+    moving = program.constraints[i]
+    others = program.without(i).constraints
+    kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
+    for start, v in _features(cuts):
+        f = program.sense * np.asarray(program.value(v))
+        g = moving.sign * np.asarray(moving.function.value(v))
+        allowed = ~np.isnan(g)
+        for c in others:
+            allowed &= c.violation(v) <= SATISFIED
+        index = np.flatnonzero(allowed)
+        best = _undominated(f[index], g[index])
+        kept.append((f[index][best], g[index][best], index[best] + start))
+    f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
+    if not len(f):
+        raise search.InfeasibleError(f"without {moving} no rule meets the other constraints either")
+    best = _undominated(f, g)[::-1]  # from lax to strict
+    f, g, index = f[best], g[best], index[best]
+    if moving.sign < 0:
+        f, g, index = f[::-1], g[::-1], index[::-1]
+    bounds = moving.sign * g
+    sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
+    numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
+    choices = tuple([{j: 1.0} for j in one] for one in numbers)
+    return search.FrontierPoints(
+        bounds, program.sense * f, bounds.copy(), np.zeros(len(f)), choices
+    )
+
+
+def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
+    """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
+    if cuts.n_blocks == 1:
+        cuts.limits.call()
+        for cutoffs, v in cuts.segments[0].blocks():
+            yield cutoffs.start, v
+        return
+    start = 0
+    for v, _ in iter_combinations(cuts, [s.every for s in cuts.segments]):
+        yield start, v
+        start += len(v)
+
+
+def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
+    """Indices of the points that none beats in both, from strict to lax."""
+    order = np.argsort(-g, kind="stable")
+    top = np.maximum.accumulate(f[order])
+    better = np.ones(len(order), bool)
+    better[1:] = top[1:] > top[:-1]
+    better = better & (f[order] == top)
+    at = order[better]
+    # Of several with the same strictness the last is the best.
+    last = np.ones(len(at), bool)
+    last[:-1] = g[at][:-1] != g[at][1:]
+    return np.asarray(at[last])
+
+
+def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> search.FrontierPoints:
+    """Without draws, where there are too many combinations to try: a search for each bound."""
+
+    def solve(level: float) -> tuple[search.Optimum | None, float]:
+        try:
+            found = find_rule(cuts, program.at_level(i, level), False, 0.0, search.Limits())
+        except search.NoRuleError as error:
+            # Unless that is proved, a rule may be there that was not found.
+            return None, -INF if error.certain else INF
+        return found, found.bound
+
+    return search.solve_levels(program, i, levels, solve)
+
+
+# --- Paths over cut-offs: the best rule with each margin ------------------------------------------
+
+
+MOST_SEGMENTS = 2
+"""Of more thresholds there are too many combinations to try."""
+
+_MOST = (20_000, 447)
+"""Thresholds that are tried, of one segment and of each of two: of more some are left out."""
+
+_TOP = 0.1
+"""The share of these that are the first ones, where few rows are accepted."""
+
+_MOST_OF_BAND, _CLOSE = 250, 25
+"""Cut-offs whose pairs are tried, so many of them on either side of those of the rule found."""
+
+
+def candidate_path(
+    tests: RuleTests,
+    evidence: Counted,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+    near: Band | None = None,
+) -> RulePath:
+    """Thresholds of one segment or two, or bands of one `near` a band, from safe to bold."""
+    cuts = CutoffSet(tests.program.table, evidence)
+    if cuts.n_blocks * cuts.kind.k > MOST_SEGMENTS:
+        what = "bands" if cuts.defers else "thresholds"
+        raise InputError(f"{what} of {cuts.n_blocks} segments are too many to try them all")
+    shape = *evidence.marginals.weights.shape, cuts.kind.k + 1
+    if near is None:
+        numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
+    else:
+        numbers = [_pairs_near(s.curve, near) for s in cuts.segments]
+    parts = [_counts(s, n, shape) for s, n in zip(cuts.segments, numbers, strict=True)]
+    choices = np.stack(np.meshgrid(*(np.arange(len(n)) for n in numbers), indexing="ij"))
+    choices = choices.reshape(len(numbers), -1)
+    counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
+    assert isinstance(counts, np.ndarray)
+    nobody = cuts.confusion(cuts.constants()[0])
+    margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
+    if allowed is not None:
+        margins = np.where(allowed(counts), margins, -np.inf)
+    at = path_rules_of(margins, scores)
+    each = zip(*(n[c[at]].tolist() for n, c in zip(numbers, choices, strict=True)), strict=True)
+    rules = [partial(cuts.rule, [{number: 1.0} for number in choice]) for choice in each]
+    return RulePath(margins[at], scores[at], counts[:, at], rules)
+
+
+def _some(n_cutoffs: int, most: int) -> NDArray[np.int64]:
+    """Cut-offs to try: all where they are few."""
+    if n_cutoffs <= most:
+        return np.arange(n_cutoffs)
+    first = int(_TOP * most)
+    rest = np.linspace(first, n_cutoffs - 1, most - first)
+    return np.concatenate([np.arange(first), rest.astype(np.int64)])
+
+
+def _pairs_near(curve: Curve, near: Band) -> NDArray[np.int64]:
+    """Pairs of cut-offs to try, ascending: all where they are few."""
+    n = curve.n_cutoffs
+    some = np.arange(n)
+    if n > _MOST_OF_BAND:
+        thresholds = -np.array([curve.threshold(k) for k in range(n)])  # they fall
+        own = np.searchsorted(thresholds, [-near.high, -near.low])
+        close = (own[:, None] + np.arange(-_CLOSE, _CLOSE + 1)).ravel()
+        spread = np.linspace(0, n - 1, _MOST_OF_BAND - len(close)).astype(np.int64)
+        some = np.unique(np.concatenate([close[(close >= 0) & (close < n)], spread]))
+    high, low = np.triu_indices(len(some))
+    return np.asarray(some[high] * n + some[low])
+
+
+def _counts(segment: Segment, numbers: NDArray[np.int64], shape: tuple[int, ...]) -> Floats:
+    """What choices of a segment do (entries, m), by stratum, true class and answer."""
+    out = np.zeros((*shape, len(numbers)))
+    strata, trues = np.array(segment.curve.kinds, np.int64).reshape(-1, 2).T
+    for answer, counts in enumerate(segment.answered(numbers)):
+        out[strata, trues, answer] = counts
+    return out.reshape(-1, len(numbers))

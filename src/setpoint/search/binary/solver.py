@@ -1,0 +1,304 @@
+"""The exact solver of two classes: from a program and evidence to a rule."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from setpoint import search
+from setpoint.counts import Counted
+from setpoint.errors import ShapeError
+from setpoint.parameters import SATISFIED
+from setpoint.program import Affine, Program
+from setpoint.search.binary.cutoffs import CutoffSet
+from setpoint.search.binary.deterministic import (
+    NEAR_A_MIXTURE,
+    enumerate_cutoffs,
+    from_nearest,
+    nearest_cutoffs,
+    parts_of,
+    plainest,
+    round_mixture,
+    solve_separable,
+)
+from setpoint.search.binary.levels import solve_by_levels
+from setpoint.search.binary.proving import branch_and_bound, closed_by_multipliers
+
+# --- One solve: find a rule, then say what is known of it -----------------------------------------
+
+
+INF = float("inf")
+
+
+def solve_exact(
+    program: Program,
+    evidence: Counted,
+    *,
+    randomized: search.Randomized = False,
+    on_infeasible: Literal["raise", "nearest"] = "raise",
+    tol: float = 1e-4,
+    limits: search.Limits | None = None,
+) -> search.Found:
+    """The rule over cut-offs that reaches a binary goal on these rows."""
+    cuts = CutoffSet(program.table, evidence)
+    found: search.Optimum | search.NoRuleError
+    try:
+        found = find_rule(cuts, program, randomized, tol, limits)
+    except search.NoRuleError as error:
+        found = error
+    return conclude(cuts, program, found, randomized, on_infeasible, tol)
+
+
+def conclude(
+    cuts: CutoffSet,
+    program: Program,
+    found: search.Optimum | search.NoRuleError,
+    randomized: search.Randomized,
+    on_infeasible: Literal["raise", "nearest"],
+    tol: float = 0.0,
+) -> search.Found:
+    """What a search found as a rule with its certificate; or what is nearest, or why not."""
+    if isinstance(found, search.NoRuleError):
+        near = search.nearest_of(cuts, program, _nearest(cuts, program, randomized))
+        if on_infeasible == "nearest":
+            return near
+        raise search.explain(
+            cuts, program, near, found, lambda c, p: find_rule(c, p, randomized, 0.0)
+        )
+    found = plainest(cuts, program, found)
+    drawn = None
+    if randomized is False and found.rivals == "rule without draws" and found.mixed == -INF:
+        drawn = partial(_value_of_mixture, cuts, program)
+    proved = max(search.SAME * (1 + abs(found.value)), tol)
+    outcome = search.found_of(cuts, program, found, proved=proved, drawn=drawn)
+    search.warn_constant(cuts, program, outcome)
+    return outcome
+
+
+_FEW_CALLS = 50
+"""Spent on what draws would gain."""
+
+
+def _value_of_mixture(cuts: CutoffSet, program: Program) -> float:
+    """What the best mixture reaches, where that takes no longer than a rule without draws."""
+    if not (program.score.shape.concave or program.score.shape.quasiconcave):
+        return -INF
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", search.StoppedWarning)
+            return search.best_mixture(cuts.within(search.Limits(_FEW_CALLS)), program).value
+    except (search.InfeasibleMasterError, search.UnfinishedError, ShapeError, search.StoppedError):
+        return -INF
+
+
+def _nearest(cuts: CutoffSet, program: Program, randomized: search.Randomized) -> search.Optimum:
+    """The choice or the mixture with the least violation, and which bounds are to blame."""
+    with suppress(ShapeError):
+        if randomized is not False:
+            near = search.nearest_mixture(cuts, program)
+            many = cuts.n_blocks > 1 or (cuts.defers and cuts.n_combinations > cuts.kind.at_last)
+            if near.status == "nearest" or many:
+                return near
+            # The sweep knows what a linear program does not.
+            alone = nearest_cutoffs(cuts, program)
+            best = min(near, replace(alone, blame=near.blame), key=lambda f: f.violation)
+            return replace(best, status="feasible")
+    near = nearest_cutoffs(cuts, program)
+    if not near.blame and randomized is False:
+        with suppress(ShapeError):
+            return replace(
+                near, blame=search.blame_of(search.Region(cuts.within(search.Limits()), program))
+            )
+    return near
+
+
+# --- The search -----------------------------------------------------------------------------------
+
+
+def find_rule(
+    cuts: CutoffSet,
+    program: Program,
+    randomized: search.Randomized,
+    tol: float,
+    limits: search.Limits | None = None,
+) -> search.Optimum:
+    """The choice of cut-offs that reaches a program, and what is known of it."""
+    shape, kind = program.score.shape, cuts.kind
+    at_once = kind.at_once if shape.concave or shape.quasiconcave else kind.at_last
+    apart = solve_separable(cuts, program, at_once) if randomized is not True else None
+    if apart is not None:
+        at_vertex = _at_vertex(cuts, program)
+        if apart.is_feasible and (randomized is False or at_vertex):
+            return _fixed(apart, apart.value, among_all=at_vertex)
+        if not apart.is_feasible and randomized is False:
+            raise search.NoRuleError(True, _mixture_exists(cuts, program))
+    elif cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
+        _require_mixable(cuts, program)
+    elif randomized is False and cuts.n_combinations <= at_once:
+        every = best_of_all(cuts, program, at_once)
+        assert every is not None
+        if not every.is_feasible:
+            raise search.NoRuleError(True, _mixture_exists(cuts, program))
+        return _fixed(every, every.value, among_all=False)
+    master = search.Master(cuts)
+    try:
+        mixed = search.best_mixture(cuts, program, master=master)
+    except (search.InfeasibleMasterError, search.UnfinishedError) as error:
+        if apart is None and isinstance(error, search.UnfinishedError):
+            apart = best_of_all(cuts, program, kind.at_last)
+        if apart is not None and apart.is_feasible:
+            # On the edge of what linear programs can tell; the sweep counts exactly.
+            return _fixed(replace(apart, status="feasible"), INF)
+        raise search.NoRuleError(isinstance(error, search.InfeasibleMasterError)) from None
+    except ShapeError:
+        if apart is None and randomized is not True:
+            apart = best_of_all(cuts, program, kind.at_last)
+        if apart is None and cuts.defers:
+            raise
+        return _without_mixture(cuts, program, randomized, apart)
+    if randomized is True:
+        if mixed.status == "stationary":
+            apart = solve_separable(cuts, program, kind.at_last)
+            mixed = _better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
+        return _drawn(mixed, kind.rivals)
+    fixed = _without_draws(cuts, program, mixed, apart, tol)
+    bounded = mixed.status != "stationary" and fixed.status != "optimal"
+    if bounded and limits is not None:
+        if cuts.defers and fixed.is_feasible:
+            fixed = closed_by_multipliers(cuts, program, master, mixed, fixed, tol)
+        elif randomized is False and not cuts.defers:
+            fixed = branch_and_bound(cuts, program, master, mixed, fixed, limits, tol)
+    if cuts.defers and fixed.status != "optimal":
+        fixed = best_of_all(cuts, program, kind.at_last) or fixed
+    return _settled(fixed, mixed, randomized, tol, kind.rivals)
+
+
+def best_of_all(
+    cuts: CutoffSet, program: Program, most: int, near: float | None = None
+) -> search.Optimum | None:
+    """The best of all choices: by levels, or of up to so many combinations; else None."""
+    found = None if cuts.defers else solve_by_levels(cuts, program, near)
+    if found is None and cuts.n_combinations <= most:
+        return enumerate_cutoffs(cuts, program)
+    return found
+
+
+def _require_mixable(cuts: CutoffSet, program: Program) -> None:
+    score = program.score
+    shape = score.shape
+    if not (shape.concave or shape.quasiconcave or shape.ratios or cuts.defers):
+        raise ShapeError(
+            f"{program.goal.objective} ({score.shape_name}) couples the thresholds of "
+            f"{cuts.n_blocks} groups, and there are too many combinations to try; "
+            "decide on the score alone (`decide_on=None`), where every threshold is tried"
+        )
+
+
+def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
+    """Whether drawing cannot help: no bounds, and each segment has its optimum at a cut-off."""
+    if program.constraints:
+        return False
+    parts = parts_of(cuts, program)
+    return parts is not None and all(x.shape.quasiconvex for x in parts)
+
+
+def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
+    """Whether rules that draw can meet the constraints."""
+    try:
+        v = search.Region(cuts, program).solve(Affine({}, 0.0)).v
+    except (search.InfeasibleMasterError, ShapeError, search.UnfinishedError):
+        return False
+    # Where weights lie far apart, a linear program takes for met what is not.
+    return float(program.violation(v)) <= SATISFIED
+
+
+def _without_mixture(
+    cuts: CutoffSet, program: Program, randomized: search.Randomized, apart: search.Optimum | None
+) -> search.Optimum:
+    """The shape has no bound over mixtures: every combination of cut-offs, or refuse."""
+    if randomized is True:
+        raise ShapeError(
+            f"`randomized=True`: {program.goal} has a shape that no exact method takes; "
+            "`randomized='auto'` tries every cut-off"
+        )
+    if apart is None:
+        raise ShapeError(
+            f"{program.goal}: the goal couples the thresholds of {cuts.n_blocks} "
+            "groups in a way that no linear program can search (several differences of "
+            "ratios, such as precision, are one), and there are too many combinations to try; "
+            "decide on the score alone (`decide_on=None`)"
+        )
+    if not apart.is_feasible:
+        raise search.NoRuleError(True)
+    return _fixed(apart, apart.value, among_all=False)
+
+
+def _without_draws(
+    cuts: CutoffSet,
+    program: Program,
+    mixed: search.Optimum,
+    apart: search.Optimum | None,
+    tol: float,
+) -> search.Optimum:
+    if apart is not None:
+        return apart
+    if not mixed.is_drawn and mixed.status == "optimal":
+        return mixed
+    every = best_of_all(cuts, program, min(NEAR_A_MIXTURE, cuts.kind.at_once), mixed.value)
+    if every is not None:
+        return every
+    few = cuts.n_combinations <= cuts.kind.at_once
+    rounded = round_mixture(cuts, program, mixed)
+    if not few and not rounded.is_feasible:
+        rounded = from_nearest(cuts, program)
+    if few and not (rounded.is_feasible and rounded.value >= mixed.value - tol):
+        return enumerate_cutoffs(cuts, program)
+    return rounded
+
+
+# --- With or without draws ------------------------------------------------------------------------
+
+
+def _settled(
+    fixed: search.Optimum,
+    mixed: search.Optimum,
+    randomized: search.Randomized,
+    tol: float,
+    rivals: str,
+) -> search.Optimum:
+    """The rule without draws, or the mixture where draws are asked for and gain more than `tol`."""
+    exact = fixed.is_feasible and fixed.status == "optimal"
+    if randomized is False:
+        if not fixed.is_feasible:
+            raise search.NoRuleError(fixed.status == "optimal", True)
+        bound = fixed.value if exact else min(fixed.bound, mixed.bound)
+        fixed = replace(fixed, mixed=mixed.value)
+        return _fixed(fixed, bound, among_all=bound >= mixed.bound)
+    if fixed.is_feasible and fixed.value >= mixed.value - max(tol, search.SAME):
+        # Nothing certain is known of the mixtures: what is known of rules without draws is said.
+        alone = exact and mixed.status == "stationary"
+        return _fixed(fixed, fixed.value if alone else mixed.bound, among_all=not alone)
+    return _drawn(mixed, rivals)
+
+
+def _fixed(fixed: search.Optimum, bound: float, *, among_all: bool = True) -> search.Optimum:
+    """A rule without draws, with what bounds its rivals: all rules, or those without draws."""
+    rivals = "rule" if among_all else "rule without draws"
+    draws = "no draws" + (" needed" if among_all else "")
+    return replace(fixed, bound=bound, draws=draws, rivals=rivals)
+
+
+def _drawn(mixed: search.Optimum, rivals: str) -> search.Optimum:
+    """A mixture that does better than any of its rivals, named in words."""
+    best = f"a mixture: a draw does better than any {rivals}"
+    return replace(mixed, draws=best if mixed.is_drawn else "no draws needed")
+
+
+def _better_of(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
+    """A mixture that may not be the best one, or a rule without draws where it is better."""
+    if not fixed.is_feasible or fixed.value <= mixed.value:
+        return mixed
+    return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)

@@ -1,0 +1,506 @@
+"""Counts of rows that lie elsewhere, checked as rows are; and which of their columns are what.
+
+A count has a line for each combination of values and bin. Lines are checked as rows are: the same
+classes, strata and messages, on the distinct values alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.counts import (
+    BAD_WEIGHT,
+    INFINITE,
+    MISSING,
+    NO_NUMBER,
+    BinCounts,
+    Binning,
+    ChangedTableError,
+    Codebook,
+    Confusion,
+    Lines,
+    Tally,
+)
+from setpoint.errors import EmptyPopulationError, GoalError, InputError, InputTypeError, nearest
+from setpoint.goals import Goal, Label, require_plain
+from setpoint.inputs import (
+    CheckedData,
+    ClassOrder,
+    Dataset,
+    DecideOn,
+    GivenRows,
+    classes_of,
+    union_of,
+)
+from setpoint.sources.engines import source_of
+from setpoint.sources.source import GroupBy, Key, Rest, RowFilter, Source
+
+# --- Rows out of core, and which of their columns are what ----------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRows:
+    """One data set on an engine, and which of its columns are what."""
+
+    source: Source
+    y: str | None
+    score: str | None = None
+    weight: str | None = None
+    columns: tuple[str, ...] = ()
+    baseline: str | None = None
+    decided: str | None = None
+    where: str = ""
+
+    def check(self) -> None:
+        """Refuse names that the table does not have, and columns of odd kinds."""
+        known = self.source.schema()
+        roles = {
+            "y": self.y,
+            "scores": self.score,
+            "sample_weight": self.weight,
+            "baseline": self.baseline,
+            "y_pred": self.decided,
+        }
+        named = [(role, name) for role, name in roles.items() if name is not None]
+        for role, name in [*named, *(("sensitive_features", name) for name in self.columns)]:
+            given: object = name
+            if not isinstance(given, str):
+                why = "; rules for two classes are found there" if role == "scores" else ""
+                raise InputTypeError(
+                    f"{self.where}`{role}` is the name of a column of the table, found "
+                    f"{type(name).__name__}{why}"
+                )
+            if name not in known:
+                raise InputError(
+                    f"{self.where}`{role}`: the table has no column {name!r} "
+                    f"({nearest(name, known)})"
+                )
+        for role in ("scores", "sample_weight"):
+            column = roles[role]
+            if column is not None and known[column] != "number":
+                raise InputTypeError(
+                    f"{self.where}`{role}`: the column {column!r} holds {known[column]}, allowed "
+                    "are numbers"
+                )
+
+    def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
+        """What rows are grouped by: the label, the decision, the deployed model's, the columns."""
+        splits = dict(goal.needs.columns.get(dataset, {}))
+        for name in decide_on:
+            splits[name] = goal.needs.split_of(name)
+        known = self.columns or tuple(self.source.schema())
+        for name in splits:
+            if name not in known:
+                what = "`sensitive_features` does not name" if self.columns else "the table lacks"
+                raise GoalError(
+                    f"{self.where}the goal refers to the column {name!r}, which {what} "
+                    f"({nearest(name, known)})"
+                )
+        baseline = self.baseline if dataset in goal.needs.baseline else None
+        if self.baseline is not None and not goal.needs.baseline:
+            raise InputError(
+                f"{self.where}`baseline`: the goal does not refer to the deployed model, and a "
+                f"table elsewhere is not compared with it; leave out {self.baseline!r}"
+            )
+        alone = [Key(n) for n in (self.y, self.decided, baseline) if n is not None]
+        values = [
+            Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
+        ]
+        return (*alone, *values)
+
+
+def as_frame_rows(
+    source: Source, given: Mapping[str, Any], columns: Any, where: str = ""
+) -> FrameRows:
+    """The columns of one data set, names checked."""
+    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
+    out = FrameRows(source, columns=names, where=where, **given)
+    out.check()
+    return out
+
+
+def frame_rows_of(
+    frame: Any,
+    y: Any,
+    columns: Any,
+    datasets: Mapping[str, Any] | None,
+    **roles: Any,
+) -> dict[str | None, FrameRows]:
+    """The table and further ones by the same names of columns."""
+    out: dict[str | None, FrameRows] = {
+        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
+    }
+    for name, given in (datasets or {}).items():
+        own = given if isinstance(given, Dataset) else Dataset(given)
+        source, where = source_of(own.X), f"`datasets[{name!r}]`: "
+        known = source.schema()
+        label = y if own.y is None and y in known else own.y
+        changed = {"weight": own.sample_weight, "baseline": own.baseline}
+        more = {k: v for k, v in roles.items() if k not in changed or v in known}
+        more |= {k: v for k, v in changed.items() if v is not None}
+        these = own.sensitive_features
+        if these is None and columns is not None:
+            named = (columns,) if isinstance(columns, str) else columns
+            these = [c for c in named if c in known]
+        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
+    return out
+
+
+def require_formula(goal: Goal) -> None:
+    """Refuse a metric without a formula: it is called with rows."""
+    if goal.is_blackbox:
+        raise GoalError(
+            f"{goal.objective} has no formula, and counts are all that is known of a table "
+            "elsewhere; measure it on a sample in memory"
+        )
+
+
+# --- The counts of a pass, by the codes of one codebook -------------------------------------------
+
+
+MOST_GROUPS = 5_000
+"""Values of a column that are groups of their own."""
+
+Q = 20
+"""Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
+
+_MOST_BITS, _FINEST = 62, 1000
+_BAD = {
+    MISSING: ("score", "NULL"),
+    NO_NUMBER: ("score", "NaN"),
+    INFINITE: ("score", "infinite"),
+    BAD_WEIGHT: ("weight", "NULL, NaN, infinite or negative"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Counts of all data sets of a goal, by the codes of one codebook."""
+
+    goal: Goal
+    rows: Mapping[str | None, FrameRows]
+    by: Mapping[str | None, GroupBy]
+    classes: ClassOrder
+    inputs: CheckedData
+    counts: Mapping[str | None, BinCounts]
+
+    @classmethod
+    def first_pass(
+        cls,
+        goal: Goal,
+        rows: Mapping[str | None, FrameRows],
+        binning: Binning | None = None,
+        *,
+        classes: Any = None,
+        pos_label: Any = None,
+        decide_on: DecideOn = "auto",
+    ) -> CountedRows:
+        """Count all rows, and check what was found."""
+        require_plain(
+            goal,
+            "a table that is counted elsewhere comes back as numbers of rows, without their "
+            "values; read its rows into memory for such a goal",
+        )
+        columns = _decided_on(decide_on)
+        by, counts = {}, {}
+        for name, own in rows.items():
+            if name is not None and name not in goal.needs.datasets:
+                continue  # CheckedData says so
+            by[name] = GroupBy(own.keys(goal, name, columns), own.score, own.weight, Q)
+            found = own.source.count(by[name], binning)
+            q = _fitting(found, own)
+            if q < Q or (q > Q and found.rounded.any()):
+                # Too heavy for so fine a unit, or so light that a finer one is needed.
+                by[name] = replace(by[name], q=q)
+                found = own.source.count(by[name], binning)
+            counts[name] = _checked(found, by[name], own)
+        return cls.of_counts(
+            goal, rows, by, counts, classes=classes, pos_label=pos_label, decide_on=decide_on
+        )
+
+    @classmethod
+    def of_counts(
+        cls,
+        goal: Goal,
+        rows: Mapping[str | None, FrameRows],
+        by: Mapping[str | None, GroupBy],
+        counts: Mapping[str | None, BinCounts],
+        *,
+        classes: Any = None,
+        pos_label: Any = None,
+        decide_on: DecideOn = "auto",
+    ) -> CountedRows:
+        """What a first pass counted, linked to the goal's classes and strata."""
+        known = _classes(rows, by, counts, classes, pos_label, goal)
+        inputs = _as_rows(goal, known, rows, by, counts, decide_on)
+        return cls(goal, rows, by, known, inputs, counts)
+
+    @property
+    def codebook(self) -> Codebook:
+        """Classes, strata and columns."""
+        return self.inputs.rows.codebook
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows have weights."""
+        return any(own.weight is not None for own in self.rows.values())
+
+    @property
+    def unit(self) -> float:
+        """Weight of one in the counts."""
+        return min(2.0**-by.q for by in self.by.values()) if self.is_weighted else 1.0
+
+    @property
+    def rounded(self) -> bool:
+        """Whether some weight was not a multiple of the unit."""
+        return self.is_weighted and any(bool(c.rounded.any()) for c in self.counts.values())
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that count."""
+        return sum(c.n_rows for c in self.counts.values())
+
+    @property
+    def decide_on(self) -> tuple[str, ...]:
+        """The columns that the rule may look at."""
+        return self.codebook.decide_on
+
+    def tally(self) -> Tally:
+        """The first pass as a tally."""
+        rows = self.inputs.rows
+        smallest = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
+        np.minimum.at(smallest, (rows.stratum, rows.true), self._joined("least"))
+        return Tally.of_lines(rows.codebook, self.lines(), smallest, self.unit, self.is_weighted)
+
+    def again(
+        self, counts: Mapping[str | None, BinCounts], *, checked: bool = False
+    ) -> CountedRows:
+        """The counts of another pass, by the same codebook; of all rows, they are checked."""
+        for name in counts if checked else ():
+            _checked(counts[name], self.by[name], self.rows[name])
+        try:
+            inputs = _as_rows(
+                self.goal, self.classes, self.rows, self.by, counts, self.decide_on, again=True
+            )
+            inputs = replace(inputs, codebook=self.codebook)
+            _ = inputs.rows
+        except (EmptyPopulationError, ValueError) as error:
+            raise ChangedTableError(
+                f"the table changed between two passes, or is another one each time: {error}"
+            ) from None
+        return replace(self, inputs=inputs, counts=counts)
+
+    def lines(self, *, by_score: bool = False) -> Lines:
+        """The lines by the codes of the codebook."""
+        rows, low = self.inputs.rows, self._joined("low") + 0.0
+        bins = np.unique(low, return_inverse=True)[1] if by_score else self._joined("bin")
+        return Lines(
+            rows.stratum,
+            rows.true.astype(np.int64),
+            bins.astype(np.int64),
+            self._joined("rows"),
+            self._in_units("weight"),
+            self._in_units("squares"),
+            low,
+            self._joined("high") + 0.0,
+        )
+
+    def _joined(self, what: str) -> NDArray[Any]:
+        """One number of each line of all data sets."""
+        return np.concatenate([getattr(self.counts[n], what) for n in self.inputs.tables])
+
+    def _in_units(self, what: str) -> NDArray[np.int64]:
+        """Sums of all data sets in the same unit."""
+        out = []
+        for name in self.inputs.tables:
+            each = 2.0 ** -self.by[name].q if self.rows[name].weight is not None else 1.0
+            out.append(getattr(self.counts[name], what) * int(each / self.unit))
+        return np.concatenate(out)
+
+    def combinations(self) -> dict[int, dict[str | None, RowFilter]]:
+        """For each segment the combinations of values that belong to it, without ranges."""
+        out: dict[int, dict[str | None, RowFilter]] = {}
+        segment = self.inputs.rows.segment
+        start = 0
+        for name in self.inputs.tables:
+            counts, by = self.counts[name], self.by[name]
+            own = segment[start : start + counts.n_lines]
+            start += counts.n_lines
+            keys = tuple(i for i, key in enumerate(by.keys) if key.name in self.decide_on)
+            if not keys:
+                out.setdefault(0, {})[name] = RowFilter((), (), ())
+                continue
+            found: dict[int, dict[tuple[Any, ...], None]] = {}
+            pairs = np.unique(np.vstack([own, counts.codes[list(keys)]]), axis=1)
+            for s, *codes in pairs.T.tolist():
+                values = tuple(counts.levels[k][c] for k, c in zip(keys, codes, strict=True))
+                found.setdefault(s, {})[values] = None
+            for s, these in found.items():
+                out.setdefault(s, {})[name] = RowFilter(keys, tuple(these), ())
+        return out
+
+    def values(self, name: str | None, column: str) -> NDArray[Any]:
+        """The values (lines,) of a column that one data set was grouped by."""
+        return _values(self.counts[name], self.by[name], column)
+
+    def confusion(self, decided: NDArray[Any]) -> Confusion:
+        """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
+        rows = self.inputs.rows
+        book = rows.codebook
+        n = book.n_classes
+        of_lines = decided if decided.ndim == 2 else np.eye(n)[decided]
+        shape = (len(book.strata), n + 1, n)
+        counts, squares = np.zeros(shape), np.zeros(shape)
+        numbers = np.zeros(shape[:2], np.int64)
+        smallest = np.full(shape[:2], np.inf)
+        at = (rows.stratum, rows.true.astype(np.int64))
+        weight, square = self._in_units("weight"), self._in_units("squares")
+        np.add.at(counts, at, of_lines * weight[:, None] * self.unit)
+        np.add.at(squares, at, of_lines * square[:, None] * self.unit)
+        np.add.at(numbers, at, self._joined("rows"))
+        np.minimum.at(smallest, at, self._joined("least"))
+        return Confusion(book, counts, squares[None, None], numbers, smallest)
+
+
+def _decided_on(decide_on: DecideOn) -> tuple[str, ...]:
+    """The columns that a rule may look at, as far as names tell; CheckedData settles them."""
+    if decide_on == "auto":
+        return ()
+    return (decide_on,) if isinstance(decide_on, str) else tuple(decide_on or ())
+
+
+def _fitting(counts: BinCounts, own: FrameRows) -> int:
+    """The finest unit, ``2**-q``, in which sums of these weights and their squares fit."""
+    most = float(counts.most[counts.bin >= 0].max(initial=0.0)) if own.weight else 0.0
+    if most == 0.0:
+        return Q
+    bits = np.log2(counts.n_rows) + np.log2(most) * (2.0 if most > 1.0 else 1.0)
+    q = int(np.floor(_MOST_BITS - bits)) - 1
+    if q < 0:
+        raise InputError(
+            f"{own.where}`sample_weight`: {counts.n_rows} rows of weights up to {most:.3g} are "
+            "more than whole numbers of 63 bits can count; divide the weights by a number"
+        )
+    return min(q, _FINEST)
+
+
+def _checked(counts: BinCounts, by: GroupBy, own: FrameRows) -> BinCounts:
+    """The counts, if all rows can be counted."""
+    if not counts.n_rows:
+        raise InputError(f"{own.where}the table has no rows that count")
+    for number, (role, what) in _BAD.items():
+        bad = counts.bin == number
+        if bad.any():
+            name = by.score if role == "score" else by.weight
+            argument = "scores" if role == "score" else "sample_weight"
+            raise InputError(
+                f"{own.where}`{argument}`: {int(counts.rows[bad].sum())} of {counts.n_rows} rows "
+                f"have a {role} that is {what} in the column {name!r}; scores are finite numbers, "
+                "weights too and not negative"
+            )
+    for k, key in enumerate(by.keys):
+        missing = np.array([v is None for v in counts.levels[k]], bool)
+        if missing.any() and (gone := counts.rows[missing[counts.codes[k]]].sum()):
+            role = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}.get(
+                key.name, "sensitive_features"
+            )
+            raise InputError(
+                f"{own.where}`{role}`: {int(gone)} of {counts.n_rows} rows have no value in the "
+                f"column {key.name!r}; leave them out, or give them a value of their own"
+            )
+    return counts
+
+
+def _classes(
+    rows: Mapping[str | None, FrameRows],
+    by: Mapping[str | None, GroupBy],
+    counts: Mapping[str | None, BinCounts],
+    classes: Any,
+    pos_label: Any,
+    goal: Goal,
+) -> ClassOrder:
+    """The classes of all labels, and of decisions where there are some."""
+    if classes is None:
+        found = [
+            _values(counts[name], by[name], column)
+            for name in counts
+            for column in (rows[name].y, rows[name].decided)
+            if column is not None and (name is None or rows[name].decided is not None)
+        ]
+        classes = union_of([(values, "y") for values in found])
+    try:
+        return classes_of(classes, None, pos_label, "y", goal=goal)
+    except TypeError as error:
+        raise InputTypeError(f"`y`: {error}") from None
+
+
+def _as_rows(
+    goal: Goal,
+    known: ClassOrder,
+    rows: Mapping[str | None, FrameRows],
+    by: Mapping[str | None, GroupBy],
+    counts: Mapping[str | None, BinCounts],
+    decide_on: DecideOn,
+    again: bool = False,
+) -> CheckedData:
+    """Lines as rows, each of weight 1: what they count for is known beside."""
+    given: dict[str | None, GivenRows] = {}
+    for name, own in rows.items():
+        if name not in counts:
+            given[name] = GivenRows(1, None)
+            continue
+        lines = counts[name]
+        baseline = own.baseline if name in goal.needs.baseline else None
+        # The first keys are these; a column of the goal may be one of them too.
+        n_alone = sum(one is not None for one in (own.y, own.decided, baseline))
+        columns = {key.name: _values(lines, by[name], key.name) for key in by[name].keys[n_alone:]}
+        for key in by[name].keys:
+            for value in () if again else key.only or ():
+                if value not in lines.levels[by[name].keys.index(key)]:
+                    where = "`X`" if name is None else f"the data set {name!r}"
+                    raise EmptyPopulationError(
+                        f"the goal refers to {key.name} = {value!r}, and no row of {where} has "
+                        "that value"
+                    )
+        given[name] = GivenRows(
+            lines.n_lines,
+            None if own.y is None else _values(lines, by[name], own.y),
+            None,
+            columns or None,
+            None if baseline is None else _values(lines, by[name], baseline),
+        )
+    return CheckedData.check(goal, known, given, decide_on, most_levels=MOST_GROUPS)
+
+
+def _values(counts: BinCounts, by: GroupBy, name: str) -> NDArray[Any]:
+    """The values (lines,) of a column, as an array of one kind."""
+    k = next(i for i, key in enumerate(by.keys) if key.name == name)
+    levels = list(counts.levels[k])
+    if Rest.REST in levels:
+        others: list[Label] = [v for v in levels if v is not Rest.REST]
+        levels = [_other_than(others) if v is Rest.REST else v for v in levels]
+    types = {type(v) for v in levels}
+    values = np.array(levels) if len(types) == 1 and types <= {int, float, bool} else None
+    if values is None:
+        values = np.empty(len(levels), object)
+        values[:] = levels
+    return np.asarray(values[counts.codes[k]])
+
+
+def _other_than(values: Sequence[Label]) -> Label:
+    """A value of the same type that is not among some."""
+    numbers = [v for v in values if isinstance(v, (int, float))]
+    if values and len(numbers) == len(values):
+        if all(isinstance(v, bool) for v in values):
+            return not values[0]
+        return (
+            float(max(numbers)) + 1.0
+            if any(isinstance(v, float) for v in numbers)
+            else (int(max(numbers)) + 1)
+        )
+    return "other than " + ", ".join(map(str, values))

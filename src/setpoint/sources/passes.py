@@ -1,0 +1,285 @@
+"""Passes over tables: the first, those that look again; and checkpoints between them."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+from zipfile import BadZipFile, is_zipfile
+
+import numpy as np
+
+from setpoint.array_types import Floats
+from setpoint.counts import BinCounts, Binning, Bins, Confusion, Lines, Tally
+from setpoint.errors import InputError, InputTypeError
+from setpoint.goals import Goal
+from setpoint.rules import Mixture, PerSegment, Rule, Threshold
+from setpoint.search import CountPass, Ranges
+from setpoint.sources.counted import CountedRows, FrameRows
+from setpoint.sources.source import GroupBy, Key, Rest, TooManyLinesError
+
+# --- Passes over the tables of a goal -------------------------------------------------------------
+
+
+_BINS, _LEAST_BINS, _SAMPLE = 2**16, 256, 100_000
+"""Bins of a segment and class where there are few, and where there are many; rows of a sample."""
+
+_AT_ONCE = 1_000
+"""Segments whose thresholds are bins of one pass."""
+
+
+class Pass(NamedTuple):
+    """What a pass was, for a line on the terminal."""
+
+    number: int
+    rows: int
+    gap: float
+    left: int
+
+    def __str__(self) -> str:
+        known = f"gap at most {self.gap:.2g}" if np.isfinite(self.gap) else "no rule yet"
+        left = f"; {self.left:,} rows left to look into" if self.left else ""
+        return f"pass {self.number}: {self.rows:,} rows; {known}{left}"
+
+
+@dataclass
+class Passes:
+    """Passes over the tables of a goal, and what each was."""
+
+    goal: Goal
+    rows: Mapping[str | None, FrameRows]
+    watch: Callable[[Pass], None] | None = None
+    done: list[Pass] = field(default_factory=list)
+    n_bins: int = _BINS
+
+    def first(self, stored: Any = None, **known: Any) -> CountedRows:
+        """Count all rows by bins of their score; fewer bins where groups are many."""
+        if stored is not None:
+            return CountedRows.of_counts(self.goal, self.rows, *stored, **known)
+        while True:
+            binning = Binning.from_sample(self._sample(), self.n_bins)
+            try:
+                return CountedRows.first_pass(self.goal, self.rows, binning, **known)
+            except TooManyLinesError:
+                if self.n_bins <= _LEAST_BINS:
+                    raise
+            self.n_bins = max(self.n_bins // 16, _LEAST_BINS)
+
+    def again(self, counted: CountedRows, tally: Tally, ranges: Ranges, by_score: bool) -> Lines:
+        """Count the rows of some bins again."""
+        ends: dict[int, tuple[tuple[float, float], ...]] = {}
+        for s, own in ranges.items():
+            bins = tally.bins[s]
+            ends[s] = tuple((float(bins.low[b]), float(bins.high[a])) for a, b in own)
+        finer = None
+        if not by_score:
+            every = [pair for own in ends.values() for pair in own]
+            finer = Binning.from_ranges(every, self.n_bins)
+        combinations = counted.combinations()
+        counts = {}
+        for name, by in counted.by.items():
+            parts = [
+                combinations[s][name]._replace(ranges=own)
+                for s, own in ends.items()
+                if name in combinations[s]
+            ]
+            counts[name] = self.rows[name].source.count(by, finer, parts)
+        return counted.again(counts).lines(by_score=by_score)
+
+    def recounted(self, counted: CountedRows, rule: Rule) -> Confusion:
+        """What a rule does, counted where the rows are by the thresholds of their segment."""
+        segments = counted.codebook.segments
+        known = dict.fromkeys(segments, rule)
+        if isinstance(rule, PerSegment) and rule.needs_segments:
+            known = dict(zip(rule.segment_keys, rule.rules, strict=True))
+        thresholds = [_edges(known[key]) if key in known else [] for key in segments]
+        combinations = counted.combinations()
+        found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.by}
+        for start in range(0, len(segments), _AT_ONCE):
+            some = range(start, min(start + _AT_ONCE, len(segments)))
+            binning = Binning.at(np.array([t for s in some for t in thresholds[s]]))
+            for name, by in counted.by.items():
+                own = [combinations[s][name] for s in some if name in combinations.get(s, {})]
+                parts = [part._replace(ranges=((-np.inf, np.inf),)) for part in own]
+                whole = len(segments) <= _AT_ONCE
+                source = self.rows[name].source
+                if whole or parts:
+                    found[name].append(source.count(by, binning, () if whole else parts))
+        counts = {name: BinCounts.merge(parts) for name, parts in found.items()}
+        return counted.again(counts, checked=True).tally().confusion(rule)
+
+    def note(self, step: CountPass) -> None:
+        """Take down a pass."""
+        rows = step.tally.n_rows if not self.done else self.done[-1].left
+        self.done.append(Pass(len(self.done) + 1, rows, step.gap, step.rows))
+        if self.watch is not None:
+            self.watch(self.done[-1])
+
+    def _sample(self) -> Floats:
+        first = self.rows[None]
+        assert first.score is not None
+        return first.source.sample(first.score, first.y, _SAMPLE)
+
+
+def _edges(rule: Rule) -> list[float]:
+    if isinstance(rule, Mixture):
+        return [t for _, r in rule.atoms for t in _edges(r)]
+    assert isinstance(rule, Threshold)
+    return [rule.threshold]
+
+
+# --- Checkpoints of passes: between two of them the tally is all there is -------------------------
+
+
+_FORMAT = 1
+_LOOKED_AT = 10_000
+_ARRAYS = (
+    "codes", "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
+)  # fmt: skip
+
+
+@dataclass
+class CountsCheckpoint:
+    """A file that holds the counts so far."""
+
+    path: Any
+    goal: Goal
+    rows: Mapping[str | None, FrameRows]
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, os.PathLike)):
+            raise InputTypeError(
+                f"`checkpoint` is the path of a file, found {type(self.path).__name__}"
+            )
+        self.path = Path(self.path)
+        if not self.path.parent.is_dir():
+            raise InputError(f"`checkpoint`: there is no folder {str(self.path.parent)!r}")
+        if self.path.is_dir():
+            raise InputError(f"`checkpoint`: {str(self.path)!r} is a folder; name a file in it")
+        try:  # before any pass, not after it
+            with self._new.open("ab"):
+                pass
+            self._new.unlink()
+        except OSError as error:
+            raise InputError(
+                f"`checkpoint`: {str(self.path)!r} cannot be written ({error.strerror})"
+            ) from None
+
+    def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, BinCounts]] | None:
+        """The counts of the first pass; None where there is no file yet."""
+        if not self.path.exists():
+            return None
+        try:
+            if not is_zipfile(self.path):
+                raise InputError("no archive of arrays")
+            with np.load(self.path, allow_pickle=False) as stored:
+                arrays = dict(stored)
+            head = json.loads(str(arrays.pop("head")))
+        except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
+            raise InputError(
+                f"`checkpoint`: {str(self.path)!r} is not one, or is damaged ({error}); name "
+                "another file, or remove it"
+            ) from None
+        for what, own in self._head().items():
+            if head.get(what) != own:
+                raise InputError(
+                    f"`checkpoint`: {str(self.path)!r} is of another {what}: "
+                    f"{head.get(what)!r}, and not {own!r}; name another file, or remove it"
+                )
+        self._arrays = arrays
+        by, counts = {}, {}
+        for k, name in enumerate(self.rows):
+            if f"{k} rows" not in arrays:
+                continue
+            own_by = head["by"][k]
+            keys = tuple(Key(n, None if o is None else tuple(o)) for n, o in own_by["keys"])
+            by[name] = GroupBy(keys, own_by["score"], own_by["weight"], own_by["q"])
+            levels = tuple(
+                [Rest.REST if v == {"rest": True} else v for v in level]
+                for level in own_by["levels"]
+            )
+            counts[name] = BinCounts(levels, *(arrays[f"{k} {a}"] for a in _ARRAYS))
+        return by, counts
+
+    def refined(self, tally: Tally) -> Tally:
+        """The tally with the bins of the last pass that was stored."""
+        bins = []
+        for s, own in enumerate(tally.bins):
+            low, high, counts = (self._arrays[f"bins {s} {a}"] for a in ("low", "high", "counts"))
+            bins.append(Bins(low, high, counts, own.kinds))
+        return replace(tally, bins=tuple(bins))
+
+    def write(
+        self,
+        by: Mapping[str | None, GroupBy],
+        counts: Mapping[str | None, BinCounts],
+        tally: Tally,
+    ) -> None:
+        """Store the first counts and the bins as they are; the file is there whole or not."""
+        arrays: dict[str, Any] = {}
+        stored: list[Any] = []
+        for k, name in enumerate(self.rows):
+            if name not in counts:
+                stored.append(None)
+                continue
+            own, group = counts[name], by[name]
+            stored.append(
+                {
+                    "keys": group.keys,
+                    "score": group.score,
+                    "weight": group.weight,
+                    "q": group.q,
+                    "levels": [
+                        [{"rest": True} if v is Rest.REST else v for v in level]
+                        for level in own.levels
+                    ],
+                }
+            )
+            arrays |= {f"{k} {a}": getattr(own, a) for a in _ARRAYS}
+        for s, bins in enumerate(tally.bins):
+            arrays |= {
+                f"bins {s} low": bins.low,
+                f"bins {s} high": bins.high,
+                f"bins {s} counts": bins.counts,
+            }
+        head = json.dumps({**self._head(), "by": stored})
+        with self._new.open("wb") as file:
+            np.savez_compressed(file, head=np.array(head), **arrays)
+        self._new.replace(self.path)
+
+    @property
+    def _new(self) -> Path:
+        return Path(self.path).with_name(f"{self.path.name}.new")
+
+    def _head(self) -> dict[str, Any]:
+        columns = [
+            [name, own.y, own.score, own.weight, own.baseline, list(own.columns)]
+            for name, own in self.rows.items()
+        ]
+        sizes = [own.source.rows() for own in self.rows.values()]
+        asked = {name: json.loads(json.dumps(v, default=str)) for name, v in self.asked.items()}
+        return {
+            "format": _FORMAT,
+            "goal": str(self.goal),
+            "columns": columns,
+            **asked,
+            "table": [sizes, self._beginnings],
+        }
+
+    @cached_property
+    def _beginnings(self) -> list[str]:
+        """What tells tables of as many rows apart: the scores that they begin with."""
+        out = []
+        for own in self.rows.values():
+            assert own.score is not None
+            scores = np.sort(own.source.sample(own.score, None, _LOOKED_AT))
+            digest = blake2b((scores + 0.0).tobytes(), digest_size=8).hexdigest()
+            out.append(f"{own.source.engine} {digest}")
+        return out

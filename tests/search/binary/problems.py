@@ -1,0 +1,350 @@
+"""Random small problems, each as the text of a goal and as functions of the oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from search.binary.oracle import Limit, Many, Oracle, Ratio, Rows
+from setpoint import Goal
+from setpoint.counts import Evidence
+from setpoint.errors import EmptyPopulationError, GoalError
+from setpoint.program import link
+
+GROUPS = np.array(["a", "b", "c", "d"])
+
+
+@dataclass
+class Case:
+    """A problem for the library and for the oracle."""
+
+    text: str
+    goal: Goal
+    evidence: Evidence
+    oracle: Oracle
+    mixable: bool
+
+    @property
+    def program(self):
+        return link(self.goal, self.evidence.codebook).at(self.evidence.marginals)
+
+    def accepted(self, rule):
+        """Probability with which a rule accepts each row."""
+        segment = self.evidence.rows.segment if self.evidence.decide_on else None
+        return rule.distribution(self.oracle.rows.scores, segment)[:, 1]
+
+
+def rows_of(rng, n, n_groups, weights):
+    """Arrays of one data set: score, true, weight, group, deployed."""
+    true = rng.integers(0, 2, n)
+    digits = rng.integers(0, 3)
+    scores = np.round(rng.normal(size=n) + 0.8 * true, digits)
+    group = rng.integers(0, n_groups, n)
+    deployed = np.where(rng.random(n) < 0.7, true, 1 - true)
+    if weights == "unit":
+        weight = np.ones(n)
+    elif weights == "tiny":
+        weight = np.where(rng.random(n) < 0.5, 1e-6, 1.0)
+    elif weights == "huge":
+        weight = np.where(rng.random(n) < 0.3, 1e6, 1.0)
+    elif weights == "integer":
+        weight = rng.integers(1, 5, n).astype(float)
+    else:
+        weight = rng.lognormal(size=n)
+    return scores, true, weight, group, deployed
+
+
+def evidence_of(goal, parts, decide_on, unit):
+    """Evidence and the oracle's rows; `parts` maps a data set to its arrays."""
+    pieces = []
+    for name, (scores, true, weight, group, deployed) in parts.items():
+        pieces.append(
+            Evidence.from_arrays(
+                (0, 1),
+                scores,
+                None if true[0] < 0 else true,
+                needs=goal.needs,
+                dataset=None if name == "X" else name,
+                weight=None if unit else weight,
+                columns={"g": GROUPS[group]},
+                baseline=deployed,
+                decide_on=decide_on,
+            )
+        )
+    evidence = Evidence.concat(pieces)
+    joined = [np.concatenate(x) for x in zip(*parts.values(), strict=True)]
+    part = np.concatenate([np.full(len(a[0]), name, object) for name, a in parts.items()])
+    scores, true, weight, group, deployed = joined
+    return evidence, Rows(
+        scores, true, weight, GROUPS[group], deployed, part, evidence.rows.segment
+    )
+
+
+# -- the menus ------------------------------------------------------------------------------
+# An entry gives the sense, the text, the oracle's function and whether mixtures have a bound.
+
+
+def objectives(r: Rows, groups):
+    X = r.on()
+    by = {g: r.on(group=g) for g in groups}
+    g0 = groups[0]
+    recalls = (r.recall(X, 0), r.recall(X, 1))
+    yes = True
+    return {
+        "affine": [
+            (1.0, "accuracy", r.accuracy(X), yes),
+            (1.0, "recall", r.recall(X), yes),
+            (-1.0, "error_rate", -1.0 * r.accuracy(X) + 1.0, yes),
+            (-1.0, "cost({(0, 1): 1, (1, 0): 5})", r.cost(X, 1.0, 5.0), yes),
+            (-1.0, "predicted_rate", r.rate(X), yes),
+            (1.0, "balanced_accuracy", 0.5 * (recalls[0] + recalls[1]), yes),
+            (1.0, f"recall.on(g='{g0}') + specificity", r.recall(by[g0]) + recalls[0], yes),
+            (-1.0, "churn", r.churn(X), yes),
+        ],
+        "fractional": [
+            (1.0, "f1", r.fbeta(X), yes),
+            (1.0, "fbeta(2)", r.fbeta(X, 2.0), yes),
+            (1.0, "precision", r.precision(X), yes),
+            (-1.0, "precision", r.precision(X), yes),
+            (1.0, "negative_predictive_value", r.npv(X), yes),
+            (1.0, f"f1.on(g='{g0}')", r.fbeta(by[g0]), yes),
+        ],
+        "concave": [
+            (1.0, "g_mean", Many("geo", recalls), yes),
+            (1.0, "h_mean", Many("harm", recalls), yes),
+            (1.0, "q_mean", Many("q", (r.miss(X, 0), r.miss(X, 1))), yes),
+            (1.0, "min_recall", Many("min", recalls), yes),
+            (
+                1.0,
+                "accuracy.min(g)",
+                Many("min", tuple(r.accuracy(w) for w in by.values())),
+                yes,
+            ),
+            (
+                -1.0,
+                "recall.difference(g)",
+                Many("spread", tuple(r.recall(w) for w in by.values())),
+                yes,
+            ),
+            (-1.0, "abs(predicted_rate - prior)", Many("abs", (r.rate(X) - r.prior(X),)), yes),
+        ],
+        "quasiconcave": [
+            (1.0, "f1.min(g)", Many("min", tuple(r.fbeta(w) for w in by.values())), yes),
+            (
+                1.0,
+                "predicted_rate.ratio(g)",
+                Many("extremes", tuple(r.rate(w) for w in by.values())),
+                yes,
+            ),
+        ],
+        "sum of ratios": [
+            (1.0, "macro_f1", Many("mean", (r.f1_of(X, 0), r.f1_of(X, 1))), yes),
+            (1.0, "f1.mean(g)", Many("mean", tuple(r.fbeta(w) for w in by.values())), yes),
+            (1.0, "recall + precision", Many("sum", (r.recall(X), r.precision(X))), yes),
+        ],
+        "general": [(1.0, "mcc", r.mcc(X), False)],
+    }
+
+
+def limits(r: Rows, rng, groups, parts):
+    """One constraint at random: text, limit, whether mixtures can be searched under it."""
+    X = r.on()
+    by = {g: r.on(group=g) for g in groups}
+    g0 = groups[int(rng.integers(len(groups)))]
+
+    def k(low, high):
+        return float(np.round(rng.uniform(low, high), 2))
+
+    def rates():
+        return tuple(r.rate(w) for w in by.values())
+
+    def recalls():
+        return tuple(r.recall(w) for w in by.values())
+
+    def floor(name, f, low, high, mixable=True):
+        level = k(low, high)
+        return f"{name} >= {level}", Limit(f, level, 1.0), mixable
+
+    def cap(name, f, low, high, mixable=True):
+        level = k(low, high)
+        return f"{name} <= {level}", Limit(f, level, -1.0), mixable
+
+    def gap(name, f, low, high):
+        # The other form of a bound on a difference.
+        level = k(low, high)
+        first, second = groups[0], groups[-1]
+        a, b = f(by[first]), f(by[second])
+        text = f"abs({name}.on(g='{first}') - {name}.on(g='{second}')) <= {level}"
+        return text, Limit(Many("abs", (a - b,)), level, -1.0), True
+
+    def deviation():
+        level = k(0.02, 0.3)
+        parts = tuple(x - r.rate(X) for x in rates())
+        return f"predicted_rate.deviation(g) <= {level}", Limit(Many("maxabs", parts), level, -1.0)
+
+    today = float(r.recall(X).value(1.0 * (r.deployed == 1)))
+    wins = Ratio(r.wins(X), r.losses(X), infinite=True)
+    menu = [
+        lambda: floor("precision", r.precision(X), 0.3, 1.0),
+        lambda: floor("precision", r.precision(X), 0.5, 0.9),
+        lambda: floor("negative_predictive_value", r.npv(X), 0.3, 0.9),
+        lambda: floor("recall", r.recall(X), 0.1, 0.9),
+        lambda: cap("recall", r.recall(X), 0.3, 0.9),
+        lambda: cap("false_positive_rate", -1.0 * r.recall(X, 0) + 1.0, 0.0, 0.6),
+        lambda: cap("predicted_rate", r.rate(X), 0.2, 0.8),
+        lambda: floor("predicted_rate", r.rate(X), 0.1, 0.7),
+        lambda: cap("predicted_rate.difference(g)", Many("spread", rates()), 0.0, 0.4),
+        lambda: cap("recall.difference(g)", Many("spread", recalls()), 0.0, 0.4),
+        lambda: floor("predicted_rate.ratio(g)", Many("extremes", rates()), 0.2, 0.9),
+        lambda: cap("churn", r.churn(X), 0.05, 0.5),
+        lambda: floor(f"recall.on(g='{g0}')", r.recall(by[g0]), 0.2, 0.9),
+        lambda: floor(f"precision.on(g='{g0}')", r.precision(by[g0]), 0.3, 0.9),
+        lambda: cap(
+            "abs(predicted_rate - prior)", Many("abs", (r.rate(X) - r.prior(X),)), 0.0, 0.3
+        ),
+        lambda: floor("g_mean", Many("geo", (r.recall(X, 0), r.recall(X, 1))), 0.2, 0.7),
+        lambda: floor("h_mean", Many("harm", (r.recall(X, 0), r.recall(X, 1))), 0.2, 0.7),
+        lambda: floor("f1", r.fbeta(X), 0.2, 0.8),
+        lambda: cap("f1", r.fbeta(X), 0.3, 0.8),
+        lambda: cap("precision", r.precision(X), 0.3, 0.9),
+        lambda: floor("win_loss_ratio", wins, 0.3, 2.0),
+        lambda: floor("f1.min(g)", Many("min", tuple(r.fbeta(w) for w in by.values())), 0.1, 0.6),
+        lambda: floor("recall - recall.baseline()", r.recall(X) - today, -0.2, 0.1),
+        lambda: floor("mcc", r.mcc(X), 0.05, 0.5, False),
+        lambda: cap(
+            "precision.difference(g)",
+            Many("spread", tuple(r.precision(w) for w in by.values())),
+            0.05,
+            0.5,
+            False,
+        ),
+    ]
+    if len(groups) > 1:
+        menu += [lambda: gap("predicted_rate", r.rate, 0.0, 0.3), lambda: (*deviation(), True)]
+    if "u" in parts:
+        menu += [lambda: cap("predicted_rate.on('u')", r.rate(r.on("u")), 0.1, 0.7)] * 3
+    if "checked" in parts:
+        menu += [lambda: floor("recall.on('checked')", r.recall(r.on("checked")), 0.2, 1.0)] * 3
+    return menu[int(rng.integers(len(menu)))]()
+
+
+ORDERS = ("by class", "by group", "by time", "twice", "rare heavy weights")
+"""How rows may lie in a table; the drift of "by time" turns the labels over."""
+
+TWISTS = ("tied", "tiny", "huge", "one row a group", "one class", "equality", "no gap")
+
+
+def random_case(seed, twist=""):
+    """One problem; draws again where a rate has no rows or a bound no meaning.
+
+    `twist` makes it an odd one: "equality" puts every bound where some thresholds meet it
+    exactly, "no gap" asks for equal rates.
+    """
+    rng = np.random.default_rng([seed, *map(ord, twist)])
+    while True:
+        case = _draw(rng, twist)
+        if case is not None:
+            return case
+
+
+def _draw(rng, twist):
+    n_groups = int(rng.integers(1, 5)) if twist != "no gap" else 2
+    visible = bool(rng.integers(0, 2))
+    n = int(rng.integers(6, 15)) if twist != "one row a group" else n_groups
+    weights = ("unit", "integer", "real")[int(rng.integers(3))]
+    if twist in ("tiny", "huge"):
+        weights = twist
+    if twist == "rare heavy weights":
+        weights = "real"
+    parts = {"X": rows_of(rng, n, n_groups, weights)}
+    if twist == "one row a group":
+        parts["X"][3][:] = np.arange(n)
+    if twist == "one class":
+        parts["X"][1][parts["X"][3] == 0] = rng.integers(0, 2)
+    if rng.random() < 0.3:
+        s, _, w, g, d = rows_of(rng, 5, n_groups, weights)
+        parts["u"] = (s, np.full(5, -1), w, g, d)
+    if rng.random() < 0.3:
+        parts["checked"] = rows_of(rng, 4, n_groups, weights)
+    if twist == "tied":
+        for arrays in parts.values():
+            arrays[0][:] = 0.25
+    if twist in ORDERS:
+        parts = {name: _laid_out(rng, arrays, twist) for name, arrays in parts.items()}
+    names = GROUPS[:n_groups].tolist()
+    if not _complete(parts, n_groups, twist):
+        return None
+    decide_on = ("g",) if visible else ()
+    # The oracle's functions need no segments; the goal decides what splits the rows.
+    _, rows = evidence_of(Goal.parse("maximize accuracy"), parts, (), weights == "unit")
+    shapes = objectives(rows, names)
+    shape = list(shapes)[int(rng.integers(len(shapes)))]
+    sense, text, f, mixable = shapes[shape][int(rng.integers(len(shapes[shape])))]
+    bounds = [limits(rows, rng, names, parts) for _ in range(int(rng.integers(0, 4)))]
+    if twist == "no gap":
+        gap = Limit(Many("spread", tuple(rows.rate(rows.on(group=g)) for g in names)), 0.0, -1.0)
+        bounds = [("predicted_rate.difference(g) <= 0", gap, True), *bounds[:1]]
+    if twist == "equality":
+        bounds = _met_exactly(rng, rows, visible, bounds)
+    text = f"{'maximize' if sense > 0 else 'minimize'} {text}"
+    if bounds:
+        text += " subject to " + " and ".join(b[0] for b in bounds)
+    goal = Goal.parse(text)
+    try:
+        evidence, rows = evidence_of(goal, parts, decide_on, weights == "unit")
+        link(goal, evidence.codebook).at(evidence.marginals)
+    except EmptyPopulationError:
+        return None
+    except GoalError as error:
+        if "outside the range" in str(error):
+            return None
+        raise
+    oracle = Oracle(rows, sense, f, tuple(b[1] for b in bounds))
+    if np.prod([len(c) for c in oracle.cutoffs]) > 20_000:
+        return None
+    return Case(text, goal, evidence, oracle, mixable and all(b[2] for b in bounds))
+
+
+def _laid_out(rng, arrays, order):
+    """The rows of a table in an order, some of them twice, or of very different weight."""
+    scores, true, weight, group, deployed = arrays
+    n = len(scores)
+    rows = np.arange(n)
+    if order == "by class":
+        rows = np.argsort(true, kind="stable")
+    elif order == "by group":
+        rows = np.lexsort((true, group))
+    elif order == "by time":
+        turned = (rows >= n // 2) & (true >= 0)
+        true = np.where(turned, 1 - true, true)
+        scores = scores + np.round(rows / n, 1)
+    elif order == "twice":
+        rows = np.sort(np.concatenate([rows, rng.choice(n, n // 2)]))
+    else:
+        weight = np.where(rng.random(n) < 0.15, 1000.0, 1.0)
+    return tuple(x[rows] for x in (scores, true, weight, group, deployed))
+
+
+def _met_exactly(rng, rows, visible, bounds):
+    """The bounds moved to where one choice of thresholds takes them."""
+    segment = np.unique(rows.group, return_inverse=True)[1] if visible else np.zeros(len(rows.true))
+    cuts = {s: rng.choice([-np.inf, *rows.scores[segment == s]]) for s in np.unique(segment)}
+    p = np.array([float(x >= cuts[s]) for x, s in zip(rows.scores, segment, strict=True)])
+    out = []
+    for text, limit, mixable in bounds:
+        level = float(limit.function.value(p))
+        if np.isfinite(level):
+            moved = text[: text.rindex(" ") + 1] + repr(level)
+            out.append((moved, Limit(limit.function, level, limit.sign), mixable))
+    return out
+
+
+def _complete(parts, n_groups, twist):
+    """Whether X has both classes, and in every group unless the twist forbids it."""
+    _, true, _, group, _ = parts["X"]
+    if twist in ("one row a group", "one class"):
+        whole = len(set(true)) == 2 and len(set(group)) == n_groups
+        return whole and ("checked" not in parts or 1 in parts["checked"][1])
+    whole = all(len(set(true[group == g])) == 2 for g in range(n_groups))
+    return whole and ("checked" not in parts or 1 in parts["checked"][1])

@@ -1,0 +1,142 @@
+"""The exact solver against brute force over all cut-offs, and against cvxpy for mixtures."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from search.binary.oracle import INF, Mcc
+from search.binary.problems import TWISTS, random_case
+from setpoint.errors import ShapeError
+from setpoint.search import ConstantGoalWarning, InfeasibleError, solve_exact
+from thinning import over
+
+CASES = [(seed, "") for seed in range(200)]
+CASES += [(seed, twist) for twist in TWISTS for seed in range(15)]
+SUMS = ("mean", "sum")
+
+
+def solve(case, randomized="auto", **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstantGoalWarning)
+        return solve_exact(case.program, case.evidence, randomized=randomized, **options)
+
+
+def recounted(case, outcome):
+    """The objective as a score, counted from the rule's decisions; all bounds are met."""
+    p = case.accepted(outcome.rule)
+    value = float(case.oracle.objective.value(p))
+    assert float(case.oracle.violation(p)) <= 1e-9
+    assert float(case.program.value(outcome.values)) == pytest.approx(value, abs=accuracy(case))
+    return case.oracle.sense * value
+
+
+def accuracy(case):
+    """To what the value is counted: the correlation is 0/0 for constants, and cancels there."""
+    return 1e-7 if isinstance(case.oracle.objective, Mcc) else 1e-9
+
+
+def promised(case, outcome, value):
+    """The score that no rule of the kind passes."""
+    if outcome.certificate.gap is None:
+        assert outcome.certificate.bound is None
+        return INF
+    assert outcome.certificate.gap >= 0.0
+    bound = case.oracle.sense * outcome.certificate.bound
+    assert bound == pytest.approx(value + outcome.certificate.gap, abs=accuracy(case))
+    return bound
+
+
+@over(("seed", "twist"), CASES, every=6)
+def test_against_the_oracle(seed, twist):
+    case = random_case(seed, twist)
+    threshold, least = case.oracle.best_threshold
+    mixture = None
+    if case.mixable and getattr(case.oracle.objective, "kind", "") not in SUMS:
+        mixture = case.oracle.best_mixture()
+    check_thresholds(case, threshold, least)
+    check_mixtures(case, threshold, mixture, 1e-5 if twist == "tiny" else 1e-6)
+    check_draws_only_where_they_help(case, threshold, mixture)
+
+
+def check_thresholds(case, best, least):
+    if best == -INF:
+        with pytest.raises(InfeasibleError) as caught:
+            solve(case, randomized=False)
+        assert caught.value.violation == pytest.approx(least, abs=1e-7)
+        return
+    outcome = solve(case, randomized=False)
+    value = recounted(case, outcome)
+    assert not outcome.rule.randomized
+    assert outcome.status == "optimal"
+    assert value == pytest.approx(best, abs=1e-9)
+    assert promised(case, outcome, value) >= best - 1e-9
+
+
+def check_mixtures(case, threshold, best, close):
+    if not case.mixable:
+        with pytest.raises(ShapeError):
+            solve(case, randomized=True)
+        return
+    if best is None:
+        check_sum_of_ratios(case, threshold)
+        return
+    if best == -INF:
+        with pytest.raises(InfeasibleError) as caught:
+            solve(case, randomized=True)
+        # Weights of 1e-6 leave the solvers of linear programs fewer digits.
+        assert caught.value.violation == pytest.approx(case.oracle.least_violation(), abs=close)
+        return
+    outcome = solve(case, randomized=True)
+    value = recounted(case, outcome)
+    assert outcome.status == "optimal"
+    # A better value, counted from the rule, shows up the oracle's cone solver.
+    assert value == pytest.approx(best, abs=1e-7) or value > best
+    assert promised(case, outcome, value) >= max(best, threshold) - 1e-7
+
+
+def check_sum_of_ratios(case, threshold):
+    """No convex program: at least as good as any threshold, and the bound holds."""
+    if not case.oracle.is_feasible():
+        with pytest.raises(InfeasibleError):
+            solve(case, randomized=True)
+        return
+    outcome = solve(case, randomized=True)
+    value = recounted(case, outcome)
+    assert outcome.status in ("stationary", "optimal")
+    assert value >= threshold - 1e-7
+    assert promised(case, outcome, value) >= max(value, threshold) - 1e-9
+
+
+def check_draws_only_where_they_help(case, threshold, mixture):
+    best = threshold if mixture is None else mixture
+    for tol in (0.0, 1e-4):
+        if best == -INF:
+            if mixture is None and case.mixable and case.oracle.is_feasible():
+                continue
+            with pytest.raises(InfeasibleError):
+                solve(case, tol=tol)
+            continue
+        outcome = solve(case, tol=tol)
+        value = recounted(case, outcome)
+        assert value >= best - tol - 1e-7
+        assert promised(case, outcome, value) >= best - 1e-7
+        if threshold >= best - tol * (1 - 1e-3) and tol and mixture is not None:
+            assert not outcome.rule.randomized
+
+
+@pytest.mark.long
+def test_cases_are_varied():
+    """The random problems are of every kind that the tests above refer to."""
+    cases = [random_case(seed, twist) for seed, twist in CASES]
+    feasible = [case.oracle.best_threshold[0] > -INF for case in cases]
+    assert 20 < np.sum(feasible) < len(cases) - 20
+    assert {len(case.oracle.cutoffs) for case in cases} == {1, 2, 3, 4}
+    assert {len(case.oracle.limits) for case in cases} == {0, 1, 2, 3}
+    drawn = 0
+    for case in cases:
+        try:
+            drawn += solve(case).rule.randomized
+        except InfeasibleError:
+            continue
+    assert drawn > 40

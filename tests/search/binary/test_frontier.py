@@ -1,0 +1,381 @@
+"""Frontiers against brute force over thresholds, and against a solve for each bound."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from search.binary.oracle import Mcc
+from search.binary.problems import random_case
+from setpoint import Evidence, Frontier, Goal, InfeasibleError
+from setpoint.errors import GoalError
+from setpoint.program import link
+from setpoint.search import ConstantGoalWarning, CutoffSet, frontier_exact, solve_exact
+from thinning import over, thinned
+
+CASES = {seed: random_case(seed) for seed in range(110)}
+SEEDS = [seed for seed, case in CASES.items() if case.goal.constraints]
+MIXABLE = [seed for seed in SEEDS if CASES[seed].mixable][:40]
+
+
+def moved(case, i, level):
+    """The program of a case with one bound moved, and its oracle."""
+    limits = list(case.oracle.limits)
+    limits[i] = replace(limits[i], level=level)
+    return case.program.at_level(i, level), replace(case.oracle, limits=tuple(limits))
+
+
+def levels_near(rng, frontier):
+    """Some breakpoints, what lies just beside them and between them, and beyond the last."""
+    known = frontier.bounds[np.isfinite(frontier.bounds)]
+    some = rng.choice(known, min(len(known), 4), replace=False)
+    spread = np.ptp(known) + 0.1
+    near = [some, some - 1e-6, some + 1e-6]
+    inside = rng.uniform(known.min() - 0.1, known.max() + 0.1, 3)
+    return np.concatenate([*near, inside, [known.min() - spread, known.max() + spread]])
+
+
+@over("seed", SEEDS, every=3)
+def test_steps_against_brute_force(seed):
+    case = CASES[seed]
+    rng = np.random.default_rng(seed)
+    i = int(rng.integers(len(case.goal.constraints)))
+    try:
+        found = frontier_exact(case.goal, case.evidence, i, randomized=False)
+    except InfeasibleError:
+        for level in (-1e9, 1e9):
+            assert moved(case, i, level)[1].best_threshold[0] == -np.inf
+        return
+    assert found.kind == "steps"
+    assert (np.diff(found.bounds) > 0).all()
+    exact = 1e-7 if isinstance(case.oracle.objective, Mcc) else 1e-9
+    for level in levels_near(rng, found):
+        best, _ = moved(case, i, level)[1].best_threshold
+        got = float(found.at(level))
+        if best == -np.inf:
+            assert np.isnan(got)
+        else:
+            assert case.oracle.sense * got == pytest.approx(best, abs=exact)
+
+
+@pytest.mark.parametrize("seed", thinned(MIXABLE, 6))
+def test_mixtures_against_a_solve_for_each_bound(seed):
+    case = CASES[seed]
+    rng = np.random.default_rng(seed)
+    i = int(rng.integers(len(case.goal.constraints)))
+    try:
+        whole = frontier_exact(case.goal, case.evidence, i, randomized=True)
+    except InfeasibleError:
+        for level in (-1e9, 1e9):
+            with pytest.raises(InfeasibleError):
+                solve_exact(moved(case, i, level)[0], case.evidence, randomized=True)
+        return
+    levels = np.unique(levels_near(rng, whole))
+    given = frontier_exact(case.goal, case.evidence, i, levels, randomized=True)
+    for k, level in enumerate(levels):
+        program, _ = moved(case, i, level)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstantGoalWarning)
+            try:
+                outcome = solve_exact(program, case.evidence, randomized=True)
+            except InfeasibleError:
+                outcome = None
+        if outcome is None:
+            assert np.isnan(given.values[k])
+            continue
+        value = float(program.value(outcome.values))
+        if outcome.status == "optimal":
+            assert given.values[k] == pytest.approx(value, abs=1e-7)
+            if whole.kind == "lines":
+                assert float(whole.at(level)) == pytest.approx(value, abs=1e-7)
+
+
+def rows(n=400, seed=0, groups=False):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    g = rng.choice(["a", "b"], n)
+    s = rng.normal(size=n) + 1.2 * y + 0.4 * (g == "a")
+    goal = Goal.parse(
+        "maximize accuracy subject to recall.difference(g) <= 0.1"
+        if groups
+        else "maximize recall subject to precision >= 0.6"
+    )
+    decide_on = ("g",) if groups else ()
+    columns = {"g": g} if groups else {}
+    return goal, Evidence.from_arrays(
+        (0, 1), s, y, needs=goal.needs, columns=columns, decide_on=decide_on
+    )
+
+
+def test_thresholds_of_the_steps_reach_what_is_said():
+    goal, evidence = rows()
+    found = frontier_exact(goal, evidence, randomized=False)
+    for t, bound, value in zip(found.thresholds, found.bounds, found.values, strict=True):
+        accepted, y = evidence.scores >= t, evidence.rows.true == 1
+        assert value == pytest.approx((accepted & y).sum() / y.sum())
+        if accepted.any():
+            assert bound == pytest.approx((accepted & y).sum() / accepted.sum())
+
+
+def test_values_take_the_steps_at_these_bounds():
+    goal, evidence = rows()
+    levels = [0.95, 0.5, 0.6]
+    whole = frontier_exact(goal, evidence, randomized=False)
+    some = frontier_exact(goal, evidence, values=levels, randomized=False)
+    assert some.bounds.tolist() == sorted(levels)
+    np.testing.assert_array_equal(some.values, whole.at(sorted(levels)))
+    assert (some.reached >= some.bounds - 1e-9).all()
+    assert some.kind == "points"
+
+
+def test_auto_is_what_solve_does_at_the_bound_asked():
+    goal, evidence = rows()
+    outcome = solve_exact(link(goal, evidence.codebook).at(evidence.marginals), evidence)
+    found = frontier_exact(goal, evidence)
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(outcome.values))
+    assert float(found.at(0.6)) == pytest.approx(value, abs=1e-9)
+
+
+def test_a_frontier_goes_to_a_dict_and_back():
+    goal, evidence = rows(groups=True)
+    for found in (
+        frontier_exact(goal, evidence),
+        frontier_exact(goal, evidence, values=[-0.1, 0.05, 0.2]),
+        frontier_exact(*rows(), randomized=False),
+    ):
+        again = Frontier.from_dict(found.to_dict())
+        assert again == found
+        np.testing.assert_array_equal(again.values, found.values)
+    assert Frontier.from_dict(found.to_dict()) != replace(found, asked=0.5)
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+def test_thinned_keeps_the_ends_and_what_is_asked(randomized):
+    goal, evidence = rows(3000, groups=randomized)
+    found = frontier_exact(goal, evidence, randomized=randomized)
+    thin = found.thinned(10)
+    assert 4 <= len(thin.bounds) <= 10 < len(found.bounds)
+    assert (thin.bounds[0], thin.bounds[-1]) == (found.bounds[0], found.bounds[-1])
+    assert found.thinned(10_000) is found
+    assert thin.at(found.asked) == pytest.approx(found.at(found.asked), abs=1e-12)
+    if found.kind == "steps":
+        assert len(thin.bounds) == len(thin.thresholds)
+        # A bound that was left out takes the next stricter one: never too much is promised,
+        # and the gap says how much too little.
+        lost = found.values - thin.at(found.bounds)
+        assert lost.min() >= -1e-12
+        assert 0 < lost.max() <= thin.gap + 1e-12
+        assert (lost <= thin.gaps[np.searchsorted(thin.bounds, found.bounds)] + 1e-12).all()
+    with pytest.raises(ValueError, match="at least 7"):
+        found.thinned(6)
+
+
+def test_thinned_lines_are_exact_where_asked():
+    rng = np.random.default_rng(0)
+    n = 4000
+    y, g = (rng.random(n) < 0.4).astype(int), rng.choice(["a", "b"], n)
+    s = rng.normal(size=n) + y
+    goal = Goal.parse("maximize accuracy subject to false_positive_rate <= 0.1")
+    evidence = Evidence.from_arrays(
+        (0, 1), s, y, needs=goal.needs, columns={"g": g}, decide_on=("g",)
+    )
+    found = frontier_exact(goal, evidence, randomized="auto")
+    assert found.kind == "lines"
+    thin = found.thinned(7)
+    assert len(thin.bounds) <= 7 < len(found.bounds)
+    assert float(thin.at(0.1)) == pytest.approx(float(found.at(0.1)), abs=1e-12)
+    lost = np.abs(found.values - thin.at(found.bounds))
+    assert 0.0 < lost.max() <= thin.gap + 1e-12
+
+
+def test_a_divergence_that_is_infinite_without_its_bound():
+    y, s = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.4, 0.35, 0.8, 0.7, 0.9])
+    goal = Goal.parse("maximize predicted_rate subject to prior_divergence <= 0.1")
+    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
+    found = frontier_exact(goal, evidence, randomized=True)
+    assert np.isfinite(found.bounds).all()
+    assert (np.diff(found.values[np.isfinite(found.values)]) >= -1e-9).all()
+    alone = solve_exact(
+        link(goal, evidence.codebook).at(evidence.marginals), evidence, randomized=True
+    )
+    value = float(link(goal, evidence.codebook).at(evidence.marginals).value(alone.values))
+    assert float(found.at(0.1)) == pytest.approx(value, abs=1e-7)
+
+
+def test_a_laxer_bound_is_never_worse_even_at_stationary_points():
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.3).astype(int)
+    s = np.round(rng.normal(size=200) + y, 1)
+    goal = Goal.parse("maximize recall + precision subject to false_positive_rate <= 0.3")
+    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs)
+    levels = [0.01, 0.05, 0.1, 0.2, 0.3]
+    drawn = frontier_exact(goal, evidence, values=levels, randomized=True)
+    plain = frontier_exact(goal, evidence, values=levels, randomized=False)
+    assert (np.diff(drawn.values) >= 0.0).all()
+    assert (drawn.values >= plain.values).all()
+
+
+def test_points_say_nothing_of_bounds_outside():
+    found = frontier_exact(*rows(), values=[0.6, 0.7], randomized=False)
+    assert np.isnan(found.at([0.5, 0.8])).all()
+    assert type(found.at(0.6)) is float
+    assert found.at([0.6]).shape == (1,)
+    assert np.isfinite(found.at([0.6, 0.65])).all()
+
+
+def test_the_constraint_may_be_named_in_many_ways():
+    goal, evidence = rows(groups=True)
+    both = goal.subject_to(*rows()[0].constraints)
+    ways = (1, "precision >= 0.6", "precision", both.constraints[1])
+    found = [frontier_exact(both, evidence, way, [0.5]) for way in ways]
+    assert all(f == found[0] for f in found)
+    side = str(goal.constraints[0].lhs)
+    quoted = frontier_exact(both, evidence, side.replace('"', "'"), [0.5])
+    assert quoted == frontier_exact(both, evidence, side.replace('"', ""), [0.5])
+    assert quoted == frontier_exact(both, evidence, side, [0.5]) != found[0]
+    added = frontier_exact(goal, evidence, "precision >= 0.6", [0.5])
+    assert added.values == pytest.approx(found[0].values)
+
+
+@pytest.mark.parametrize(
+    ("vary", "error", "message"),
+    [
+        (None, GoalError, "the goal has 2; pass `vary`, one of '.*' or '"),
+        (2, GoalError, "a number from 0 to 1, got 2"),
+        ("recal", GoalError, "the left side of no constraint"),
+        ("precision subject to f1 >= 0.2", GoalError, "'subject to' appears twice"),
+        ("0.2 <= precision <= 0.3", GoalError, "one constraint, got 2"),
+        (True, TypeError, "`vary` is a constraint"),
+        (2.0, TypeError, "`vary` is a constraint"),
+    ],
+)
+def test_unclear_constraints_are_refused(vary, error, message):
+    goal, evidence = rows(groups=True)
+    both = goal.subject_to(*rows()[0].constraints)
+    with pytest.raises(error, match=message):
+        frontier_exact(both, evidence, vary)
+
+
+@pytest.mark.parametrize("values", [[], [np.nan], [[0.1, 0.2]], 0.3, [np.inf]])
+def test_bounds_are_a_list_of_finite_numbers(values):
+    with pytest.raises(ValueError, match="`values` is a list of finite numbers"):
+        frontier_exact(*rows(), values=values)
+
+
+def test_two_bounds_on_one_side():
+    _, evidence = rows()
+    goal = Goal.parse("maximize recall subject to 0.5 <= precision <= 0.9")
+    with pytest.raises(GoalError, match="left side of several constraints"):
+        frontier_exact(goal, evidence, "precision")
+    with pytest.raises(GoalError, match=r"a second bound beside 'precision >= 0\.5'"):
+        frontier_exact(goal, evidence, "precision >= 0.6")
+    assert frontier_exact(goal, evidence, 1).relation == "<="
+
+
+def test_a_confidence_stays_with_the_bound_that_moves():
+    _, evidence = rows()
+    goal = Goal.parse("maximize recall subject to precision >= 0.5 with confidence 0.99")
+    (sure,) = goal.constraints
+    plain = frontier_exact(Goal.parse("maximize recall subject to precision >= 0.5"), evidence)
+    for vary in (None, 0, "precision", "precision >= 0.5", sure, str(sure)):
+        found = frontier_exact(goal, evidence, vary)
+        assert (found.goal, found.vary) == (str(goal), str(sure))
+        np.testing.assert_array_equal(found.values, plain.values)
+    with pytest.raises(GoalError, match=r"a second bound beside 'precision >= 0\.5 with confid"):
+        frontier_exact(goal, evidence, "precision >= 0.5 with confidence 0.9")
+    both = Goal.parse(f"{goal} and precision >= 0.5")
+    assert frontier_exact(both, evidence, "precision >= 0.5").vary == "precision >= 0.5"
+
+
+def test_other_constraints_that_cannot_be_met():
+    _, evidence = rows()
+    hopeless = Goal.parse(
+        "maximize recall subject to precision >= 0.5 and false_positive_rate <= 0"
+    )
+    hopeless = hopeless.subject_to(*Goal.parse("maximize f1 s.t. recall >= 0.9").constraints)
+    for draws in (False, True):
+        with pytest.raises(InfeasibleError, match="no rule meets the other constraints either"):
+            frontier_exact(hopeless, evidence, "precision", randomized=draws)
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+@pytest.mark.parametrize("by_group", [False, True])
+@pytest.mark.parametrize("values", [None, [0.5, 0.6, 0.7, 0.99]])
+def test_each_point_keeps_its_rule(randomized, by_group, values):
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 30)
+    s = np.round(rng.normal(size=30) + y, 1)
+    goal = Goal.parse("maximize recall subject to precision >= 0.6")
+    group = np.where(rng.random(30) < 0.5, "a", "b")
+    rows = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": group},
+                                decide_on=("g",) if by_group else ())  # fmt: skip
+    found = frontier_exact(goal, rows, values=values, randomized=randomized)
+    program = link(goal, rows.codebook).at(rows.marginals)
+    problem = CutoffSet(program.table, rows)
+    assert len(found.choices) == len(found.bounds) > 2
+    for bound, value, side, choice in zip(
+        found.bounds, found.values, found.reached, found.choices, strict=True
+    ):
+        assert (choice is None) == np.isnan(value)
+        if choice is None:
+            continue
+        v = problem.features(choice)
+        assert float(program.value(v)) == pytest.approx(value, abs=1e-9)
+        assert float(program.constraints[0].function.value(v)) == pytest.approx(side, abs=1e-8)
+        assert side >= bound - 1e-8
+    assert len(found.thinned(7).choices) <= 7
+    assert "choices" not in found.to_dict()
+
+
+def by_hand(scores, true, group, levels):
+    """The best accuracy under each cap on the difference of shares accepted, by all thresholds."""
+    right, share = np.zeros(1), np.zeros((1, 0))
+    for g in range(3):
+        s, t = scores[group == g], true[group == g]
+        accepted = s >= np.append(np.unique(s), np.inf)[:, None]
+        hits = (accepted == (t == 1)).sum(axis=1)
+        own = accepted.mean(axis=1)
+        right = (right[:, None] + hits).ravel()
+        share = np.hstack([np.repeat(share, len(own), axis=0), np.tile(own, len(share))[:, None]])
+    apart = np.ptp(share, axis=1)
+    return np.array([right[apart <= k + 1e-9].max() for k in levels]) / len(true)
+
+
+@pytest.mark.parametrize("seed", thinned(range(8), 3))
+def test_a_search_for_each_bound_finds_what_all_combinations_hold(seed, monkeypatch):
+    monkeypatch.setattr("setpoint.search.binary.cutoffs.Segment.at_once", 100)
+    monkeypatch.setattr("setpoint.search.binary.cutoffs.Segment.at_last", 100)
+    # A sweep over levels would leave nothing to branch and bound.
+    monkeypatch.setattr("setpoint.search.binary.solver.solve_by_levels", lambda *args: None)
+    monkeypatch.setattr("setpoint.search.binary.deterministic.NEAR_A_MIXTURE", 8)
+    monkeypatch.setattr("setpoint.search.binary.solver.NEAR_A_MIXTURE", 8)
+    monkeypatch.setattr("setpoint.search.binary.proving._ALL_TRIED", 6)
+    monkeypatch.setattr("setpoint.search.binary.proving._TRIED", 1)
+    monkeypatch.setattr("setpoint.search.binary.proving._WORK", 100_000)
+    rng = np.random.default_rng(seed)
+    true, group = rng.integers(0, 2, 40), np.arange(40) % 3
+    scores = np.round(rng.normal(size=40) + true + 0.5 * group, 2)
+    goal = Goal.parse("maximize accuracy subject to predicted_rate.difference(g) <= 0.1")
+    evidence = Evidence.from_arrays(
+        (0, 1), scores, true, needs=goal.needs, columns={"g": group}, decide_on=("g",)
+    )
+    levels = np.linspace(0.0, 0.5, 12)
+    found = frontier_exact(goal, evidence, values=levels)
+    assert found.kind == "points"
+    assert found.gap == 0.0
+    np.testing.assert_allclose(found.values, by_hand(scores, true, group, levels), atol=1e-12)
+    assert (found.reached <= levels + 1e-9).all()
+    every = frontier_exact(goal, evidence)
+    assert every.gap == 0.0
+    best = by_hand(scores, true, group, every.bounds)
+    np.testing.assert_allclose(every.values, best, atol=1e-12)
+    monkeypatch.setattr("setpoint.search.binary.proving._MOST_BOXES", 1)
+    early = frontier_exact(goal, evidence)
+    assert early.gap > 0.0
+    best = by_hand(scores, true, group, early.bounds)
+    assert (early.values <= best + 1e-12).all()
+    assert (best - early.values <= early.gaps + 1e-12).all()
+    assert early.gap == early.gaps.max()
+    # What is left open under one bound is not laid on those that are settled.
+    assert early.gaps.min() < early.gap

@@ -1,0 +1,175 @@
+"""Certified windows of cut-offs, against every cut-off tested by hand and by simulation."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from setpoint import Goal
+from setpoint.counts import Evidence
+from setpoint.guarantees import Promise
+from setpoint.program import link
+from setpoint.search import CutoffSet, certified_windows, monotone_constraints
+from setpoint.search.binary.nested import least_successes
+from thinning import over
+
+NESTED = [
+    "recall >= 0.8",
+    "false_positive_rate <= 0.2",
+    "specificity >= 0.7",
+    "false_negative_rate <= 0.3",
+    "predicted_rate <= 0.5",
+    "predicted_rate >= 0.3",
+    "recall >= 0.6 and predicted_rate >= 0.2",
+    "recall >= 0.6 and false_positive_rate <= 0.3",
+    "recall.on(g=1) >= 0.7 and recall.on(g=0) >= 0.6",
+    "recall.min(g) >= 0.6",
+    "1 - recall <= 0.4",
+    "tp >= 0.2",
+]
+OTHERS = [
+    "precision >= 0.6",
+    "f1 >= 0.6",
+    "accuracy >= 0.7",
+    "recall.difference(g) <= 0.2",
+    "g_mean >= 0.6",
+    "recall >= 0.6 and precision >= 0.6",
+    "recall.max(g) >= 0.6",
+]
+
+
+def drawn(n, seed, shift=1.5):
+    rng = np.random.default_rng(seed)
+    true = (rng.random(n) < 0.4).astype(np.int64)
+    scores = np.round(rng.normal(shift * true, 1.0), 1)  # with ties
+    return scores, true, rng.integers(0, 2, n)
+
+
+def built(constraint, n=400, seed=0, decide_on=(), weight=None):
+    scores, true, g = drawn(n, seed)
+    goal = Goal.parse(f"maximize accuracy subject to {constraint}")
+    evidence = Evidence.from_arrays(
+        (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on,
+        weight=weight,
+    )  # fmt: skip
+    tests = Promise.of(link(goal, evidence.codebook), 0.95).tests(evidence.marginals)
+    return evidence, tests, CutoffSet(tests.program.table, evidence)
+
+
+@pytest.mark.parametrize("constraint", NESTED)
+def test_what_loosens_one_way_is_seen(constraint):
+    evidence, tests, _ = built(constraint)
+    assert monotone_constraints(evidence, tests)
+
+
+@pytest.mark.parametrize("constraint", OTHERS)
+def test_what_does_not_is_seen(constraint):
+    evidence, tests, _ = built(constraint)
+    assert monotone_constraints(evidence, tests) == []
+
+
+def test_weighted_rows_are_tried_along_a_path():
+    evidence, tests, _ = built("recall >= 0.8", weight=np.full(400, 2.0))
+    assert monotone_constraints(evidence, tests) == []
+
+
+@over("constraint", NESTED)
+@over("decide_on", [(), ("g",)])
+def test_windows_hold_the_cutoffs_that_pass_from_the_safe_end(constraint, decide_on):
+    _, tests, cuts = built(constraint, decide_on=decide_on)
+    sides = monotone_constraints(cuts.evidence, tests)
+    if not sides:  # a rate of all rows, and a threshold for each group
+        assert decide_on
+        assert "(g" not in constraint
+        return
+    windows = certified_windows(cuts, tests, sides)
+    share = len({(s.segment, s.rises) for s in sides})
+    for at, segment in enumerate(cuts.segments):
+        own = [s for s in sides if s.segment == at]
+        passing = np.ones(segment.curve.n_cutoffs, bool)
+        for side in own:
+            tail = stats.binom.sf(side.successes(segment.curve) - 1, side.trials, side.share)
+            passing &= tail <= 0.05 / share
+        first, last = windows[at]
+        assert passing[first : last + 1].all()
+        assert not passing[:first].any() or not own
+        assert not passing[last + 1 :].any()
+
+
+def test_recall_is_the_order_statistic_of_the_positives():
+    evidence, tests, cuts = built("recall >= 0.8", n=1_000)
+    ((first, _),) = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
+    positives = np.sort(evidence.scores[evidence.rows.true == 1])
+    n = len(positives)
+    r = max(k for k in range(1, n + 1) if stats.binom.sf(k - 1, n, 0.2) >= 0.95)
+    threshold = cuts.segments[0].curve.values[first - 1]
+    assert threshold == positives[r - 1]
+
+
+@pytest.mark.parametrize(("trials", "share"), [(29, 0.9), (150, 0.9), (40, 0.5), (1_000, 0.8)])
+def test_fewest_successes_by_the_binomial(trials, share):
+    wanted = next(
+        (k for k in range(1, trials + 1) if stats.binom.sf(k - 1, trials, share) <= 0.05),
+        trials + 1,
+    )
+    assert least_successes(trials, share, 0.05) == wanted
+
+
+def test_too_few_rows_certify_nothing():
+    _, tests, cuts = built("recall >= 0.99", n=60)
+    assert certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests)) is None
+
+
+def _population(shift):
+    """Scores on a grid, so that every recall is known."""
+    grid = np.arange(-4_000, 8_001)
+    p = np.diff(stats.norm.cdf((np.append(grid, 8_001) - 0.5) / 1_000.0, shift))
+    return grid / 1_000.0, p / p.sum()
+
+
+def _broken(confidence, decide_on, draws=600):
+    """The share of draws in which a certified window holds a threshold that breaks a floor."""
+    values, p = _population(1.0)
+    tails = np.cumsum(p[::-1])[::-1]  # recall at each threshold
+    rng = np.random.default_rng(3)
+    goal = Goal.parse("maximize precision subject to recall.min(g) >= 0.8")
+    g, true = np.repeat([0, 1], 120), np.ones(240, np.int64)
+    true[[0, 120]] = 0
+    bad = 0
+    for _ in range(draws):
+        scores = rng.choice(values, 240, p=p)
+        evidence = Evidence.from_arrays(
+            (0, 1), scores, true, needs=goal.needs, columns={"g": g}, decide_on=decide_on
+        )
+        tests = Promise.of(link(goal, evidence.codebook), confidence).tests(evidence.marginals)
+        cuts = CutoffSet(tests.program.table, evidence)
+        windows = certified_windows(cuts, tests, monotone_constraints(cuts.evidence, tests))
+        ends = [] if windows is None else zip(windows, cuts.segments, strict=True)
+        thresholds = [s.curve.values[first - 1] if first else np.inf for (first, _), s in ends]
+        bad += any(t == np.inf or tails[np.searchsorted(values, t)] < 0.8 for t in thresholds)
+    return bad / draws
+
+
+def test_a_window_holds_a_bad_cutoff_no_more_often_than_promised():
+    assert _broken(0.9, ()) <= 0.1 + 2.33 * np.sqrt(0.1 * 0.9 / 600)
+
+
+def test_windows_of_several_thresholds_share_the_level():
+    found = _broken(0.9, ("g",))
+    assert 0.02 <= found <= 0.1 + 2.33 * np.sqrt(0.1 * 0.9 / 600)
+    # Each window at the full level: the two go wrong independently of each other.
+    assert _broken(0.8, ("g",)) > 0.1 + 2.33 * np.sqrt(0.1 * 0.9 / 600)
+
+
+@pytest.mark.parametrize(("n", "m"), [(150, 100), (60, 30)])
+def test_the_next_rows_keep_the_share_as_often_as_promised(n, m):
+    share, level = 0.8, 0.1
+    k = least_successes(n, share, level, next_rows=m)
+    rng = np.random.default_rng(5)
+    kept = []
+    for _ in range(4_000):
+        first, later = rng.random(n), rng.random(m)
+        cut = np.sort(first)[n - k]  # k of n lie at or above it
+        kept.append((later >= cut).mean() >= share - 1e-12)
+    assert np.mean(kept) >= 1 - level - 2.33 * np.sqrt(level * (1 - level) / 4_000)
+    looser = least_successes(n, share, level, next_rows=10**6)
+    assert abs(looser - least_successes(n, share, level)) <= 1

@@ -1,0 +1,60 @@
+"""The best column of a long segment, and the best draw between two columns."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from setpoint import Evidence, Goal
+from setpoint.program import link
+from setpoint.search import CutoffSet
+from setpoint.search.master import best_pair
+from thinning import over
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    n = 30_000
+    y, g = (rng.random(n) < 0.3).astype(int), rng.choice(["a", "b", "c"], n)
+    s = np.round(rng.normal(size=n) + y, 4)
+    goal = Goal.parse("maximize f1 subject to recall.difference(g) <= 0.1 and precision >= 0.3")
+    evidence = Evidence.from_arrays((0, 1), s, y, needs=goal.needs, columns={"g": g})
+    return CutoffSet(link(goal, evidence.codebook).at(evidence.marginals).table, evidence)
+
+
+def test_blocks_that_are_left_out_hold_nothing_better(problem):
+    (segment,) = problem.segments
+    assert len(segment.columns) > 10_000
+    rng = np.random.default_rng(1)
+    for scale in rng.lognormal(0.0, 3.0, 200):
+        slopes = rng.normal(size=problem.d) * scale
+        gains = segment.columns @ slopes
+        number, gain = segment.best(slopes)
+        assert gain == pytest.approx(gains.max(), rel=1e-14)
+        (column,) = segment.features(np.array([number]))
+        assert column @ slopes == pytest.approx(gains.max(), rel=1e-12)
+
+
+def test_all_alike(problem):
+    assert problem.segments[0].best(np.zeros(problem.d)) == (0, 0.0)
+
+
+@over("seed", range(60))
+def test_pairs_against_a_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 30))
+    gains, slack = rng.normal(size=m), rng.normal(size=m) + rng.uniform(-1, 1)
+    if seed % 3 == 0:
+        gains, slack = np.round(gains), np.round(slack)
+    found = best_pair(gains, slack)
+    solved = linprog(-gains, A_ub=[-slack], b_ub=[0.0], A_eq=[np.ones(m)], b_eq=[1.0])
+    if found is None:
+        assert solved.status == 2
+        return
+    p, i, j = found.p, found.inside, found.outside
+    assert 0.0 < p <= 1.0
+    assert p * slack[i] + (1 - p) * slack[j] >= -1e-12
+    assert p * gains[i] + (1 - p) * gains[j] == pytest.approx(-solved.fun, abs=1e-9)
+    # The multiplier proves it: no column is worth more at this price.
+    bound = (gains + found.multiplier * slack).max()
+    assert bound == pytest.approx(-solved.fun, abs=1e-9)

@@ -1,0 +1,185 @@
+"""The kernel gives what the reference gives, to the bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from setpoint.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts, Binning, compress
+from setpoint.counts import confusion as counts_module
+from setpoint.sources import TooManyLinesError
+from setpoint.sources import source as kernel
+from setpoint.sources.source import Groups, counted, is_good, merged, order_of
+
+TINY = 5e-324
+LEVELS = ["a", "b", "c"], [0, 1]
+
+
+def hostile(rng, n):
+    """Scores of every kind that is awkward."""
+    kinds = [
+        rng.random(n),
+        rng.standard_cauchy(n) * 1e3,
+        10.0 ** rng.uniform(-308, 308, n) * rng.choice([-1.0, 1.0], n),
+        rng.integers(0, 5, n) / 4,
+        rng.choice([0.0, -0.0, TINY, -TINY, 1.7e308, -1.7e308, 1.0, np.nextafter(1.0, 0.0)], n),
+        rng.random(n).astype(np.float32).astype(np.float64),
+        np.full(n, 0.25),
+        rng.integers(-3, 4, n) * TINY,
+    ]
+    return [*kinds, np.concatenate(kinds)[rng.permutation(8 * n)[:n]]]
+
+
+def binnings(rng, scores):
+    yield Binning.default(4096)
+    yield Binning.from_sample(scores[:100], 1000)
+    yield Binning.from_sample(scores[:100], 37, pieces=5)
+    ends = np.sort(rng.choice(scores, 4))
+    yield Binning.from_ranges([(ends[0], ends[1]), (ends[2], ends[3])], 3000)
+    yield Binning(np.array([0.0, 1.0]), np.array([7]))
+
+
+def bits(x):
+    return np.ascontiguousarray(x).tobytes()
+
+
+def same(a, b):
+    names = ("bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded")
+    assert a.levels == b.levels
+    assert np.array_equal(a.codes, b.codes)
+    for name in names:
+        assert bits(getattr(a, name)) == bits(getattr(b, name)), name
+
+
+def by_formula(binning, scores):
+    """The bins as their definition has them, on whole columns."""
+    inside = np.clip(scores, binning.edges[0], binning.edges[-1])
+    piece = np.searchsorted(binning.edges[:-1], inside, side="right") - 1
+    offset = (inside - binning.edges[piece]) * binning.scale[piece]
+    return binning.first[piece] + np.floor(offset).astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bins_are_those_of_the_binning(seed):
+    rng = np.random.default_rng(seed)
+    for scores in hostile(rng, 400):
+        for binning in binnings(rng, scores):
+            assert np.array_equal(binning.of(scores), by_formula(binning, scores))
+
+
+def test_bins_of_scores_that_do_not_count():
+    scores = np.array([np.nan, np.inf, -np.inf, -np.nan])
+    expected = [NO_NUMBER, INFINITE, INFINITE, NO_NUMBER]
+    assert Binning.default(64).of(scores).tolist() == expected
+    assert order_of(scores).tolist() == expected
+    assert Binning.at(np.array([-np.inf, 0.0])).of(scores).tolist() == expected
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_the_order_of_scores(scores):
+    scores = np.array(scores)
+    order = order_of(scores)
+    _, of_score = np.unique(scores, return_inverse=True)
+    _, of_order = np.unique(order, return_inverse=True)
+    assert np.array_equal(of_score, of_order)
+    assert is_good(order).all()
+
+
+def test_thresholds_reached():
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.integers(-4, 5, 200) / 4, [-0.0, 0.0, -1e308, 1e308]])
+    largest = np.finfo(np.float64).max
+    for some in ([], [-np.inf, -0.5, -0.0, 0.25, 0.25, np.inf], [1.0], [-largest, largest]):
+        finite = np.unique(np.array(some)[np.isfinite(some)])
+        _, expected = np.unique([(finite <= s).sum() for s in scores], return_inverse=True)
+        _, found = np.unique(Binning.at(np.array(some)).of(scores), return_inverse=True)
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_are_those_of_the_reference(monkeypatch, cells, weighted):
+    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
+    rng = np.random.default_rng(1)
+    n = 500
+    for scores in hostile(rng, n):
+        for binning in binnings(rng, scores):
+            codes = [rng.integers(0, 3, n), rng.integers(0, 2, n)]
+            weight = rng.choice([0.1, 1.0, 2.5, 3 * 2.0**-21, 1e6], n) if weighted else None
+            bins, scale = binning.of(scores), 2.0**20
+            columns = list(zip(LEVELS, codes, strict=True))
+            expected = BinCounts.of_rows(columns, bins, scores, weight, scale)
+            groups = Groups.of(codes, [3, 2], n)
+            same(counted(LEVELS, groups, bins, scores, weight, scale), expected)
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_do_not_count(monkeypatch, cells, weighted):
+    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
+    bins = np.array([0, NO_NUMBER, BAD_WEIGHT, NO_NUMBER])
+    scores = np.array([0.5, np.nan, 0.5, np.nan])
+    weight = np.array([2.0, 1.0, -1.0, np.inf]) if weighted else None
+    groups = Groups.of([], [], 4)
+    counts = counted((), groups, bins, scores, weight)
+    assert counts.bin.tolist() == [BAD_WEIGHT, NO_NUMBER, 0]
+    assert counts.rows.tolist() == [1, 2, 1]
+    assert counts.weight.tolist() == ([0, 0, 2] if weighted else [1, 2, 1])
+    assert counts.squares.tolist() == ([0, 0, 4] if weighted else [1, 2, 1])
+    assert counts.low.tolist() == counts.high.tolist() == [0.0, 0.0, 0.5]
+    assert counts.least.tolist() == counts.most.tolist() == ([0, 0, 2] if weighted else [1, 1, 1])
+    assert not counts.rounded.any()
+
+
+def test_weights_are_rounded_half_up():
+    weight = np.array([0.5, 1.5, 2.5, 2.0])
+    counts = counted((), Groups.of([], [], 4), np.arange(4), np.zeros(4), weight, 1.0)
+    assert counts.weight.tolist() == [1, 2, 3, 2]
+    assert counts.squares.tolist() == [0, 2, 6, 4]
+    assert counts.rounded.tolist() == [True, True, True, False]
+
+
+def test_a_weight_that_no_integer_holds_is_seen_in_the_largest():
+    counts = counted(
+        (), Groups.of([], [], 1), np.zeros(1, int), np.zeros(1), np.array([1e300]), 2.0**20
+    )
+    assert counts.weight.tolist() == counts.squares.tolist() == [2**62]
+    assert counts.most.tolist() == [1e300]
+
+
+@pytest.mark.parametrize("cells", [4_000_000, 0], ids=["table", "sorted"])
+def test_merging_in_any_way(monkeypatch, cells):
+    monkeypatch.setattr(counts_module, "_MOST_CELLS", cells)
+    rng = np.random.default_rng(2)
+    n = 600
+    scores, label = rng.random(n), rng.integers(0, 2, n)
+    weight = rng.exponential(size=n)
+    bins = Binning.default(64).of(scores)
+
+    def counted(rows):
+        return BinCounts.of_rows(
+            [([0, 1], label[rows])], bins[rows], scores[rows], weight[rows], 2**20
+        )
+
+    parts = [counted(rows) for rows in np.array_split(rng.permutation(n), 7)]
+    expected = counted(slice(None))
+    same(merged(parts), expected)
+    same(BinCounts.merge(parts), expected)
+    same(merged([merged(parts[:3]), merged(parts[3:])]), expected)
+
+
+def test_many_combinations_of_which_few_occur():
+    rng = np.random.default_rng(3)
+    sizes = [5000, 3000, 2000]
+    codes = [rng.integers(0, size, 50) for size in sizes]
+    groups = Groups.of(codes, sizes, 50)
+    assert groups.codes.shape[1] <= 50
+    assert np.array_equal(groups.codes[:, groups.of_row], np.array(codes))
+    assert len(compress(groups.of_row)[0]) == groups.codes.shape[1]
+
+
+def test_too_many_lines(monkeypatch):
+    monkeypatch.setattr(kernel, "MOST_LINES", 10)
+    groups = Groups.of([], [], 11)
+    with pytest.raises(TooManyLinesError, match="11 lines or more"):
+        counted((), groups, np.arange(11), np.zeros(11))
