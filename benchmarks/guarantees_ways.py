@@ -15,7 +15,10 @@ from guarantees_goals import Asked
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
-from setpoint.deciding import Certification, certified
+from setpoint.guarantees import (
+    Certification,
+    certified,
+)
 from setpoint.search import solve_exact
 from setpoint.goals import Goal
 from setpoint.inference import at_least

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox, MetricError
     from setpoint.comparing import ModelComparison, compare
     from setpoint.counts import Confusion, Evidence
-    from setpoint.deciding import NotCertifiable
     from setpoint.errors import (
         GoalError,
         GoalSyntaxError,
@@ -43,7 +42,10 @@ if TYPE_CHECKING:
     )
     from setpoint.explorer import Explorer
     from setpoint.goals import Goal, maximize, minimize
-    from setpoint.guarantees import Guarantee
+    from setpoint.guarantees import (
+        Guarantee,
+        NotCertifiable,
+    )
     from setpoint.inputs import Dataset, Deployed
     from setpoint.online import ExpiredWarning, OnlineFClassifier
     from setpoint.penalty import ExactPenaltyClassifier

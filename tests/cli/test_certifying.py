@@ -6,8 +6,10 @@ import subprocess
 import pytest
 
 from setpoint import load_model, save_model
-from setpoint.deciding import NotCertifiable
 from setpoint.goals import Goal
+from setpoint.guarantees import (
+    NotCertifiable,
+)
 from setpoint.solvers import Confidence
 from setpoint.tasks import goals_near
 
@@ -337,11 +339,11 @@ def test_ctrl_c_while_certifying(shell, folder, tmp_path):
     code = (
         "import logging, os, signal, sys\n"
         "from setpoint.cli import main\n"
-        "import setpoint.deciding.opening\n"
+        "import setpoint.estimators.fit.opening\n"
         "logging.getLogger('setpoint.compiled').disabled = True\n"  # that it compiles, if it does
         "def stopped(*args, **kwargs):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
-        "sys.modules['setpoint.deciding.opening'].certified = stopped\n"
+        "sys.modules['setpoint.estimators.fit.opening'].certified = stopped\n"
         "main(sys.argv[1:])\n"
     )
     command, env = shell

@@ -20,7 +20,9 @@ from setpoint import (
     RampClassifier,
     SearchLimits,
 )
-from setpoint.deciding import open_fit
+from setpoint.estimators import (
+    open_fit,
+)
 from setpoint.solvers import AdaptiveSurrogates
 from thinning import over
 

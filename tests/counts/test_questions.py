@@ -13,8 +13,8 @@ READS = re.compile(
 READERS = {
     "blackbox/binding.py",
     # Rows that certify are split off, and named by what they hold.
-    "deciding/certifying.py",
-    "deciding/splitting.py",
+    "guarantees/certifying.py",
+    "estimators/fit/splitting.py",
     "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",

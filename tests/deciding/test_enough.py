@@ -6,9 +6,11 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint import Confidence, NotCertifiable, PlugInClassifier, solve
 from setpoint.counts import Rows
-from setpoint.deciding import promise_of
-from setpoint.deciding.refusal import share_to_certify
 from setpoint.goals import Goal
+from setpoint.guarantees import (
+    promise_of,
+)
+from setpoint.guarantees.refusal import share_to_certify
 from setpoint.program import link
 
 RECALL = "maximize precision subject to recall >= 0.9"

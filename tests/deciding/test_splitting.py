@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from setpoint.deciding import content_of, same_content
-from setpoint.deciding.splitting import split_kinds
+from setpoint.estimators import (
+    content_of,
+    same_content,
+)
+from setpoint.estimators.fit.splitting import split_kinds
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 0.95), st.booleans())

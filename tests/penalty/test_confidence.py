@@ -6,7 +6,9 @@ from sklearn.base import clone
 
 from penalty.samples import FROP, imbalanced, penalty
 from setpoint import Confidence, ExactPenaltyClassifier
-from setpoint.deciding import open_fit
+from setpoint.estimators import (
+    open_fit,
+)
 from setpoint.penalty import classifier as linear
 from setpoint.penalty.selection import AtMargins
 from setpoint.solvers import Minibatches, Portfolio

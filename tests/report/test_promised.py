@@ -11,9 +11,11 @@ from matplotlib.figure import Figure
 
 from report.page_reading import checked, part, read_part
 from setpoint import Goal, NotCertifiable
-from setpoint.deciding import refused
-from setpoint.deciding.refusal import BestBounds
-from setpoint.guarantees import Guarantee, Shown
+from setpoint.guarantees import (
+    Guarantee,
+    Shown,
+)
+from setpoint.guarantees.refusal import BestBounds
 from setpoint.report import (
     UNCERTIFIED,
     Counts,
@@ -23,6 +25,7 @@ from setpoint.report import (
     Search,
     headline,
     lines_of,
+    refused,
     report_text,
     stricter_goal,
     with_guarantee,

@@ -5,7 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from setpoint import AdaptiveSurrogateClassifier, SearchLimits
-from setpoint.deciding import open_fit
+from setpoint.estimators import (
+    open_fit,
+)
 from setpoint.solvers import AdaptiveSurrogates, SurrogateWeights
 from setpoint.surrogates.solvers import BestCandidates, KeptModels
 

@@ -76,7 +76,9 @@ def report_json(report: GoalReport | None) -> tuple[Any, Any]:
 
 def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
     """What is known of a goal that no rule meets, and goals near it that some rule does."""
-    from setpoint.deciding import NotCertifiable
+    from setpoint.guarantees import (
+        NotCertifiable,
+    )
 
     more: dict[str, Any] = {"status": "infeasible"}
     if isinstance(error, NotCertifiable):
@@ -101,7 +103,9 @@ def infeasible_json(error: InfeasibleError, goal: Goal) -> dict[str, Any]:
 
 def infeasible_text(error: InfeasibleError, goal: Goal, consequence: str) -> str:
     """The same in words."""
-    from setpoint.deciding import NotCertifiable
+    from setpoint.guarantees import (
+        NotCertifiable,
+    )
 
     first, last = "No rule was found that meets the goal", "These can be met on the same scores:"
     if isinstance(error, NotCertifiable):

@@ -9,6 +9,24 @@ if TYPE_CHECKING:
     from setpoint.estimators.batch import check_at_most
     from setpoint.estimators.by_rule import UnknownGroupWarning, explorer_on
     from setpoint.estimators.explanation import ExplainedRow, Explanation
+    from setpoint.estimators.fit.opening import (
+        FitData,
+        certified_or_refused,
+        check_ranges,
+        decide,
+        given_rows,
+        heard,
+        of_seen,
+        open_fit,
+    )
+    from setpoint.estimators.fit.splitting import (
+        Certify,
+        content_of,
+        promised,
+        rows_key,
+        same_content,
+        split_scored,
+    )
     from setpoint.estimators.linear_rule import (
         AsFloats,
         Fold,

@@ -18,8 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.blackbox import BlackBox, measured_value
 from setpoint.counts import Evidence
-from setpoint.deciding import FitData, given_rows
 from setpoint.errors import InputError, warn_caller
+from setpoint.estimators import (
+    FitData,
+    given_rows,
+)
 from setpoint.estimators.batch import require_rows
 from setpoint.estimators.by_rule import DecidesByRule, Explorable
 from setpoint.goals import Expression, Goal, as_goal

@@ -17,10 +17,17 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 
 from setpoint.array_types import Bools, Codes, Floats
 from setpoint.counts import Evidence
-from setpoint.deciding import Certification, FitData, Tries, open_fit
 from setpoint.errors import InputError
+from setpoint.estimators import (
+    FitData,
+    open_fit,
+)
 from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fit
 from setpoint.goals import Goal
+from setpoint.guarantees import (
+    Certification,
+    Tries,
+)
 from setpoint.inputs import (
     CheckedTable,
     ClassOrder,

@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
+    from setpoint.guarantees.certifying import (
+        Certification,
+        FindInwards,
+        Tries,
+        certified,
+        promise_of,
+        times_of,
+    )
     from setpoint.guarantees.e_process import (
         Bets,
         Crossing,
@@ -16,6 +24,13 @@ if TYPE_CHECKING:
         Wealth,
         bets_of,
         increments_of,
+    )
+    from setpoint.guarantees.paths import (
+        MARGINS,
+        RulePath,
+        candidate_path,
+        monotone_constraints,
+        path_rules_of,
     )
     from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows_of, rows_of
     from setpoint.guarantees.promise import (
@@ -28,14 +43,22 @@ if TYPE_CHECKING:
         holm,
         level_of_try,
     )
+    from setpoint.guarantees.refusal import (
+        BestBounds,
+        NotCertifiable,
+        Tried,
+        Unshown,
+        best_shown,
+        check_enough,
+        require_tests,
+        share_to_certify,
+        tests_on,
+    )
     from setpoint.guarantees.requirements import (
-        MARGINS,
         AllHold,
         Part,
         Requirement,
-        RulePath,
         Some,
-        path_rules_of,
         requirements_of,
     )
 

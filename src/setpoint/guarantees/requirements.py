@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.inference import CountedRates, Profiles, Weights, rounded, summed
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
-from setpoint.rules import Rule
 
 # --- The fractions of counts that a function of rates is made of ----------------------------------
 
@@ -430,79 +428,3 @@ def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
 def _of(parts: Sequence[Part], *, every: bool) -> Part:
     """Parts that all have to hold, or one of which has to."""
     return parts[0] if len(parts) == 1 else (AllHold if every else Some)(tuple(parts))
-
-
-# --- Paths: rules from safe to bold, to be tested one after the other -----------------------------
-
-
-MARGINS: Floats = np.concatenate(
-    [
-        np.geomspace(60.0, 6.0, 14),
-        np.arange(5.75, -3.0, -0.25),
-        -np.geomspace(3.0, 60.0, 16),
-    ]
-)
-"""From safe to bold, in standard errors of the rows that are tested."""
-
-
-@dataclass(frozen=True, eq=False)
-class RulePath:
-    """Rules in the order of their tests: what each does where it was learnt; made when asked for."""
-
-    margins: Floats  # (m,)
-    scores: Floats  # (m,)
-    counts: Floats  # (entries, m)
-    rules: Sequence[Callable[[], Rule]]
-    models: Sequence[Any] = ()
-
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def of_model(self, model: Any) -> RulePath:
-        """The same rules, on the scores of a model."""
-        return replace(self, models=(model,) * len(self))
-
-    @staticmethod
-    def joined(paths: Sequence[RulePath]) -> RulePath:
-        """All rules of several paths."""
-        return RulePath(
-            np.concatenate([p.margins for p in paths]),
-            np.concatenate([p.scores for p in paths]),
-            np.concatenate([p.counts for p in paths], axis=1),
-            [rule for p in paths for rule in p.rules],
-            [model for p in paths for model in p.models],
-        )
-
-    @property
-    def ordered(self) -> RulePath:
-        """Those that make the path, from safe to bold."""
-        at = path_rules_of(self.margins, self.scores)
-        return RulePath(
-            self.margins[at],
-            self.scores[at],
-            self.counts[:, at],
-            [self.rules[i] for i in at.tolist()],
-            [self.models[i] for i in at.tolist()],
-        )
-
-
-def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
-    """Which rules make the path, from safe to bold.
-
-    Examples
-    --------
-    >>> path_rules_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
-    array([0, 1, 2])
-    """
-    usable = (margins > -np.inf) & ~np.isnan(values)
-    order = np.lexsort((-values, -margins))
-    order = order[usable[order]]
-    if not len(order):
-        return order
-    ranked, best = -margins[order], np.maximum.accumulate(values[order])
-    # The first of all rules that are as good.
-    first = np.searchsorted(best, best, side="left")
-    count = np.searchsorted(ranked, -MARGINS, side="right")
-    count = np.unique(np.concatenate([[np.searchsorted(ranked, ranked[0], side="right")], count]))
-    at = first[count[count > 0] - 1]
-    return np.asarray(order[np.unique(at)])

@@ -14,12 +14,14 @@ from sklearn.model_selection import train_test_split
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence
-from setpoint.deciding import FitData, decide, heard
 from setpoint.errors import InputError
 from setpoint.estimators import (
+    FitData,
     Progress,
     TrainedClassifier,
+    decide,
     fit_preprocessor,
+    heard,
     linear_scores,
     module_of,
     most_models,

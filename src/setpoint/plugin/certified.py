@@ -11,23 +11,28 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from setpoint.counts import Confusion
-from setpoint.deciding import (
-    Tried,
-    Tries,
-    best_shown,
+from setpoint.errors import InputError, InputTypeError
+from setpoint.estimators import (
+    GoalClassifier,
     check_ranges,
     content_of,
-    promise_of,
     promised,
-    refused,
-    require_tests,
     rows_key,
+)
+from setpoint.goals import Expression, Goal, as_goal
+from setpoint.guarantees import (
+    Guarantee,
+    RuleTests,
+    Tried,
+    Tries,
+    Unshown,
+    best_shown,
+    fixed_sequence,
+    holm,
+    promise_of,
+    require_tests,
     tests_on,
 )
-from setpoint.errors import InputError, InputTypeError
-from setpoint.estimators import GoalClassifier
-from setpoint.goals import Expression, Goal, as_goal
-from setpoint.guarantees import Guarantee, RuleTests, fixed_sequence, holm
 from setpoint.inputs import (
     CheckedData,
     ClassOrder,
@@ -39,7 +44,7 @@ from setpoint.inputs import (
 )
 from setpoint.plugin.classifier import PlugInClassifier
 from setpoint.program import link
-from setpoint.report import GoalReport, report_on, with_guarantee
+from setpoint.report import GoalReport, refused, report_on, with_guarantee
 from setpoint.rules import Rule
 from setpoint.solvers import Confidence
 
@@ -270,7 +275,8 @@ def _as_they_are(
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        raise refused(guarantee, goal, best_shown(tests, [Tried(*one) for one in counted]))
+        best = best_shown(tests, [Tried(*one) for one in counted])
+        raise refused(Unshown(guarantee, goal, best))
     model = candidates[kept]
     report = with_guarantee(report_on(linked, confusion), guarantee)
     if isinstance(model, GoalClassifier):

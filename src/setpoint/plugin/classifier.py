@@ -11,9 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
-from setpoint.deciding import FitData, open_fit
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import GoalClassifier, Progress, SearchParameters
+from setpoint.estimators import (
+    FitData,
+    GoalClassifier,
+    Progress,
+    SearchParameters,
+    open_fit,
+)
 from setpoint.goals import Goal
 from setpoint.inputs import (
     ClassOrder,

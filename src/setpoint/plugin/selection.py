@@ -15,8 +15,13 @@ import numpy as np
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import RowMetric
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
-from setpoint.deciding import Certify, decide, heard, split_scored
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
+from setpoint.estimators import (
+    Certify,
+    decide,
+    heard,
+    split_scored,
+)
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED

@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 from setpoint.array_types import Codes
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
 from setpoint.counts import Evidence
-from setpoint.deciding import check_ranges, promised
 from setpoint.errors import GoalError, InputError, InputTypeError, listed
-from setpoint.estimators import GoalClassifier
+from setpoint.estimators import (
+    GoalClassifier,
+    check_ranges,
+    promised,
+)
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.inputs import (
     CheckedData,

@@ -14,16 +14,19 @@ from setpoint.counts import (
     ChangedTableError,
     Confusion,
 )
-from setpoint.deciding import (
-    Certification,
-    certified,
-    check_enough,
+from setpoint.errors import GoalError, InputError, InputTypeError, warn_caller, without_races
+from setpoint.estimators import (
+    certified_or_refused,
     of_seen,
-    promise_of,
     promised,
 )
-from setpoint.errors import GoalError, InputError, InputTypeError, warn_caller, without_races
 from setpoint.goals import Goal
+from setpoint.guarantees import (
+    Certification,
+    check_enough,
+    monotone_constraints,
+    promise_of,
+)
 from setpoint.inputs import DecideOn, some
 from setpoint.plugin.parameters import Options
 from setpoint.program import link
@@ -40,7 +43,6 @@ from setpoint.rules import (
 from setpoint.search import (
     CountPass,
     Found,
-    monotone_constraints,
     now,
     solve_tallied,
 )
@@ -110,7 +112,7 @@ def solve_counted(
         if confidence is not None:
             # Cut-offs inside bins are not tried: those between them nest as all do.
             how = Certification(confidence, lambda _: step.tally)
-            found, _, guarantee = certified(linked, found, how)
+            found, _, guarantee = certified_or_refused(linked, found, how)
         _check_recount(found.confusion, passes.recounted(counted, found.rule))
     meant = without_races(caught)
     report = report_on_found(

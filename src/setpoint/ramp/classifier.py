@@ -15,12 +15,14 @@ from sklearn.linear_model import LogisticRegression
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Evidence, Rows
-from setpoint.deciding import FitData, decide, heard
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
+    FitData,
     Progress,
     TrainedClassifier,
+    decide,
     fit_preprocessor,
+    heard,
     linear_scores,
     most_models,
     transformed,

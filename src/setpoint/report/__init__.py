@@ -94,7 +94,7 @@ if TYPE_CHECKING:
         Prices,
         SearchTrace,
     )
-    from setpoint.report.text import card_text, entry_lines, report_text, stricter_goal
+    from setpoint.report.text import card_text, entry_lines, refused, report_text, stricter_goal
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

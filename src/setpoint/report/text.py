@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from statistics import NormalDist
 
+from setpoint.counts import Evidence
 from setpoint.errors import InputError
 from setpoint.goals import (
     Const,
@@ -20,6 +21,13 @@ from setpoint.goals import (
     goal_in_words,
     in_words,
     walk,
+)
+from setpoint.guarantees import (
+    BestBounds,
+    Guarantee,
+    NotCertifiable,
+    Shown,
+    Unshown,
 )
 from setpoint.inference import FAILS, OPEN, SHOWN, verdict_of
 from setpoint.parameters import SATISFIED
@@ -53,9 +61,18 @@ from setpoint.report.numbers import (
     plural,
     printed,
     shortened,
+    shown,
     shown_bound,
+    unit_of,
 )
-from setpoint.report.promised import GroupTable, assurances, explained, more_rows, promising
+from setpoint.report.promised import (
+    GroupTable,
+    assurances,
+    explained,
+    more_rows,
+    promising,
+    sure,
+)
 
 # --- What is not certain, and what to do about it -------------------------------------------------
 
@@ -580,3 +597,65 @@ def _code(text: str) -> str:
     """A block of code, longer fenced than anything in it."""
     fence = "`" * max(3, 1 + max((len(x) for x in re.findall("`+", text)), default=0))
     return f"{fence}text\n{cleaned(text)}\n{fence}"
+
+
+# --- Why no rule is certified, and what could be --------------------------------------------------
+
+
+def refused(left: Unshown) -> NotCertifiable:
+    """What was tried, why it failed, and what could be certified."""
+    guarantee, goal, best = left.guarantee, left.goal, left.best
+    failed = [c for c in guarantee.constraints if c.text in best.bounds or not c.passed]
+    failed = failed or list(guarantee.constraints)
+    worst = max(failed, key=lambda c: (c.text in best.bounds, c.p_value))
+    rule = "The rule does" if guarantee.method == "one rule" else "Even the safest rule does"
+    asked = " and ".join(map(_asked, failed))
+    needed = guarantee.rows_needed if guarantee.helped_by_rows else None
+    said = [
+        f"{rule} not pass its test on the {guarantee.rows:,} rows that certify: they do not show "
+        f"{asked}",
+        _best_in_words(goal, best),
+        _rows_in_words(guarantee, best),
+        "" if best.bounds else "Loosen the bound, or ask for less confidence",
+    ]
+    error = NotCertifiable(
+        ". ".join(text for text in said if text),
+        worst.text,
+        best.values.get(worst.text, worst.value),
+        best.limits.get(worst.text, worst.limit),
+        needed,
+        dict(best.bounds),
+        best.reached,
+        "`on_uncertified='nearest'` gives the safest rule without a guarantee",
+    )
+    error.rule = best.rule
+    error.evidence = left.rows if isinstance(left.rows, Evidence) else None
+    return error
+
+
+def _asked(c: Shown) -> str:
+    """A constraint with its confidence, which its text may have already."""
+    return c.text if " with confidence " in c.text else f"{c.text} at {sure(c.confidence)}"
+
+
+def _best_in_words(goal: Goal, best: BestBounds) -> str:
+    """The bounds that could be certified, and what is then reached."""
+    if not best.bounds:
+        return ""
+    texts = []
+    for c in goal.constraints:
+        bound = best.bounds.get(str(c))
+        if bound is not None:
+            texts.append(f"{c.lhs} {c.relation} {bound:.6g}")
+    out = f"The most that they show of any rule tried is {' and '.join(texts)}"
+    if best.reached is None:
+        return out
+    reached = shown(best.reached, unit_of(goal.objective))
+    return f"{out}; {in_words(goal.objective)} is then {reached}"
+
+
+def _rows_in_words(guarantee: Guarantee, best: BestBounds) -> str:
+    """How many rows would certify what was asked, if any do."""
+    if best.out_of_reach:
+        return "No rule tried comes near what was asked on these scores: more rows would not help"
+    return sentence(more_rows(guarantee))

@@ -28,14 +28,9 @@ if TYPE_CHECKING:
         nearest_of,
         warn_constant,
     )
-    from setpoint.search.binary.cutoffs import CutoffSet
+    from setpoint.search.binary.cutoffs import CutoffSet, Segment
     from setpoint.search.binary.deterministic import least_violation, sweep
-    from setpoint.search.binary.frontier import MOST_SEGMENTS, candidate_path, frontier_exact
-    from setpoint.search.binary.nested import (
-        MonotoneConstraint,
-        certified_windows,
-        monotone_constraints,
-    )
+    from setpoint.search.binary.frontier import frontier_exact
     from setpoint.search.binary.solver import find_rule, solve_exact
     from setpoint.search.binary.tallied import CountPass, Ranges, solve_tallied
     from setpoint.search.frontier import (

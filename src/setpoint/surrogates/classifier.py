@@ -11,15 +11,16 @@ from sklearn.utils.validation import _num_samples
 
 from setpoint.array_types import Floats
 from setpoint.blackbox import BudgetedMetric, margin, measured_on
-from setpoint.deciding import FitData, open_fit
 from setpoint.errors import InputError
 from setpoint.estimators import (
+    FitData,
     Progress,
     TrainedClassifier,
     atomic_fit,
     fit_preprocessor,
     linear_scores,
     most_models,
+    open_fit,
     transformed,
     value_of,
 )

@@ -10,8 +10,14 @@ import numpy as np
 
 from setpoint.blackbox import BudgetedMetric, FormulaMetric
 from setpoint.counts import Evidence
-from setpoint.deciding import Certification, FitData, decide
+from setpoint.estimators import (
+    FitData,
+    decide,
+)
 from setpoint.goals import Goal
+from setpoint.guarantees import (
+    Certification,
+)
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (

@@ -14,8 +14,10 @@ from setpoint.tasks.settings import FitSettings
 
 if TYPE_CHECKING:
     from setpoint.blackbox import BlackBox
-    from setpoint.deciding import NotCertifiable
-    from setpoint.guarantees import Guarantee
+    from setpoint.guarantees import (
+        Guarantee,
+        NotCertifiable,
+    )
     from setpoint.report import GoalReport, Header, OperatingPoints
     from setpoint.search import Frontier, InfeasibleError
     from setpoint.tables import Table, TableModel
@@ -317,7 +319,9 @@ def write_infeasible_page(
     error: InfeasibleError, goal: Goal, path: Any, header: Header, message: str
 ) -> None:
     """Write the page of a goal that no rule meets: what can be met, and at what price."""
-    from setpoint.deciding import NotCertifiable
+    from setpoint.guarantees import (
+        NotCertifiable,
+    )
     from setpoint.report import NO_RULE, UNCERTIFIED, write_infeasible
 
     write_infeasible(
@@ -363,7 +367,9 @@ def _between(error: InfeasibleError, goal: Goal) -> Frontier | None:
 
 def goals_near(error: InfeasibleError, goal: Goal) -> list[Goal]:
     """Goals near one that no rule meets; one, with all bounds moved, where it is not certified."""
-    from setpoint.deciding import NotCertifiable
+    from setpoint.guarantees import (
+        NotCertifiable,
+    )
     from setpoint.report import goals_to_copy
 
     if not isinstance(error, NotCertifiable):

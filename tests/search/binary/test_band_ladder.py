@@ -6,10 +6,9 @@ import pytest
 from setpoint import Goal
 from setpoint.counts import DEFERRED, Column, Evidence, Rows
 from setpoint.errors import InputError
-from setpoint.guarantees import Promise, path_rules_of
+from setpoint.guarantees import Promise, candidate_path, path_rules_of
 from setpoint.program import link
 from setpoint.rules import Band
-from setpoint.search import candidate_path
 
 GOAL = Goal.parse("minimize deferral_rate subject to accuracy.decided >= 0.8")
 

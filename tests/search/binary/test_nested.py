@@ -6,10 +6,12 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Evidence
-from setpoint.guarantees import Promise
+from setpoint.guarantees import Promise, certified_windows, monotone_constraints
+from setpoint.guarantees.paths import least_successes
 from setpoint.program import link
-from setpoint.search import CutoffSet, certified_windows, monotone_constraints
-from setpoint.search.binary.nested import least_successes
+from setpoint.search import (
+    CutoffSet,
+)
 from thinning import over
 
 NESTED = [

@@ -16,19 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import RowMetric, measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
-from setpoint.deciding import (
-    Certification,
+from setpoint.errors import EmptyPopulationError, GoalError, InputError
+from setpoint.estimators import (
     Certify,
     FitData,
-    Tries,
     content_of,
     decide,
     given_rows,
     heard,
     same_content,
 )
-from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.goals import TABLE, Goal, Metric, walk
+from setpoint.guarantees import (
+    Certification,
+    Tries,
+)
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
 from setpoint.plugin.fit.crossfit import (

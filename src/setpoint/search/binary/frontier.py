@@ -1,29 +1,23 @@
-"""Frontiers and paths over cut-offs: every step of a threshold, the best rule with each margin."""
+"""Frontiers of binary goals: every step of a threshold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint import search
 from setpoint.array_types import Floats
-from setpoint.counts import Counted, Curve, Evidence
-from setpoint.errors import InputError, ShapeError
+from setpoint.counts import Evidence
+from setpoint.errors import ShapeError
 from setpoint.goals import Goal
-from setpoint.guarantees import RulePath, path_rules_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, link
-from setpoint.rules import Band
-from setpoint.search.binary.cutoffs import CutoffSet, Segment
+from setpoint.search.binary.cutoffs import CutoffSet
 from setpoint.search.binary.deterministic import iter_combinations
 from setpoint.search.binary.solver import find_rule
-
-if TYPE_CHECKING:
-    from setpoint.guarantees import RuleTests
 
 # --- Frontiers of binary goals: every step of a threshold -----------------------------------------
 
@@ -166,83 +160,3 @@ def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> sear
         return found, found.bound
 
     return search.solve_levels(program, i, levels, solve)
-
-
-# --- Paths over cut-offs: the best rule with each margin ------------------------------------------
-
-
-MOST_SEGMENTS = 2
-"""Of more thresholds there are too many combinations to try."""
-
-_MOST = (20_000, 447)
-"""Thresholds that are tried, of one segment and of each of two: of more some are left out."""
-
-_TOP = 0.1
-"""The share of these that are the first ones, where few rows are accepted."""
-
-_MOST_OF_BAND, _CLOSE = 250, 25
-"""Cut-offs whose pairs are tried, so many of them on either side of those of the rule found."""
-
-
-def candidate_path(
-    tests: RuleTests,
-    evidence: Counted,
-    times: Floats,
-    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
-    near: Band | None = None,
-) -> RulePath:
-    """Thresholds of one segment or two, or bands of one `near` a band, from safe to bold."""
-    cuts = CutoffSet(tests.program.table, evidence)
-    if cuts.n_blocks * cuts.kind.k > MOST_SEGMENTS:
-        what = "bands" if cuts.defers else "thresholds"
-        raise InputError(f"{what} of {cuts.n_blocks} segments are too many to try them all")
-    shape = *evidence.marginals.weights.shape, cuts.kind.k + 1
-    if near is None:
-        numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
-    else:
-        numbers = [_pairs_near(s.curve, near) for s in cuts.segments]
-    parts = [_counts(s, n, shape) for s, n in zip(cuts.segments, numbers, strict=True)]
-    choices = np.stack(np.meshgrid(*(np.arange(len(n)) for n in numbers), indexing="ij"))
-    choices = choices.reshape(len(numbers), -1)
-    counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
-    assert isinstance(counts, np.ndarray)
-    nobody = cuts.confusion(cuts.constants()[0])
-    margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
-    if allowed is not None:
-        margins = np.where(allowed(counts), margins, -np.inf)
-    at = path_rules_of(margins, scores)
-    each = zip(*(n[c[at]].tolist() for n, c in zip(numbers, choices, strict=True)), strict=True)
-    rules = [partial(cuts.rule, [{number: 1.0} for number in choice]) for choice in each]
-    return RulePath(margins[at], scores[at], counts[:, at], rules)
-
-
-def _some(n_cutoffs: int, most: int) -> NDArray[np.int64]:
-    """Cut-offs to try: all where they are few."""
-    if n_cutoffs <= most:
-        return np.arange(n_cutoffs)
-    first = int(_TOP * most)
-    rest = np.linspace(first, n_cutoffs - 1, most - first)
-    return np.concatenate([np.arange(first), rest.astype(np.int64)])
-
-
-def _pairs_near(curve: Curve, near: Band) -> NDArray[np.int64]:
-    """Pairs of cut-offs to try, ascending: all where they are few."""
-    n = curve.n_cutoffs
-    some = np.arange(n)
-    if n > _MOST_OF_BAND:
-        thresholds = -np.array([curve.threshold(k) for k in range(n)])  # they fall
-        own = np.searchsorted(thresholds, [-near.high, -near.low])
-        close = (own[:, None] + np.arange(-_CLOSE, _CLOSE + 1)).ravel()
-        spread = np.linspace(0, n - 1, _MOST_OF_BAND - len(close)).astype(np.int64)
-        some = np.unique(np.concatenate([close[(close >= 0) & (close < n)], spread]))
-    high, low = np.triu_indices(len(some))
-    return np.asarray(some[high] * n + some[low])
-
-
-def _counts(segment: Segment, numbers: NDArray[np.int64], shape: tuple[int, ...]) -> Floats:
-    """What choices of a segment do (entries, m), by stratum, true class and answer."""
-    out = np.zeros((*shape, len(numbers)))
-    strata, trues = np.array(segment.curve.kinds, np.int64).reshape(-1, 2).T
-    for answer, counts in enumerate(segment.answered(numbers)):
-        out[strata, trues, answer] = counts
-    return out.reshape(-1, len(numbers))

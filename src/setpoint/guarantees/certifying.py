@@ -16,42 +16,30 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.counts import Confusion, Counted, Evidence, Rows
-from setpoint.deciding.refusal import (
-    BestBounds,
-    NotCertifiable,
-    Tried,
-    best_shown,
-    refused,
-    tests_on,
-)
 from setpoint.errors import GoalError
-from setpoint.guarantees import (
+from setpoint.guarantees.paths import (
     MARGINS,
-    Guarantee,
-    Promise,
+    MOST_SEGMENTS,
+    MonotoneConstraint,
     RulePath,
-    RuleTests,
-    State,
-    fixed_sequence,
+    candidate_path,
+    certified_windows,
+    monotone_constraints,
 )
+from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, State, fixed_sequence
+from setpoint.guarantees.refusal import Tried, Unshown, best_shown, tests_on
 from setpoint.inference import quantile
-from setpoint.inputs import CheckedTable
 from setpoint.program import LinkedGoal
 from setpoint.rules import Band, Rule
 from setpoint.search import (
-    MOST_SEGMENTS,
     Certificate,
     CutoffSet,
     Found,
     InfeasibleError,
     Limits,
     MixtureWeights,
-    MonotoneConstraint,
     NoRuleError,
-    candidate_path,
-    certified_windows,
     find_rule,
-    monotone_constraints,
 )
 from setpoint.solvers import Confidence
 
@@ -295,7 +283,7 @@ class Certification:
     tries: Tries | None = None
     key: bytes = b""
     note: str = ""
-    table: CheckedTable | None = None
+    table: Any = None
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
     def number(self, path: bytes) -> int:
@@ -372,7 +360,8 @@ def _by_windows(
             return Tried(rows.confusion(rule), rule=rule)
 
         places = [on_rows(cuts.rule(at)) for at in cuts.places]
-        raise _refusal(guarantee, rows, tests, best_shown(tests, places, again))
+        best = best_shown(tests, places, again)
+        raise Unshown(guarantee, tests.promise.linked.goal, best, rows)
     why = f"the best of {n_passed:,} cut-offs that are certified"
     if choice is None:
         why = "no cut-off is certified; the safest"
@@ -425,21 +414,12 @@ def _by_path(plain: Found, how: Certification, rows: Counted, tests: RuleTests) 
         known = None if searches(plain, how) else again
         best = best_shown(tests, list(map(judge.tried, range(len(path)))), known)
         best = replace(best, out_of_reach=margin <= 0.0)
-        raise _refusal(guarantee, judge.scored(model), tests, best)
+        raise Unshown(guarantee, tests.promise.linked.goal, best, judge.scored(model))
     why = f"the best that passes of a path of {len(path)} rules"
     if not passed:
         why = f"the safest of a path of {len(path)} rules, of which not even this one passes"
     found = _kept(tests, plain, model, judge.rule(kept), confusion, why)
     return found, judge.scored(model), guarantee
-
-
-def _refusal(
-    guarantee: Guarantee, rows: Counted, tests: RuleTests, best: BestBounds
-) -> NotCertifiable:
-    """The error, with the rows that certify for who draws it."""
-    error = refused(guarantee, tests.promise.linked.goal, best)
-    error.evidence = rows if isinstance(rows, Evidence) else None
-    return error
 
 
 def _guarantee(

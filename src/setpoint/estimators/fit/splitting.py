@@ -15,17 +15,21 @@ from sklearn.utils import _safe_indexing
 
 from setpoint.array_types import Codes, Floats, Integers
 from setpoint.counts import Evidence
-from setpoint.deciding.certifying import Certification, FindInwards, promise_of
-from setpoint.deciding.refusal import check_enough
 from setpoint.errors import InputError, quoted
 from setpoint.goals import Goal
+from setpoint.guarantees import (
+    Certification,
+    FindInwards,
+    check_enough,
+    monotone_constraints,
+    promise_of,
+)
 from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
 from setpoint.program import LinkedGoal
-from setpoint.search import monotone_constraints
 from setpoint.solvers import Confidence
 
 if TYPE_CHECKING:
-    from setpoint.deciding.opening import FitData
+    from setpoint.estimators.fit.opening import FitData
 
 
 # --- Rows set apart to certify: drawn once --------------------------------------------------------

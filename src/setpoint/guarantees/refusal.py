@@ -11,11 +11,11 @@ import numpy as np
 
 from setpoint.counts import Confusion, Counted, Rows
 from setpoint.errors import GoalError, warn_caller
-from setpoint.goals import Const, Constraint, Goal, in_words
-from setpoint.guarantees import Fewest, Guarantee, Promise, RuleTests, Shown, fewest_rows_of
+from setpoint.goals import Const, Constraint, Goal
+from setpoint.guarantees.planning import Fewest, fewest_rows_of
+from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown
 from setpoint.inference import interval_of
 from setpoint.program import link, range_of
-from setpoint.report import more_rows, sentence, shown, sure, unit_of
 from setpoint.rules import Rule, Threshold
 from setpoint.search import InfeasibleError
 from setpoint.solvers import Confidence
@@ -209,61 +209,14 @@ class NotCertifiable(InfeasibleError):
         return (NotCertifiable, (self.finding, *more))
 
 
-def refused(guarantee: Guarantee, goal: Goal, best: BestBounds) -> NotCertifiable:
-    """What was tried, why it failed, and what could be certified."""
-    failed = [c for c in guarantee.constraints if c.text in best.bounds or not c.passed]
-    failed = failed or list(guarantee.constraints)
-    worst = max(failed, key=lambda c: (c.text in best.bounds, c.p_value))
-    rule = "The rule does" if guarantee.method == "one rule" else "Even the safest rule does"
-    asked = " and ".join(map(_asked, failed))
-    needed = guarantee.rows_needed if guarantee.helped_by_rows else None
-    said = [
-        f"{rule} not pass its test on the {guarantee.rows:,} rows that certify: they do not show "
-        f"{asked}",
-        _best_in_words(goal, best),
-        _rows_in_words(guarantee, best),
-        "" if best.bounds else "Loosen the bound, or ask for less confidence",
-    ]
-    error = NotCertifiable(
-        ". ".join(text for text in said if text),
-        worst.text,
-        best.values.get(worst.text, worst.value),
-        best.limits.get(worst.text, worst.limit),
-        needed,
-        dict(best.bounds),
-        best.reached,
-        "`on_uncertified='nearest'` gives the safest rule without a guarantee",
-    )
-    error.rule = best.rule
-    return error
+class Unshown(Exception):
+    """No rule is certified: what was tried, and what the rows show instead."""
 
-
-def _asked(c: Shown) -> str:
-    """A constraint with its confidence, which its text may have already."""
-    return c.text if " with confidence " in c.text else f"{c.text} at {sure(c.confidence)}"
-
-
-def _best_in_words(goal: Goal, best: BestBounds) -> str:
-    """The bounds that could be certified, and what is then reached."""
-    if not best.bounds:
-        return ""
-    texts = []
-    for c in goal.constraints:
-        bound = best.bounds.get(str(c))
-        if bound is not None:
-            texts.append(f"{c.lhs} {c.relation} {bound:.6g}")
-    out = f"The most that they show of any rule tried is {' and '.join(texts)}"
-    if best.reached is None:
-        return out
-    reached = shown(best.reached, unit_of(goal.objective))
-    return f"{out}; {in_words(goal.objective)} is then {reached}"
-
-
-def _rows_in_words(guarantee: Guarantee, best: BestBounds) -> str:
-    """How many rows would certify what was asked, if any do."""
-    if best.out_of_reach:
-        return "No rule tried comes near what was asked on these scores: more rows would not help"
-    return sentence(more_rows(guarantee))
+    def __init__(
+        self, guarantee: Guarantee, goal: Goal, best: BestBounds, rows: Counted | None = None
+    ) -> None:
+        super().__init__()
+        self.guarantee, self.goal, self.best, self.rows = guarantee, goal, best, rows
 
 
 # --- Whether rows could certify anything at all ---------------------------------------------------

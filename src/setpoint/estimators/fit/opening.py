@@ -16,15 +16,25 @@ from sklearn.utils.validation import _num_samples
 from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BlackBox, blackbox_of
 from setpoint.counts import Counted, Evidence
-from setpoint.deciding.certifying import (
-    Certification,
-    certified,
-    promise_of,
-)
-from setpoint.deciding.refusal import check_enough, require_tests, share_to_certify
-from setpoint.deciding.splitting import CertifyingRows, content_of, promised, rows_key, set_apart
 from setpoint.errors import InputError, listed, nearest, warn_caller
+from setpoint.estimators.fit.splitting import (
+    CertifyingRows,
+    content_of,
+    promised,
+    rows_key,
+    set_apart,
+)
 from setpoint.goals import Goal, as_goal
+from setpoint.guarantees import (
+    Certification,
+    Guarantee,
+    Unshown,
+    certified,
+    check_enough,
+    promise_of,
+    require_tests,
+    share_to_certify,
+)
 from setpoint.inputs import (
     CheckedData,
     CheckedTable,
@@ -49,6 +59,7 @@ from setpoint.report import (
     Search,
     against_deployed,
     heavy_tails,
+    refused,
     report_on_found,
     warn_few_rows,
     warn_heavy_tails,
@@ -404,7 +415,7 @@ def decide(
         found = replace(found, rule=of_seen(found.rule, found.evidence))
         evidence, guarantee = found.evidence, None
         if certification is not None:
-            found, evidence, guarantee = certified(linked, found, certification)
+            found, evidence, guarantee = certified_or_refused(linked, found, certification)
             table = certification.table
             # Approximately the scores are still those of cross-validation.
             folds = folds if certification.settings.guarantee == "approximate" else 1
@@ -433,6 +444,16 @@ def decide(
     if guarantee is None:
         warn_few_rows(report)
     return found, report
+
+
+def certified_or_refused(
+    linked: LinkedGoal, found: Found, how: Certification
+) -> tuple[Found, Counted, Guarantee]:
+    """The best rule that is certified; the error says what would be, and how many rows it takes."""
+    try:
+        return certified(linked, found, how)
+    except Unshown as left:
+        raise refused(left) from None
 
 
 def of_seen(rule: Rule, rows: Counted) -> Rule:

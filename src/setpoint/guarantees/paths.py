@@ -1,0 +1,308 @@
+"""Paths of rules from safe to bold, over cut-offs; windows of cut-offs that are certified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from setpoint.array_types import Floats
+from setpoint.counts import Counted, Curve
+from setpoint.errors import InputError
+from setpoint.guarantees.promise import RuleTests
+from setpoint.guarantees.requirements import AllHold, Part, Requirement
+from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of
+from setpoint.rules import Band, Rule
+from setpoint.search import CutoffSet, Segment
+
+# --- Paths: rules from safe to bold, to be tested one after the other -----------------------------
+
+
+MARGINS: Floats = np.concatenate(
+    [
+        np.geomspace(60.0, 6.0, 14),
+        np.arange(5.75, -3.0, -0.25),
+        -np.geomspace(3.0, 60.0, 16),
+    ]
+)
+"""From safe to bold, in standard errors of the rows that are tested."""
+
+
+@dataclass(frozen=True, eq=False)
+class RulePath:
+    """Rules in the order of their tests, and what each does where it was learnt."""
+
+    margins: Floats  # (m,)
+    scores: Floats  # (m,)
+    counts: Floats  # (entries, m)
+    rules: Sequence[Callable[[], Rule]]
+    models: Sequence[Any] = ()
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def of_model(self, model: Any) -> RulePath:
+        """The same rules, on the scores of a model."""
+        return replace(self, models=(model,) * len(self))
+
+    @staticmethod
+    def joined(paths: Sequence[RulePath]) -> RulePath:
+        """All rules of several paths."""
+        return RulePath(
+            np.concatenate([p.margins for p in paths]),
+            np.concatenate([p.scores for p in paths]),
+            np.concatenate([p.counts for p in paths], axis=1),
+            [rule for p in paths for rule in p.rules],
+            [model for p in paths for model in p.models],
+        )
+
+    @property
+    def ordered(self) -> RulePath:
+        """Those that make the path, from safe to bold."""
+        at = path_rules_of(self.margins, self.scores)
+        return RulePath(
+            self.margins[at],
+            self.scores[at],
+            self.counts[:, at],
+            [self.rules[i] for i in at.tolist()],
+            [self.models[i] for i in at.tolist()],
+        )
+
+
+def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
+    """Which rules make the path, from safe to bold.
+
+    Examples
+    --------
+    >>> path_rules_of(np.array([8.0, 2.1, 0.3, 1.0]), np.array([0.2, 0.6, 0.9, 0.5]))
+    array([0, 1, 2])
+    """
+    usable = (margins > -np.inf) & ~np.isnan(values)
+    order = np.lexsort((-values, -margins))
+    order = order[usable[order]]
+    if not len(order):
+        return order
+    ranked, best = -margins[order], np.maximum.accumulate(values[order])
+    # The first of all rules that are as good.
+    first = np.searchsorted(best, best, side="left")
+    count = np.searchsorted(ranked, -MARGINS, side="right")
+    count = np.unique(np.concatenate([[np.searchsorted(ranked, ranked[0], side="right")], count]))
+    at = first[count[count > 0] - 1]
+    return np.asarray(order[np.unique(at)])
+
+
+# --- Paths over cut-offs: the best rule with each margin ------------------------------------------
+
+
+MOST_SEGMENTS = 2
+"""Of more thresholds there are too many combinations to try."""
+
+_MOST = (20_000, 447)
+"""Thresholds that are tried, of one segment and of each of two: of more some are left out."""
+
+_TOP = 0.1
+"""The share of these that are the first ones, where few rows are accepted."""
+
+_MOST_OF_BAND, _CLOSE = 250, 25
+"""Cut-offs whose pairs are tried, so many of them on either side of those of the rule found."""
+
+
+def candidate_path(
+    tests: RuleTests,
+    evidence: Counted,
+    times: Floats,
+    allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+    near: Band | None = None,
+) -> RulePath:
+    """Thresholds of one segment or two, or bands of one `near` a band, from safe to bold."""
+    cuts = CutoffSet(tests.program.table, evidence)
+    if cuts.n_blocks * cuts.kind.k > MOST_SEGMENTS:
+        what = "bands" if cuts.defers else "thresholds"
+        raise InputError(f"{what} of {cuts.n_blocks} segments are too many to try them all")
+    shape = *evidence.marginals.weights.shape, cuts.kind.k + 1
+    if near is None:
+        numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
+    else:
+        numbers = [_pairs_near(s.curve, near) for s in cuts.segments]
+    parts = [_counts(s, n, shape) for s, n in zip(cuts.segments, numbers, strict=True)]
+    choices = np.stack(np.meshgrid(*(np.arange(len(n)) for n in numbers), indexing="ij"))
+    choices = choices.reshape(len(numbers), -1)
+    counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
+    assert isinstance(counts, np.ndarray)
+    nobody = cuts.confusion(cuts.constants()[0])
+    margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
+    if allowed is not None:
+        margins = np.where(allowed(counts), margins, -np.inf)
+    at = path_rules_of(margins, scores)
+    each = zip(*(n[c[at]].tolist() for n, c in zip(numbers, choices, strict=True)), strict=True)
+    rules = [partial(cuts.rule, [{number: 1.0} for number in choice]) for choice in each]
+    return RulePath(margins[at], scores[at], counts[:, at], rules)
+
+
+def _some(n_cutoffs: int, most: int) -> NDArray[np.int64]:
+    """Cut-offs to try: all where they are few."""
+    if n_cutoffs <= most:
+        return np.arange(n_cutoffs)
+    first = int(_TOP * most)
+    rest = np.linspace(first, n_cutoffs - 1, most - first)
+    return np.concatenate([np.arange(first), rest.astype(np.int64)])
+
+
+def _pairs_near(curve: Curve, near: Band) -> NDArray[np.int64]:
+    """Pairs of cut-offs to try, ascending: all where they are few."""
+    n = curve.n_cutoffs
+    some = np.arange(n)
+    if n > _MOST_OF_BAND:
+        thresholds = -np.array([curve.threshold(k) for k in range(n)])  # they fall
+        own = np.searchsorted(thresholds, [-near.high, -near.low])
+        close = (own[:, None] + np.arange(-_CLOSE, _CLOSE + 1)).ravel()
+        spread = np.linspace(0, n - 1, _MOST_OF_BAND - len(close)).astype(np.int64)
+        some = np.unique(np.concatenate([close[(close >= 0) & (close < n)], spread]))
+    high, low = np.triu_indices(len(some))
+    return np.asarray(some[high] * n + some[low])
+
+
+def _counts(segment: Segment, numbers: NDArray[np.int64], shape: tuple[int, ...]) -> Floats:
+    """What choices of a segment do (entries, m), by stratum, true class and answer."""
+    out = np.zeros((*shape, len(numbers)))
+    strata, trues = np.array(segment.curve.kinds, np.int64).reshape(-1, 2).T
+    for answer, counts in enumerate(segment.answered(numbers)):
+        out[strata, trues, answer] = counts
+    return out.reshape(-1, len(numbers))
+
+
+# --- Windows of cut-offs that are certified: no path to learn -------------------------------------
+
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class MonotoneConstraint:
+    """A statement that loosens as the threshold of a segment moves one way."""
+
+    segment: int
+    rises: bool
+    good: NDArray[np.bool_]
+    trials: int
+    share: float
+    constraint: int
+
+    def successes(self, curve: Curve) -> NDArray[np.int64]:
+        """The successes at every cut-off of its segment."""
+        good = np.array([self.good[c, t] for c, t in curve.kinds], float)
+        # Rejected successes become accepted ones as the threshold falls, or the other way round.
+        successes = (good[:, 1] - good[:, 0]) @ curve.counts + good[:, 0] @ curve.counts[:, -1]
+        return np.asarray(np.rint(successes), np.int64)
+
+
+def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneConstraint]:
+    """The statements of a promise, where each loosens as one threshold moves one way; else none."""
+    if evidence.is_weighted or evidence.n_scores is not None or evidence.codebook.defers:
+        return []
+    # Trials and directions are the same whoever is accepted.
+    counted = tests.counted(
+        evidence.confusion_of_accepted(np.zeros(evidence.marginals.weights.shape))
+    )
+    out = []
+    for i, part in enumerate(tests.parts):
+        for x in () if part is None else _statements(part):
+            one = None if x is None else _monotone(evidence, counted, x, i)
+            if one is None:
+                return []
+            out.append(one)
+    return out
+
+
+def _statements(part: Part) -> Iterator[Requirement | None]:
+    """What all has to hold; None: one of several would do."""
+    if isinstance(part, Requirement):
+        yield part
+    elif isinstance(part, AllHold):
+        for inner in part.parts:
+            yield from _statements(inner)
+    else:
+        yield None
+
+
+def _monotone(
+    evidence: Counted, counted: CountedRates, x: Requirement, number: int
+) -> MonotoneConstraint | None:
+    added = _added(counted, x)
+    found = trials_of(x.function, counted, x.relation, x.level)
+    if found is None or added is None:
+        return None
+    strata, trues = np.nonzero(evidence.marginals.weights)
+    own = added[strata, trues]
+    of_segment = evidence.codebook.stratum_segment[strata]
+    segments = np.unique(of_segment[own.any(axis=1)])
+    gain = own[:, 1] - own[:, 0]
+    rises = bool((gain >= 0).all())
+    fixed = ((own[:, 0] != 0) == (own[:, 1] != 0)).all()
+    if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
+        return None
+    return MonotoneConstraint(int(segments[0]), rises, added > 0, found.trials, found.share, number)
+
+
+def _added(counted: CountedRates, x: Requirement) -> Floats | None:
+    """What a row adds to the sum that has to be at least 0 (strata, n + 1, n)."""
+    weights = counted.fraction_of_entries(x.function)
+    if weights is None:
+        return None
+    return rounded(added_by(*weights, x.level, x.sign))
+
+
+def certified_windows(
+    cuts: CutoffSet, tests: RuleTests, sides: list[MonotoneConstraint], next_rows: int | None = None
+) -> list[tuple[int, int]] | None:
+    """For each segment the first and the last certified cut-off; None where there is none."""
+    windows = {(side.segment, side.rises) for side in sides}
+    # The next rows have to meet every statement; on the population the first that fails counts.
+    shares = len(windows) if next_rows is None else len(sides)
+    first = [0] * len(cuts.segments)
+    last = [s.curve.n_cutoffs - 1 for s in cuts.segments]
+    for side in sides:
+        level = tests.promise.levels[side.constraint]
+        assert level is not None
+        least = least_successes(side.trials, side.share, level / shares, next_rows)
+        ok = np.flatnonzero(side.successes(cuts.segments[side.segment].curve) >= least)
+        if not len(ok):
+            return None
+        if side.rises:
+            first[side.segment] = max(first[side.segment], int(ok[0]))
+        else:
+            last[side.segment] = min(last[side.segment], int(ok[-1]))
+    if any(a > b for a, b in zip(first, last, strict=True)):
+        return None
+    return list(zip(first, last, strict=True))
+
+
+def least_successes(trials: int, share: float, level: float, next_rows: int | None = None) -> int:
+    """The fewest successes that certify a share of successes; trials + 1 where none do.
+
+    Examples
+    --------
+    >>> least_successes(29, 0.9, 0.05), least_successes(28, 0.9, 0.05)
+    (29, 29)
+    >>> least_successes(150, 0.9, 0.05, next_rows=100)
+    144
+    """
+    if next_rows is None:
+        return int(successes_needed([trials], share, level)[0])
+
+    def enough(k: int) -> bool:
+        from scipy.stats import betabinom
+
+        allowed = np.floor((1.0 - share) * next_rows + _ROUNDING)
+        law = betabinom(next_rows, trials - k + 1, k)
+        return k > 0 and float(law.cdf(allowed)) >= 1.0 - level
+
+    low, high = 0, trials + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
