@@ -248,7 +248,7 @@ class CountedRates:
         self.features = table.rates
         self.confusion = confusion
         self.n_plain = confusion.codebook.n_plain
-        self.v = table.sums(confusion.counts)
+        self.v = table.of(confusion.counts)
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * confusion.counts.size > MOST_WEIGHTS
         self._units: dict[int, Units] = {}
