@@ -182,7 +182,7 @@ class CountedRates:
         self.features = table.rates
         self.confusion = confusion
         self.n_plain = confusion.codebook.n_plain
-        self.v = table.sums(confusion.counts)
+        self.v = table.of(confusion.counts)
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * confusion.counts.size > MOST_WEIGHTS
         measured = [any(c >= self.n_plain for c in f.strata) for f in table.rates]

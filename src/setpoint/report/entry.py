@@ -238,7 +238,7 @@ def group_metrics(
     explaining = EXPLAINING[min(len(linker.codebook.labels), 3)] if explained else ()
     if explaining and linker.codebook.defers:
         explaining = (*explaining, "deferral_rate")
-    named = [m.population for side in goal.sides for m in walk(side) if isinstance(m, Metric)]
+    named = [m.population for m in goal.metrics]
     wheres = [p.where for p in named if p.where and p.dataset is None]
     for where in dict.fromkeys([*(key for _, key in out), *wheres]):
         for metric in explaining:
