@@ -77,7 +77,8 @@ def rounded(x: Floats) -> Floats:
 def summed(place: Codes, x: Floats, size: int) -> Floats:
     """Sums (lines, size) of the entries of each line of x that have the same place."""
     at = place + size * np.arange(len(x))[:, None]
-    return np.bincount(at.ravel(), x.ravel(), size * len(x)).reshape(len(x), size)
+    out = np.bincount(at.ravel(), x.ravel(), size * len(x)).reshape(len(x), size)
+    return np.asarray(out, np.float64)
 
 
 class Weights(NamedTuple):
@@ -138,7 +139,7 @@ class Fraction:
     below: Floats
     units: Units
     at_zero: float
-    entries: tuple[Floats, ...]  # above and below by entry (strata, n + 1, n)
+    entries: tuple[Floats, Floats]  # above and below by entry (strata, n + 1, n)
 
     @cached_property
     def range(self) -> tuple[float, float]:
@@ -285,13 +286,13 @@ class CountedRates:
                 if tables > 1:  # an amount of 1e10 beside a price of 5 does not make that nothing
                     each = each / np.maximum(np.abs(own).max(axis=2), 1e-300)  # noqa: PLW2901
                 mixed += each.ravel() @ own.reshape(-1, size)
-        entries = np.flatnonzero(seen)
-        _, first_of, at = np.unique(rounded(mixed[entries]), return_index=True, return_inverse=True)
-        held = (np.arange(tables)[:, None] * size + entries[first_of]).ravel()
+        looked = np.flatnonzero(seen)
+        _, first_of, at = np.unique(rounded(mixed[looked]), return_index=True, return_inverse=True)
+        held = (np.arange(tables)[:, None] * size + looked[first_of]).ravel()
         weights = [[x[:, held] for x in both] for _, *both in known or map(self.weights, parts)]
         event, given = (np.concatenate(each) for each in zip(*weights, strict=True))
         place = np.full(size, -1, np.int64)
-        place[entries] = at.ravel()
+        place[looked] = at.ravel()
         return Weights(index, event, given), place
 
     def of_entries(self, each: Floats, profiles: Profiles) -> Floats:
@@ -316,10 +317,10 @@ class CountedRates:
             lines, tables = self._entries(index)
             above, below = (part[: tables * lines.shape[1]].reshape(tables, -1) for part in parts)
             used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
-            entries = tuple(part.reshape(self.confusion.counts.shape) for part in parts)
+            top, bottom = (part.reshape(self.confusion.counts.shape) for part in parts)
             units = Units(lines[:, used], tables)
             at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
-            found = Fraction(above[:, used], below[:, used], units, at_zero, entries)
+            found = Fraction(above[:, used], below[:, used], units, at_zero, (top, bottom))
         self._fractions[id(x)] = found
         return found
 
@@ -372,27 +373,22 @@ class CountedRates:
         if not x.features:
             return Sizes(rows, 0.0)
         if self.is_large:
-            tables = tables if self.looks_at_amounts(x) else 1
-            counts = self.confusion.counts.reshape(
-                -1, seen[: self.n_plain].size * (seen.shape[1] - 1)
-            )
-            counts, products = counts[:tables], self.confusion.products[:tables, :tables]
-            products = products.reshape(tables, tables, -1)
-            used = np.repeat(seen.ravel(), seen.shape[1] - 1)[: counts.size].reshape(counts.shape)
+            units, n = Units(*self._entries(x.features)), len(self.confusion.classes)
+            used = np.repeat(seen.ravel(), n)[: units.counts.size].reshape(units.counts.shape)
         elif (fraction := self.fraction(x)) is not None:
-            counts, products = fraction.units.counts, fraction.units.products
-            used = (np.abs(fraction.above) > _TINY) | (fraction.below > _TINY)
+            units = fraction.units
+            used = np.asarray((np.abs(fraction.above) > _TINY) | (fraction.below > _TINY))
             if fraction.at_zero == 0.0:
                 weights = fraction.above.ravel(), fraction.below.ravel()
-                sums = [float(own @ counts.ravel()) + 0.0 for own in weights]
+                sums = [float(own @ units.counts.ravel()) + 0.0 for own in weights]
         else:
             _, event, given = (profiles := self.profiles(x.features)).weights
-            counts, products = profiles.units.counts, profiles.units.products
-            used = ((event != 0) | (given != 0)).any(axis=0).reshape(counts.shape)
+            units, looked = profiles.units, ((event != 0) | (given != 0)).any(axis=0)
+            used = np.asarray(looked.reshape(units.counts.shape))
         # Kish's (sum m)^2 / sum m^2 of what counts, by the table in which that is least.
         held = [
-            (own[use].sum(), products[a, a, use].sum())
-            for a, (own, use) in enumerate(zip(counts, used, strict=True))
+            (own[use].sum(), units.products[a, a, use].sum())
+            for a, (own, use) in enumerate(zip(units.counts, used, strict=True))
         ]
         each = [total**2 / squares if squares > 0 else 0.0 for total, squares in held if total > 0]
         return Sizes(rows, float(min(each, default=0.0)), *sums)
