@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from cma_data import quiet, run_with_one_thread
 from dsc_data import (
-    Found,
     Measured,
+    Found,
     Task,
     accepted,
     adult,
