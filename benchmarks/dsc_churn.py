@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from cma_data import quiet, run_with_one_thread
 from dsc_data import (
-    Measured,
     Found,
+    Measured,
     Task,
     accepted,
     adult,

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import quiet, run_with_one_thread
-from dsc_data import Measured, Found, Task, a9a, accepted, cell, figure, heading
+from dsc_data import Found, Measured, Task, a9a, accepted, cell, figure, heading
 from dsc_peers import Models, at_zero, covariance_path, scored, thresholded, under_covariance
 
 from setpoint import RampClassifier

@@ -15,7 +15,7 @@ import dsc_churn
 import dsc_fairness
 import numpy as np
 from cma_data import OUTPUT, run_with_one_thread
-from dsc_data import Measured, Found, Task, a9a
+from dsc_data import Found, Measured, Task, a9a
 from dsc_peers import at_zero, blended, covariance_path, scored, thresholded
 from fofo_figures import apart
 

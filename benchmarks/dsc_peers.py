@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from cma_data import Given, quiet
-from dsc_data import Measured, Found, Part, Task, accepted
+from dsc_data import Found, Measured, Part, Task, accepted
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression

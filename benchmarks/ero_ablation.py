@@ -24,8 +24,8 @@ from cma_data import quiet, require, run_with_one_thread
 from ero_data import (
     LEVEL,
     PROBLEMS,
-    Measured,
     Found,
+    Measured,
     Reached,
     cell,
     mean,

@@ -39,7 +39,7 @@ def influence(expression, schema, counts):
     """Value at counts, and its derivative by each count, marginals moving."""
     linker = Linker(schema.codebook, schema.weights, fixed=False)
     f = linker.function(expression)
-    table, v = linker.table, linker.table.sums(counts)
+    table, v = linker.table, linker.table.of(counts)
     slope = f.gradient(v) if len(v) else np.zeros(0)
     rows = np.zeros_like(schema.marginals)  # the population's weight moves too
     for rate, norm, value, s in zip(table.rates, table.norms, v, slope, strict=True):

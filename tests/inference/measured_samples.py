@@ -33,15 +33,20 @@ def counted(text, y, decided, amount, sex, weight=None, baseline=None):
     return bound, found
 
 
-def misses(text, kind, n, draws, seed=0):
+def misses(text, kind, n, draws, seed=0, spread=None, level=0.95):
     """Shares of the draws in which the truth lies below the interval, and above it."""
+
+    def sample(n):
+        rows = drawn(rng, n, kind)
+        return *rows, None if spread is None else rng.lognormal(0.0, spread, n)
+
     rng = np.random.default_rng(seed)
-    bound, found = counted(text, *drawn(rng, 2_000_000, kind))
+    bound, found = counted(text, *sample(2_000_000))
     truth = 0.0 if "difference" in text else found.value(bound)
     out = []
     for _ in range(draws):
         try:
-            low, high, _ = interval_of(*counted(text, *drawn(rng, n, kind)), 0.95)
+            low, high, _ = interval_of(*counted(text, *sample(n)), level)
         except EmptyPopulationError:
             continue
         out.append((truth < low - 1e-9, truth > high + 1e-9))

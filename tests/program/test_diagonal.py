@@ -1,7 +1,6 @@
 """The features over diagonals and columns are the features."""
 
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from goals.samples import Schema, decisions, grouped, program_of
 from setpoint import Goal, GoalError
 from setpoint.counts import Stratum
 from setpoint.goals import TABLE, Event
-from setpoint.program import diagonal_form
+from setpoint.program import Rate, diagonal_form
 from thinning import over, thinned
 
 CLASSES = {2: ("no", "yes"), 3: ("a", "b", "c"), 5: ("a", "b", "c", "d", "e")}
@@ -118,7 +117,8 @@ def test_one_true_and_another_predicted_class_are_not_of_the_form(monkeypatch):
     schema, _ = grouped(CLASSES[3], 2, baseline=True)
     program = program_of(Goal.parse("maximize churn"), schema)
     event = Event("predicted was_correct")
-    odd = replace(program.rates[0], event=event, label=1)
+    churn = program.rates[0]
+    odd = Rate(program.codebook, event, churn.given, 1, churn.deployed, churn.strata)
     monkeypatch.setattr(program.table, "rates", (odd,))
     assert diagonal_form(program.table) is None
 

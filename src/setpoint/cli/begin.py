@@ -30,7 +30,6 @@ from setpoint.goals import (
     Metric,
     MetricEntry,
     maximize,
-    walk,
 )
 from setpoint.inputs import whole_file
 from setpoint.program import link
@@ -148,7 +147,7 @@ def _ramps(goal: Goal, evidence: Evidence) -> tuple[str, ...]:
 def _labels(goal: Goal) -> list[Label]:
     """The classes that the goal names."""
     found: dict[Label, None] = {}
-    for metric in (m for side in goal.sides for m in walk(side) if isinstance(m, Metric)):
+    for metric in goal.metrics:
         if metric.label is not None:
             found[metric.label] = None
         params: dict[str, Any] = dict(metric.params)

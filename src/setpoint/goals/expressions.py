@@ -23,10 +23,11 @@ from setpoint.goals.populations import (
     EVERYWHERE,
     Constraint,
     HasReducers,
-    HasRows,
     Label,
     Population,
+    chosen_rows,
     literal,
+    measure_name,
     parameter_text,
     plain_label,
     population_text,
@@ -57,7 +58,7 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
 """Function and its least and largest number of arguments."""
 
 
-class Expression(HasReducers, HasRows):
+class Expression(HasReducers):
     """A number that a classifier's confusions determine; build it with operators.
 
     Examples
@@ -157,8 +158,41 @@ class Expression(HasReducers, HasRows):
             raise GoalError(f"{self}: no metric here is of one class and without label")
         return out
 
-    def _of_metrics(self, change: Callable[[Metric], Expression]) -> Expression:
-        return map_metrics(self, change)
+    def on(self, /, *population: str | Mapping[str, Label], **where: Label) -> Expression:
+        """The same expression on part of the rows.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import recall
+        >>> print(recall.on("audit", country="IN"))
+        recall.on("audit", country="IN")
+        """
+        dataset, values = chosen_rows(population, where)
+        return map_metrics(self, lambda m: m.narrowed(dataset, values))
+
+    def weighted(self, column: str) -> Expression:
+        """The same expression, each row counted by its number in a column.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import recall
+        >>> print(recall.weighted("amount"))
+        recall.weighted("amount")
+        """
+        name = measure_name(column)
+        return map_metrics(self, lambda m: m.weighted_by(name))
+
+    @property
+    def decided(self) -> Expression:
+        """The same expression over the rows that are decided, where some are deferred.
+
+        Examples
+        --------
+        >>> from setpoint.metrics import accuracy
+        >>> print(accuracy.decided >= 0.98)
+        accuracy.decided >= 0.98
+        """
+        return map_metrics(self, lambda m: m.without_deferred())
 
     def baseline(self) -> Expression:
         """The same expression, measured on the deployed model's predictions."""

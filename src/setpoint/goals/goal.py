@@ -174,7 +174,7 @@ def glossary(goal: Goal) -> list[tuple[str, str]]:
     [('recall', 'share of the class that is found'), \
 ('precision', 'share of the accepted that are right')]
     """
-    names = dict.fromkeys(m.name for s in goal.sides for m in walk(s) if isinstance(m, Metric))
+    names = dict.fromkeys(m.name for m in goal.metrics)
     return [(_name(n), TABLE[n].words) for n in names if _name(n) != TABLE[n].words]
 
 
@@ -319,24 +319,18 @@ class Goal:
         object.__setattr__(self, "constraints", tuple(self.constraints))
         if not any(isinstance(e, (Metric, BlackBoxMetric)) for e in walk(self.objective)):
             raise GoalError(f"the objective {self.objective} holds no metric")
-        for c in self.constraints:
-            _check_constraint(c)
-        self._check_external()
-        if len(str(self)) > MAX_CHARACTERS:
-            raise GoalError(
-                f"a goal has at most {MAX_CHARACTERS} characters as text, this one {len(str(self))}"
-            )
-
-    def _check_external(self) -> None:
-        """A metric without a formula is the whole goal, or no part of it."""
-        found = next(
-            (e for x in self.sides for e in walk(x) if isinstance(e, BlackBoxMetric)), None
-        )
+        _check_constraints(self.constraints)
+        without = (e for x in self.sides for e in walk(x) if isinstance(e, BlackBoxMetric))
+        found = next(without, None)
         if found is not None and (self.constraints or found is not self.objective):
             raise GoalError(
                 f"{found} is the whole objective of a goal without constraints: it has no formula, "
                 "so it is not a part of a larger expression and cannot be weighed against a "
                 "constraint; a function can subtract its own penalty"
+            )
+        if len(str(self)) > MAX_CHARACTERS:
+            raise GoalError(
+                f"a goal has at most {MAX_CHARACTERS} characters as text, this one {len(str(self))}"
             )
 
     @property
@@ -350,9 +344,14 @@ class Goal:
         return isinstance(self.objective, BlackBoxMetric)
 
     @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that it is made of, as often and in the order in which they are written."""
+        return tuple(e for x in self.sides for e in walk(x) if isinstance(e, Metric))
+
+    @property
     def defers(self) -> bool:
         """Whether rows may be left undecided: the goal tells these from the others."""
-        return any(isinstance(e, Metric) and e.defers for x in self.sides for e in walk(x))
+        return any(m.defers for m in self.metrics)
 
     def require_formula(self, otherwise: str) -> None:
         """Refuse a metric without a formula.
@@ -377,8 +376,7 @@ class Goal:
         TypeError
             If an argument is not a constraint, such as the bool that ``x == c`` gives.
         """
-        for c in constraints:
-            _check_constraint(c)
+        _check_constraints(constraints)
         return replace(self, constraints=self.constraints + constraints)
 
     @classmethod
@@ -424,21 +422,25 @@ class Goal:
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> Goal:
     """Goals are values: the same text gives the same one."""
-    parts = parse_goal(text)
     try:
-        return Goal(*parts)
+        return Goal(*parse_goal(text))
+    except GoalSyntaxError:
+        raise
+    except (RecursionError, MemoryError):
+        raise GoalSyntaxError("the text is nested too deeply") from None
     except GoalError as error:
         raise GoalSyntaxError(str(error)) from None
 
 
-def _check_constraint(value: object) -> None:
-    if isinstance(value, bool):
-        raise InputTypeError(
-            f"subject_to got {value}: == compares how two expressions are written; for a "
-            "constraint write abs(x - c) <= tolerance"
-        )
-    if not isinstance(value, Constraint):
-        raise InputTypeError(f"a constraint is written with >= or <=, got {value!r}")
+def _check_constraints(values: tuple[object, ...]) -> None:
+    for value in values:
+        if isinstance(value, bool):
+            raise InputTypeError(
+                f"subject_to got {value}: == compares how two expressions are written; for a "
+                "constraint write abs(x - c) <= tolerance"
+            )
+        if not isinstance(value, Constraint):
+            raise InputTypeError(f"a constraint is written with >= or <=, got {value!r}")
 
 
 def maximize(objective: Expression) -> Goal:

@@ -273,17 +273,6 @@ def parse_goal(text: str) -> Parsed:
         raise GoalSyntaxError(
             f"a goal has at most {MAX_CHARACTERS} characters, this text {len(text)}"
         )
-    try:
-        return _parse(text)
-    except GoalSyntaxError:
-        raise
-    except (RecursionError, MemoryError):
-        raise GoalSyntaxError("the text is nested too deeply") from None
-    except GoalError as error:
-        raise GoalSyntaxError(str(error)) from None
-
-
-def _parse(text: str) -> Parsed:
     head = re.match(r"\s*(\w*)", text)
     assert head is not None
     word, offset = head.group(1), head.end(1)
@@ -298,7 +287,10 @@ def _parse(text: str) -> Parsed:
     if source.sure[0]:
         what = f"a confidence stands after a constraint, not after what is wanted, {CONFIDENCE}"
         fail(text, what, source.sure[0][0])
-    objective = _Reader(source, 0).objective()
+    reader = _Reader(source, 0)
+    if isinstance(reader.tree, (ast.BoolOp, ast.Compare)):
+        reader.fail(reader.tree, "constraints follow 'subject to'")
+    objective = reader.expression(reader.tree)
     constraints: list[Constraint] = []
     if len(source.parts) == 2:
         if not source.part(1)[0]:
@@ -371,11 +363,6 @@ class _Reader:
             self.fail(node, str(error))
         except OverflowError:
             self.fail(node, "a number here is too large")
-
-    def objective(self) -> Expression:
-        if isinstance(self.tree, (ast.BoolOp, ast.Compare)):
-            self.fail(self.tree, "constraints follow 'subject to'")
-        return self.expression(self.tree)
 
     def constraints(self, root: ast.expr) -> list[Constraint]:
         out: list[Constraint] = []
@@ -457,7 +444,10 @@ class _Reader:
         if isinstance(node, ast.Constant):
             return self.build(node, lambda: operand(node.value))
         if isinstance(node, ast.Name):
-            return self.metric(node)
+            found = self.named(node)
+            if isinstance(found, MetricFunction):
+                self.fail(node, f"{found} needs its parameters: {found.signature}")
+            return found
         if isinstance(node, ast.Call):
             return self.call(node)
         if isinstance(node, ast.Attribute) and node.attr == "decided":
@@ -482,12 +472,6 @@ class _Reader:
             node = node.left
         signed.append((1, self.expression(node)))
         return self.build(root, lambda: signed_sum(*reversed(signed)))
-
-    def metric(self, node: ast.Name) -> Expression:
-        found = self.named(node)
-        if isinstance(found, MetricFunction):
-            self.fail(node, f"{found} needs its parameters: {found.signature}")
-        return found
 
     def named(self, node: ast.Name) -> Expression | MetricFunction:
         found = metric_named(node.id)

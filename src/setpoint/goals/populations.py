@@ -10,7 +10,7 @@ from __future__ import annotations
 import keyword
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy as np
 from setpoint.errors import GoalError, InputTypeError
 
 if TYPE_CHECKING:
-    from setpoint.goals.expressions import Expression, Metric
+    from setpoint.goals.expressions import Expression
 
 
 Label: TypeAlias = str | int | float | bool
@@ -264,54 +264,6 @@ def is_name(column: str) -> bool:
     """Whether the column can stand before "=" (Python would change other identifiers)."""
     plain = column.isascii() and column.isidentifier()
     return plain and not keyword.iskeyword(column) and column != "__debug__"
-
-
-# --- Which rows an expression is measured on, and how much each counts ----------------------------
-
-
-class HasRows:
-    """The methods that choose and weigh the rows of each metric of an expression."""
-
-    __slots__ = ()
-
-    def _of_metrics(self, change: Callable[[Metric], Expression]) -> Expression:
-        raise NotImplementedError
-
-    def on(self, /, *population: str | Mapping[str, Label], **where: Label) -> Expression:
-        """The same expression on part of the rows.
-
-        Examples
-        --------
-        >>> from setpoint.metrics import recall
-        >>> print(recall.on("audit", country="IN"))
-        recall.on("audit", country="IN")
-        """
-        dataset, values = chosen_rows(population, where)
-        return self._of_metrics(lambda m: m.narrowed(dataset, values))
-
-    def weighted(self, column: str) -> Expression:
-        """The same expression, each row counted by its number in a column.
-
-        Examples
-        --------
-        >>> from setpoint.metrics import recall
-        >>> print(recall.weighted("amount"))
-        recall.weighted("amount")
-        """
-        name = measure_name(column)
-        return self._of_metrics(lambda m: m.weighted_by(name))
-
-    @property
-    def decided(self) -> Expression:
-        """The same expression over the rows that are decided, where some are deferred.
-
-        Examples
-        --------
-        >>> from setpoint.metrics import accuracy
-        >>> print(accuracy.decided >= 0.98)
-        accuracy.decided >= 0.98
-        """
-        return self._of_metrics(lambda m: m.without_deferred())
 
 
 # --- A constraint: what bounds an expression, as an immutable value -------------------------------

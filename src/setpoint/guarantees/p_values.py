@@ -264,11 +264,11 @@ def bounded_range(
 
 def _by_table(x: RateFunction, counted: CountedRates) -> tuple[Floats, Floats] | None:
     """What a row adds above and below the line (tables, plain strata, n + 1, n)."""
-    found = counted.fraction_of_entries(x)
+    found = counted.fraction(x)
     if found is None:
         return None
-    shape = (-1, *counted.confusion.products.shape[2:])
-    return found[0].reshape(shape), found[1].reshape(shape)
+    above, below = (x.reshape(-1, *counted.confusion.products.shape[2:]) for x in found.entries)
+    return above, below
 
 
 def _ends(added: Floats, counted: CountedRates, ranges: Ranges) -> tuple[Floats, Floats]:

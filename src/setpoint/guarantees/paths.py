@@ -250,10 +250,10 @@ def _monotone(
 
 def _added(counted: CountedRates, x: Requirement) -> Floats | None:
     """What a row adds to the sum that has to be at least 0 (strata, n + 1, n)."""
-    weights = counted.fraction_of_entries(x.function)
-    if weights is None:
+    fraction = counted.fraction(x.function)
+    if fraction is None:
         return None
-    return rounded(added_by(*weights, x.level, x.sign))
+    return rounded(added_by(*fraction.entries, x.level, x.sign))
 
 
 def certified_windows(

@@ -392,10 +392,10 @@ def _singles(chances: _Chances) -> Iterator[Binomial | Smooth]:
 
 def _kinds_for(requirement: Requirement, counted: CountedRates) -> Bools | None:
     """The kinds (strata, n + 1) of whose rows a right decision speaks for a statement."""
-    weights = counted.fraction_of_entries(requirement.function)
-    if weights is None:
+    fraction = counted.fraction(requirement.function)
+    if fraction is None:
         return None
-    added = added_by(*weights, requirement.level, requirement.sign)
+    added = added_by(*fraction.entries, requirement.level, requirement.sign)
     return np.asarray((added > 0.0).any(axis=2))
 
 

@@ -22,7 +22,7 @@ from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
 from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
-    Grouping,
+    KnownWeights,
     Weights,
     added_by,
     influence_of,
@@ -195,11 +195,10 @@ def _of_binomial(
     x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> Floats | None:
     """Normal quantiles (m,) of the exact p-values to be expected; None for other tests."""
-    weights, weight = counted.fraction_of_entries(x.function), counted.weight_of_rows(x.function)
-    if weights is None or weight is None:
+    fraction, weight = counted.fraction(x.function), counted.weight_of_rows(x.function)
+    if fraction is None or weight is None:
         return None
-    above, below = (part.ravel() for part in weights)
-    added = added_by(above, below, x.level, x.sign)
+    added = added_by(*fraction.entries, x.level, x.sign).ravel()
     share = share_needed(added)
     if share is None:
         return None
@@ -392,7 +391,7 @@ class RuleTests:
         linked = promise.linked
         linker = Linker(linked.codebook, marginals, fixed=False)
         self.program = Program(linked, marginals, linker)
-        self._groupings: Grouping = {}
+        self._known = KnownWeights({}, {})
         self.parts = tuple(
             None if confidence is None else requirements_of(c)
             for c, confidence in zip(self.program.constraints, promise.confidences, strict=True)
@@ -411,7 +410,7 @@ class RuleTests:
 
     def counted(self, confusion: Confusion) -> CountedRates:
         """The rates of the goal on what a rule does."""
-        return CountedRates(self.program.table, confusion, self._groupings)
+        return CountedRates(self.program.table, confusion, self._known)
 
     def value(self, confusion: Confusion) -> float:
         """The objective in the user's units."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from setpoint.inference.profiles import (
         CountedRates,
-        Grouping,
+        KnownWeights,
         Profiles,
         Weights,
         bind_counted,

@@ -89,7 +89,7 @@ def smooth_limits(
 ) -> tuple[float, float]:
     """Limits of a smooth expression, by influence, corrected to second order."""
     profiles, value = counted.profiles(x.features), counted.value(x)
-    if profiles.units.total <= 0 or not math.isfinite(value):
+    if profiles.units.counts[0].sum() <= 0 or not math.isfinite(value):
         bottom, top = counted.range(x)
         return min(bottom, value), max(top, value)
     first = _Side(x, profiles, counted.v, -1.0).limit(low)
@@ -236,7 +236,7 @@ def correlations(children: Sequence[RateFunction], counted: CountedRates) -> Flo
     """Correlations (m, m) of the children's estimates, from their influences."""
     features = frozenset().union(*(c.features for c in children))
     profiles = counted.profiles(features) if features else None
-    if profiles is None or profiles.units.total <= 0:
+    if profiles is None or profiles.units.counts[0].sum() <= 0:
         return np.eye(len(children))
     unit, unit_products = profiles.units.typical
     counts = (profiles.units.counts + unit / len(profiles)).ravel()

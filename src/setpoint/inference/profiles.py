@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,18 +39,20 @@ class Units:
         self.products = products.reshape(tables, tables, -1)
         self.around = around[0], around[1:].reshape(self.products.shape)
         self.amounts = tables > 1
-        self.total = float(self.counts[0].sum())
 
     @cached_property
     def typical(self) -> tuple[Floats, Floats]:
         """What a unit drawn by weight adds (tables, profiles), and the products of that."""
         counted, varied = self.around
         seen, squares = counted > 0, float(self.products[0, 0].sum())
-        mean = varied / np.where(seen, counted, 1.0)
-        if not seen.all():  # drawn from the units of the same strata and true classes, or from all
+        if seen.all():  # drawn from the units of the same strata and true classes, or from all
+            mean = varied / counted
+        else:
+            mean = varied / np.where(seen, counted, 1.0)
             unit = np.zeros(self.products.shape[:2])
             unit[0, 0] = 1.0
-            every = self.products.sum(axis=-1) / self.total if self.total > 0 else unit
+            total = self.counts[0].sum()
+            every = self.products.sum(axis=-1) / total if total > 0 else unit
             mean = np.where(seen, mean, every[..., None])
         level = float(self.counts[0] @ mean[0, 0])
         scale = squares / level if level > 0 else 1.0
@@ -75,7 +77,8 @@ def rounded(x: Floats) -> Floats:
 def summed(place: Codes, x: Floats, size: int) -> Floats:
     """Sums (lines, size) of the entries of each line of x that have the same place."""
     at = place + size * np.arange(len(x))[:, None]
-    return np.bincount(at.ravel(), x.ravel(), size * len(x)).reshape(len(x), size)
+    out = np.bincount(at.ravel(), x.ravel(), size * len(x)).reshape(len(x), size)
+    return np.asarray(out, np.float64)
 
 
 class Weights(NamedTuple):
@@ -130,31 +133,37 @@ class Profiles:
 
 @dataclass(frozen=True, eq=False)
 class Fraction:
-    """``(above @ counts) / (below @ counts)``; profiles with neither weight are left out."""
+    """``(above @ counts) / (below @ counts)``; entries with neither weight are left out."""
 
-    above: Floats  # (tables, profiles)
+    above: Floats  # (tables, entries with a weight)
     below: Floats
     units: Units
     at_zero: float
+    entries: tuple[Floats, Floats]  # above and below by entry (strata, n + 1, n)
 
     @cached_property
     def range(self) -> tuple[float, float]:
-        """The smallest and largest value that any counts give."""
+        """The smallest and largest value that any counts of rows give."""
+        x = self.sorts or self
         ends = [
             float(a / b) if b > 0 else INF if a > 0 else -INF
-            for a, b in zip(self.above[0], self.below[0], strict=True)
+            for a, b in zip(x.above[0], x.below[0], strict=True)
         ]
         return min(ends, default=self.at_zero), max(ends, default=self.at_zero)
 
     @cached_property
     def sorts(self) -> Fraction | None:
-        """The same with profiles of equal weights in one; None of amounts: each unit differs."""
+        """The same with entries of equal weights in one; None of amounts: each unit differs."""
         if self.units.amounts:
             return None
-        pairs = np.concatenate([rounded(self.above), rounded(self.below)]).T
-        _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
-        units = Units(summed(place.ravel(), self.units.lines, len(first)), 1)
-        return Fraction(self.above[:, first], self.below[:, first], units, self.at_zero)
+        up, down = rounded(self.above[0]), rounded(self.below[0])
+        order, begins = np.lexsort((down, up)), np.ones(len(up), bool)
+        up, down = up[order], down[order]
+        begins[1:] = (up[1:] != up[:-1]) | (down[1:] != down[:-1])
+        first, starts = order[begins], np.flatnonzero(begins)
+        units = Units(np.add.reduceat(self.units.lines[:, order], starts, axis=1), 1)
+        above, below = self.above[:, first], self.below[:, first]
+        return Fraction(above, below, units, self.at_zero, self.entries)
 
 
 # --- The rates of some expressions on one confusion -----------------------------------------------
@@ -167,31 +176,34 @@ MOST_WEIGHTS = 30_000_000
 """Beyond so many weights (features times entries) profiles are not distinguished."""
 
 
-Grouping: TypeAlias = dict[frozenset[int], tuple[Weights, Codes]]
-"""Weights of some features by table and profile, and of each entry its profile."""
+class KnownWeights(NamedTuple):
+    """What is the same for all confusions of one table, by features and by expression."""
+
+    profiles: dict[frozenset[int], tuple[Weights, Codes]]
+    # Expressions are kept with their fractions: their ids stay their own.
+    fractions: dict[int, tuple[RateFunction, tuple[Floats, Floats] | None]]
 
 
 class CountedRates:
     """The rates of some expressions on one confusion, entry by entry."""
 
     def __init__(
-        self, table: RateTable, confusion: Confusion, groupings: Grouping | None = None
+        self, table: RateTable, confusion: Confusion, known: KnownWeights | None = None
     ) -> None:
-        """`groupings` are shared by the confusions of one table: their profiles are the same."""
+        """What is `known` is shared by the confusions of one table."""
         self.table = table
         self.features = table.rates
         self.confusion = confusion
         self.n_plain = confusion.codebook.n_plain
-        self.v = table.sums(confusion.counts)
+        self.v = table.of(confusion.counts)
         # Profiles of thousands of features and classes would take too much memory.
         self.is_large = len(self.features) * confusion.counts.size > MOST_WEIGHTS
         measured = [any(c >= self.n_plain for c in f.strata) for f in table.rates]
         self._amounts = frozenset(j for j, own in enumerate(measured) if own)
         self._lines: dict[int, Floats] = {}
-        self._groupings: Grouping = {} if groupings is None else groupings
+        self._known = KnownWeights({}, {}) if known is None else known
         self._profiles: dict[frozenset[int], Profiles] = {}
-        # Expressions are kept with their fractions: their ids stay their own.
-        self._fractions: dict[int, tuple[RateFunction, Fraction | None]] = {}
+        self._fractions: dict[int, Fraction | None] = {}
 
     @cached_property
     def truth(self) -> Bools:
@@ -236,26 +248,28 @@ class CountedRates:
     def profiles(self, features: Iterable[int]) -> Profiles:
         """The profiles that these features tell apart, in the tables that they look at."""
         key = frozenset(features)
-        if key in self._profiles:
-            return self._profiles[key]
-        tables = 1 if self._amounts.isdisjoint(key) else len(self.confusion.products)
-        if key not in self._groupings:
-            self._groupings[key] = self._grouping(sorted(key), tables)
+        if key not in self._profiles:
+            lines, tables = self._entries(key)
+            if key not in self._known.profiles:
+                self._known.profiles[key] = self._grouping(sorted(key), tables)
+            weights, place = self._known.profiles[key]
+            used, size = place >= 0, weights.event.shape[1] // tables
+            units = Units(summed(place[used], lines[:, used], size), tables)
+            self._profiles[key] = Profiles(weights, units, place)
+        return self._profiles[key]
+
+    def _entries(self, features: Iterable[int]) -> tuple[Floats, int]:
+        """Lines of units by entry (plain strata * (n + 1) * n) of so many tables: one, or all."""
+        tables = 1 if self._amounts.isdisjoint(features) else len(self.confusion.products)
         if tables not in self._lines:
             products = self.confusion.products[:tables, :tables]
             shape, n = products.shape[2:], products.shape[-1]
             counts = self.confusion.counts.reshape(-1, *shape)[:tables]
             lines = np.concatenate([counts, products.reshape(-1, *shape)])
             around = np.repeat(lines.sum(axis=-1)[[0, *range(tables, len(lines))]], n, axis=-1)
-            size = products[0, 0].size
-            self._lines[tables] = np.concatenate(
-                [lines.reshape(-1, size), around.reshape(-1, size)]
-            )
-        weights, place = self._groupings[key]
-        used, size = place >= 0, weights.event.shape[1] // tables
-        units = Units(summed(place[used], self._lines[tables][:, used], size), tables)
-        self._profiles[key] = Profiles(weights, units, place)
-        return self._profiles[key]
+            lines, around = (x.reshape(len(x), -1) for x in (lines, around))
+            self._lines[tables] = np.concatenate([lines, around])
+        return self._lines[tables], tables
 
     def _grouping(self, index: list[int], tables: int) -> tuple[Weights, Codes]:
         size = self.confusion.products[0, 0].size
@@ -272,13 +286,13 @@ class CountedRates:
                 if tables > 1:  # an amount of 1e10 beside a price of 5 does not make that nothing
                     each = each / np.maximum(np.abs(own).max(axis=2), 1e-300)  # noqa: PLW2901
                 mixed += each.ravel() @ own.reshape(-1, size)
-        entries = np.flatnonzero(seen)
-        _, first_of, at = np.unique(rounded(mixed[entries]), return_index=True, return_inverse=True)
-        held = (np.arange(tables)[:, None] * size + entries[first_of]).ravel()
+        looked = np.flatnonzero(seen)
+        _, first_of, at = np.unique(rounded(mixed[looked]), return_index=True, return_inverse=True)
+        held = (np.arange(tables)[:, None] * size + looked[first_of]).ravel()
         weights = [[x[:, held] for x in both] for _, *both in known or map(self.weights, parts)]
         event, given = (np.concatenate(each) for each in zip(*weights, strict=True))
         place = np.full(size, -1, np.int64)
-        place[entries] = at.ravel()
+        place[looked] = at.ravel()
         return Weights(index, event, given), place
 
     def of_entries(self, each: Floats, profiles: Profiles) -> Floats:
@@ -292,29 +306,23 @@ class CountedRates:
     def fraction(self, x: RateFunction) -> Fraction | None:
         """The expression as one fraction of linear functions of the counts, if it is one."""
         if id(x) in self._fractions:
-            return self._fractions[id(x)][1]
-        found = None
-        if isinstance(x, (Affine, Ratio)) and x.features:
-            profiles = self.profiles(x.features)
-            units, parts = profiles.units, profiles.weights.above_and_below(x)
-            if parts is not None:
-                above, below = (part.reshape(units.counts.shape) for part in parts)
-                used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
-                if not used.all():
-                    above, below = above[:, used], below[:, used]
-                    units = Units(units.lines[:, used], len(above))
-                found = Fraction(above, below, units, x.at_zero if isinstance(x, Ratio) else 0.0)
-        self._fractions[id(x)] = (x, found)
+            return self._fractions[id(x)]
+        known, index = self._known.fractions, sorted(x.features)
+        if id(x) not in known:
+            # Shares of different rows are none: of hundreds of classes, weights fill the memory.
+            alike = index and (self.truth[index] == self.truth[index[0]]).all()
+            known[id(x)] = x, (self.weights(index).above_and_below(x) if alike else None)
+        found, parts = None, known[id(x)][1]
+        if parts is not None:
+            lines, tables = self._entries(index)
+            above, below = (part[: tables * lines.shape[1]].reshape(tables, -1) for part in parts)
+            used = ((np.abs(above) > _TINY) | (below > _TINY)).any(axis=0)
+            top, bottom = (part.reshape(self.confusion.counts.shape) for part in parts)
+            units = Units(lines[:, used], tables)
+            at_zero = x.at_zero if isinstance(x, Ratio) else 0.0
+            found = Fraction(above[:, used], below[:, used], units, at_zero, (top, bottom))
+        self._fractions[id(x)] = found
         return found
-
-    def fraction_of_entries(self, x: RateFunction) -> tuple[Floats, Floats] | None:
-        """What one more in each entry (strata, n + 1, n) adds above and below the line."""
-        profiles = self.profiles(x.features)
-        parts = profiles.weights.above_and_below(x)
-        if parts is None:
-            return None
-        above, below = (self.of_entries(part, profiles) for part in parts)
-        return above, below
 
     # ------------------------------------------------------------------ what is said of it
     def range(self, x: RateFunction) -> tuple[float, float]:
@@ -323,9 +331,11 @@ class CountedRates:
             value = self.value(x)
             return value, value
         fraction = self.fraction(x)
-        known = None if fraction is None else self._range_of_fraction(x, fraction)
-        if known is not None:
-            return known
+        if fraction is not None:
+            amounts = fraction.units.amounts
+            known = self._range_of_amounts(x, fraction) if amounts else fraction.range
+            if known is not None:
+                return known
         if isinstance(x, Affine):
             low = high = x.const
             for j, a in x.terms.items():
@@ -336,12 +346,9 @@ class CountedRates:
         low, high = interval(*(self.range(c) for c in x.children))
         return (x.low if low == -INF else low), (x.high if high == INF else high)
 
-    def _range_of_fraction(self, x: RateFunction, found: Fraction) -> tuple[float, float] | None:
+    def _range_of_amounts(self, x: RateFunction, found: Fraction) -> tuple[float, float] | None:
         """Of a mean of an amount no more than on what side of 0 it is: None."""
-        if not found.units.amounts:
-            return found.range
-        above, below = self.fraction_of_entries(x) or (found.above, found.below)
-        above, below = (part.reshape(len(found.above), -1) for part in (above, below))
+        above, below = (part.reshape(len(found.above), -1) for part in found.entries)
         one = (below != 0).any(axis=1).sum() == 1 and (below[above != 0] > 0).all()
         if not one or any(self.features[j].share_of for j in x.features):
             return None
@@ -366,27 +373,22 @@ class CountedRates:
         if not x.features:
             return Sizes(rows, 0.0)
         if self.is_large:
-            tables = tables if self.looks_at_amounts(x) else 1
-            counts = self.confusion.counts.reshape(
-                -1, seen[: self.n_plain].size * (seen.shape[1] - 1)
-            )
-            counts, products = counts[:tables], self.confusion.products[:tables, :tables]
-            products = products.reshape(tables, tables, -1)
-            used = np.repeat(seen.ravel(), seen.shape[1] - 1)[: counts.size].reshape(counts.shape)
+            units, n = Units(*self._entries(x.features)), len(self.confusion.classes)
+            used = np.repeat(seen.ravel(), n)[: units.counts.size].reshape(units.counts.shape)
         elif (fraction := self.fraction(x)) is not None:
-            counts, products = fraction.units.counts, fraction.units.products
-            used = (np.abs(fraction.above) > _TINY) | (fraction.below > _TINY)
+            units = fraction.units
+            used = np.asarray((np.abs(fraction.above) > _TINY) | (fraction.below > _TINY))
             if fraction.at_zero == 0.0:
                 weights = fraction.above.ravel(), fraction.below.ravel()
-                sums = [float(own @ counts.ravel()) + 0.0 for own in weights]
+                sums = [float(own @ units.counts.ravel()) + 0.0 for own in weights]
         else:
             _, event, given = (profiles := self.profiles(x.features)).weights
-            counts, products = profiles.units.counts, profiles.units.products
-            used = ((event != 0) | (given != 0)).any(axis=0).reshape(counts.shape)
+            units, looked = profiles.units, ((event != 0) | (given != 0)).any(axis=0)
+            used = np.asarray(looked.reshape(units.counts.shape))
         # Kish's (sum m)^2 / sum m^2 of what counts, by the table in which that is least.
         held = [
-            (own[use].sum(), products[a, a, use].sum())
-            for a, (own, use) in enumerate(zip(counts, used, strict=True))
+            (own[use].sum(), units.products[a, a, use].sum())
+            for a, (own, use) in enumerate(zip(units.counts, used, strict=True))
         ]
         each = [total**2 / squares if squares > 0 else 0.0 for total, squares in held if total > 0]
         return Sizes(rows, float(min(each, default=0.0)), *sums)

@@ -77,8 +77,8 @@ def of_fraction(fraction: Fraction, low: float, high: float) -> tuple[float, flo
     if two is None or two.above.shape[1] > 2:
         return None
     counts, squares = two.units.counts[0], two.units.products[0, 0]
-    if len(counts) < 2 or two.units.total <= 0:
-        return two.range
+    if len(counts) < 2 or counts.sum() <= 0:
+        return fraction.range
     unit = two.units.typical[0][0]
     weight = (squares + _BORROWED * unit * unit) / (counts + _BORROWED * unit)
     above, below = two.above[0] * weight, two.below[0] * weight

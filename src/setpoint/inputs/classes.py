@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from setpoint.array_types import Codes
 from setpoint.counts import Column
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
-from setpoint.goals import Goal, Label, Metric, plain_label, walk
+from setpoint.goals import Goal, Label, plain_label
 from setpoint.inputs.arrays import (
     Array,
     check_length,
@@ -365,7 +365,7 @@ def two_classes(
 ) -> ClassOrder:
     """As :func:`classes_of`, for what is binary only."""
     if pos_label is None and goal is not None:
-        named = {e.label for x in goal.sides for e in walk(x) if isinstance(e, Metric)}
+        named = {m.label for m in goal.metrics}
         if len(named) == 1 and None not in named:
             known = classes_of(y, classes, goal=goal, category=category).labels
             pos_label = next((label for label in known if {label} == named), None)

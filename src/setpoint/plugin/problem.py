@@ -95,8 +95,8 @@ class Pricer:
         """What an atom adds to the features (blocks, d), block by block."""
         response = self.response(atom)
         if self.form is None:
-            return self._of_counts(self.counted.tensor_counts(*response, blocks))
-        return self._of_diagonals(*self.counted.block_features(*response, blocks))
+            return self._of_counts(self.counted.tensor_counts(response[0], blocks))
+        return self._of_diagonals(*self.counted.block_features(response[0], response[1], blocks))
 
     def constants(self, blocks: Blocks) -> Floats:
         """The same (n, blocks, d) for all constants: rows of each class, and of all."""
@@ -230,6 +230,8 @@ class WholeRules(AchievableSet):
 
 class Achievable(WholeRules):
     """The achievable features of a goal over posteriors."""
+
+    atoms: list[Atom]
 
     def __init__(
         self,
@@ -572,10 +574,11 @@ class _Line:
 
     def _constant(self, code: int) -> Atom:
         """One class for everybody, in the form of the argmax."""
-        parts = [np.zeros_like(x) for x in self.plain.response]
-        if self.plain.is_diagonal:
-            parts[1][:, code] = -1.0
-        else:
-            n_columns = parts[0].shape[1] // (1 + len(self.space.counted.score_columns.values))
-            parts[0][:, :n_columns, code] = 1.0  # posteriors sum to one
-        return Atom(*parts)
+        matrix = np.zeros_like(self.plain.matrix)
+        if self.plain.charge is not None:
+            charge = np.zeros_like(self.plain.charge)
+            charge[:, code] = -1.0
+            return Atom(matrix, charge)
+        n_columns = matrix.shape[1] // (1 + len(self.space.counted.score_columns.values))
+        matrix[:, :n_columns, code] = 1.0  # posteriors sum to one
+        return Atom(matrix)

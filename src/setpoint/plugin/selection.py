@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -169,8 +169,7 @@ def choose_evidence(goal: Goal, evidence: Evidence, options: Options) -> tuple[K
     kinds: tuple[Kind, Kind] = ("soft", "label")
     for kind in kinds:
         try:
-            asked = replace(own, evidence=kind)
-            reached[kind] = held_out(goal, evidence, partial(_rule, goal, options=asked))
+            reached[kind] = held_out(goal, evidence, partial(_rule, goal, own, kind))
         except EmptyPopulationError:
             return "soft", "the rows are too few to choose by cross-validation"
         except FAILURES as error:
@@ -249,8 +248,9 @@ def _missed(goal: Goal, found: Found) -> float:
     return float(program.violation(program.rates_of(counted.counts)))
 
 
-def _rule(goal: Goal, evidence: Evidence, options: Options) -> Rule:
-    return search_rule(goal, evidence, options, tried=True).rule
+def _rule(goal: Goal, options: Options, kind: EvidenceKind, evidence: Evidence) -> Rule:
+    """The rule that a quick search finds by one kind of evidence."""
+    return search_rule(goal, evidence, replace(options, evidence=kind), tried=True).rule
 
 
 # --- Whether a rule looks at the columns by which rows count --------------------------------------
@@ -268,11 +268,12 @@ _COLUMNS_CALLS = 60
 _OF_A_RATE = 0.02
 """A bound that is missed by no more may be missed by chance."""
 
-_WORDS: dict[RuleInputs, str] = {
-    "score": "a rule over the score alone",
-    "soft": "a rule that looks at {columns}, too, by posteriors",
-    "label": "a rule that looks at {columns}, too, by labels",
+_WORDS: dict[RuleInputs, tuple[str, str]] = {
+    "score": ("a rule over the score alone", "the score"),
+    "soft": ("a rule that looks at {columns}, too, by posteriors", "values and posteriors"),
+    "label": ("a rule that looks at {columns}, too, by labels", "values and labels"),
 }
+"""What is chosen, and what it is called beside others."""
 
 
 def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[RuleInputs, str]:
@@ -282,20 +283,20 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
     if (values == values[:1]).all():  # then totals are those of posteriors, in the same order
         return "score", f"a rule by the score alone, as {columns} is the same in all rows"
     aware, own = some_rows(aware, _COLUMNS_ENOUGH), quick(options, _COLUMNS_CALLS)
-    ways: dict[RuleInputs, Callable[[], Reached]] = {
-        "score": lambda: held_out(
-            goal, aware, lambda rows: _by_score(goal, rows, own), Evidence.without_values
-        ),
-        "soft": lambda: held_out(goal, aware, lambda rows: _by_values(goal, rows, own, "soft")),
-        "label": lambda: held_out(goal, aware, lambda rows: _by_values(goal, rows, own, "label")),
+    ways: dict[RuleInputs, tuple[Any, ...]] = {
+        "score": (partial(_by_score, goal, own), Evidence.without_values),
+        "soft": (partial(_rule, goal, own, "soft"),),
+        "label": (partial(_rule, goal, own, "label"),),
     }
     reached: dict[RuleInputs, Reached] = {}
     failed = ""
-    for rule_inputs, find in ways.items():
-        if rule_inputs == "label" and (options.evidence == "soft" or _keeps(goal, aware, reached)):
+    for rule_inputs, way in ways.items():
+        # Where rules by posteriors keep the bounds, counting labels has nothing to mend.
+        keep = "soft" in reached and reached["soft"].past <= _noise(goal, aware)
+        if rule_inputs == "label" and (options.evidence == "soft" or keep):
             continue
         try:
-            reached[rule_inputs] = find()
+            reached[rule_inputs] = held_out(goal, aware, *way)
         except EmptyPopulationError:
             return "score", "the rows are too few for cross-validation: the score alone"
         except FAILURES as error:
@@ -305,8 +306,8 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
         return "score", f"cross-validation failed: the score alone{failed}"
     best = _best(goal, aware, reached)
     sense = 1.0 if goal.sense == "maximize" else -1.0
-    said = ", ".join(f"{sense * r.score:.4g} by {_short(s)}" for s, r in reached.items())
-    words = _WORDS[best].format(columns=columns)
+    said = ", ".join(f"{sense * r.score:.4g} by {_WORDS[s][1]}" for s, r in reached.items())
+    words = _WORDS[best][0].format(columns=columns)
     failed = "" if {"soft", "label"} & reached.keys() else failed
     return best, f"{words}, {_left_out(aware)} (objective {said}{failed})"
 
@@ -314,17 +315,6 @@ def choose_rule_inputs(goal: Goal, aware: Evidence, options: Options) -> tuple[R
 def _noise(goal: Goal, aware: Evidence) -> float:
     """How far past a bound is noise."""
     return min([_OF_A_RATE, *(OF_A_BOUND * b for b in bounds_of(goal, aware))])
-
-
-def _keeps(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> bool:
-    """Whether rules by posteriors keep the bounds, so that counting labels has nothing to mend."""
-    return "soft" in reached and reached["soft"].past <= _noise(goal, aware)
-
-
-def _short(rule_inputs: RuleInputs) -> str:
-    return {"score": "the score", "soft": "values and posteriors", "label": "values and labels"}[
-        rule_inputs
-    ]
 
 
 def _best(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> RuleInputs:
@@ -337,15 +327,10 @@ def _best(goal: Goal, aware: Evidence, reached: dict[RuleInputs, Reached]) -> Ru
     return next(s for s, r in kept.items() if r.score >= floor)
 
 
-def _by_values(goal: Goal, aware: Evidence, options: Options, kind: EvidenceKind) -> Rule:
-    """The best rule that looks at the columns, too."""
-    return search_rule(goal, aware, replace(options, evidence=kind), tried=True).rule
-
-
-def _by_score(goal: Goal, evidence: Evidence, options: Options) -> Rule:
+def _by_score(goal: Goal, options: Options, evidence: Evidence) -> Rule:
     """The best rule over the score, or over the posteriors, alone."""
     if evidence.n_scores is not None:
-        return _by_values(goal, evidence, options, "soft")
+        return _rule(goal, options, "soft", evidence)
     program = link(goal, evidence.codebook).at(evidence.marginals)
     return solve_exact(
         program, evidence, randomized=options.randomized, on_infeasible="nearest", tol=options.tol
@@ -395,35 +380,16 @@ def solve_evidence(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
-    aware, rule_inputs = None, None
-    if options.solver != "post-shift":
+    find: Callable[..., Found]
+    if options.solver == "post-shift":
+        find = partial(shift_rule, goal, evidence, options, metric, neutral)
+    else:
         if hidden and any(c.baseline is not None for c in evidence.strata):
             notes += (_BLIND,)
         if goal.needs.measures and goal.needs.datasets:
             notes += (_OVER_SETS,)
-        if sees and options.solver not in _OF_SCORES:
-            aware, why = _with_rule_inputs(evidence, sees, counted is not None)
-            notes += (why,) if why else ()
-
-    def find(inwards: Floats | None = None) -> Found:
-        nonlocal options, rule_inputs
-        if options.solver == "post-shift":
-            return shift_rule(goal, evidence, options, metric, neutral)
-        try:
-            if aware is None:
-                found = _found(linked, evidence, options, counted, inwards)
-            else:
-                found, rule_inputs = _by_rule_inputs(
-                    linked, evidence, aware, options, inwards, rule_inputs
-                )
-        except InfeasibleError as error:
-            error.evidence = evidence
-            raise
-        if certify is not None and options.evidence == "auto":  # chosen once
-            kind: EvidenceKind = "label" if found.by_posteriors is None else "soft"
-            options = replace(options, evidence=kind)
-        return found
-
+        finder = find = RuleFinder(linked, evidence, options, sees, counted)
+        notes += (finder.note,) if finder.note else ()
     with heard() as caught:
         found = find()
     return decide(
@@ -439,100 +405,97 @@ def solve_evidence(
     )
 
 
-def find_on(
-    linked: LinkedGoal, evidence: Evidence, options: Options, sees: tuple[str, ...] = ()
-) -> Found:
-    """What the solver for these scores finds."""
-    if sees and options.solver not in _OF_SCORES:
-        aware, _ = _with_rule_inputs(evidence, sees, joint=False)
-        if aware is not None:
-            return _by_rule_inputs(linked, evidence, aware, options)[0]
-    return _found(linked, evidence, options, None)
+class RuleFinder:
+    """Finds the rule for some scores as often as it is asked; what is chosen is chosen once."""
 
-
-def _with_rule_inputs(
-    evidence: Evidence, sees: tuple[str, ...], joint: bool
-) -> tuple[Evidence | None, str]:
-    """The rows for rules that look at columns by which rows count; None, and why, if none may."""
-    columns = " and ".join(sees)
-    if joint:
-        return None, (
-            f"The rule looks at the score alone and not at {columns}: rules that go by posteriors "
-            "of group and class do not look at columns of values."
-        )
-    if evidence.n_scores is None and not evidence.may_be_posteriors:
-        return None, (
-            f"The rule looks at the score alone and not at {columns}: expected values need "
-            "probabilities, and the scores go beyond 0 and 1."
-        )
-    return evidence.with_values(sees), ""
-
-
-def _by_rule_inputs(
-    linked: LinkedGoal,
-    evidence: Evidence,
-    aware: Evidence,
-    options: Options,
-    inwards: Floats | None = None,
-    rule_inputs: RuleInputs | None = None,
-) -> tuple[Found, RuleInputs]:
-    """The best rule over the score, or over the columns by which rows count, too."""
-    settled, why = rule_inputs is not None, ""
-    if rule_inputs is None:
-        rule_inputs, why = "soft", "there are no labels"
-        if evidence.has_labels:
-            try:
-                rule_inputs, why = choose_rule_inputs(linked.goal, aware, options)
-            except KeyboardInterrupt as error:
-                rule_inputs, why = (
-                    "score",
-                    "a rule over the score alone, as none was chosen by then",
-                )
-                options.watch().stop(error)  # which warns
-                options = replace(options, stopped=INTERRUPTED)
-    if rule_inputs != "score":
-        own = replace(options, evidence=rule_inputs)
-        try:
-            found = search_rule(linked.goal, aware, own, None, inwards)
-        except InfeasibleError:
-            if settled:
-                raise
-            why = f"no rule was found that looks at {' and '.join(aware.sees)} and meets the goal"
+    def __init__(
+        self,
+        linked: LinkedGoal,
+        evidence: Evidence,
+        options: Options,
+        sees: tuple[str, ...] = (),
+        counted: Evidence | None = None,
+    ) -> None:
+        self.linked, self.evidence, self.options = linked, evidence, options
+        self._counted, self.note = counted, ""
+        self._aware: Evidence | None = None
+        self._inputs: RuleInputs | None = None
+        if not sees or options.solver in _OF_SCORES:
+            return
+        alone = f"The rule looks at the score alone and not at {' and '.join(sees)}: "
+        if counted is not None:
+            self.note = (
+                f"{alone}rules that go by posteriors of group and class do not look at columns of "
+                "values."
+            )
+        elif evidence.n_scores is None and not evidence.may_be_posteriors:
+            self.note = (
+                f"{alone}expected values need probabilities, and the scores go beyond 0 and 1."
+            )
         else:
-            return _because(found, why), rule_inputs
-    return _because(_found(linked, evidence, options, None, inwards), why), "score"
+            self._aware = evidence.with_values(sees)
+
+    def __call__(self, inwards: Floats | None = None) -> Found:
+        """The rule; `inwards` moves the bounds that the search works with."""
+        try:
+            aware = self._aware
+            found = self._by_score(inwards) if aware is None else self._by_inputs(aware, inwards)
+        except InfeasibleError as error:
+            error.evidence = self.evidence
+            raise
+        if self.options.evidence == "auto":
+            kind: EvidenceKind = "label" if found.by_posteriors is None else "soft"
+            self.options = replace(self.options, evidence=kind)
+        return found
+
+    def _by_inputs(self, aware: Evidence, inwards: Floats | None) -> Found:
+        """The best rule over the score, or over the columns by which rows count, too."""
+        options, settled, why = self.options, self._inputs is not None, ""
+        if self._inputs is None:
+            self._inputs, why = "soft", "there are no labels"
+            if self.evidence.has_labels:
+                try:
+                    self._inputs, why = choose_rule_inputs(self.linked.goal, aware, options)
+                except KeyboardInterrupt as error:
+                    self._inputs = "score"
+                    why = "a rule over the score alone, as none was chosen by then"
+                    options.watch().stop(error)  # which warns
+                    options = replace(options, stopped=INTERRUPTED)
+        if self._inputs != "score":
+            own = replace(options, evidence=self._inputs)
+            try:
+                return _because(search_rule(self.linked.goal, aware, own, None, inwards), why)
+            except InfeasibleError:
+                if settled:
+                    raise
+                columns = " and ".join(aware.sees)
+                why = f"no rule was found that looks at {columns} and meets the goal"
+                self._inputs = "score"
+        return _because(self._by_score(inwards, options), why)
+
+    def _by_score(self, inwards: Floats | None, options: Options | None = None) -> Found:
+        """What the solver for these scores finds, and why it was taken."""
+        options, goal, evidence = options or self.options, self.linked.goal, self.evidence
+        if evidence.n_scores is None:
+            program = self.linked.at(evidence.marginals)
+            return solve_exact(
+                program if inwards is None else worked_with(program, inwards),
+                evidence,
+                randomized=options.randomized,
+                on_infeasible=options.on_infeasible,
+                tol=options.tol,
+                limits=options.watch(),
+            )
+        if evidence.has_labels:
+            self.linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
+        if options.solver in BASELINES:
+            options = replace(options, evidence="label")
+        elif self._counted is not None:
+            options = replace(options, evidence="soft")
+        elif options.evidence == "auto":
+            return _because(*search_by_either(goal, evidence, options))
+        return search_rule(goal, evidence, options, self._counted, inwards)
 
 
 def _because(found: Found, why: str) -> Found:
     return replace(found, why="; ".join(x for x in (found.why, why) if x))
-
-
-def _found(
-    linked: LinkedGoal,
-    evidence: Evidence,
-    options: Options,
-    counted: Evidence | None,
-    inwards: Floats | None = None,
-) -> Found:
-    """What the solver for these scores finds, and why it was taken."""
-    goal = linked.goal
-    if evidence.n_scores is None:
-        program = linked.at(evidence.marginals)
-        return solve_exact(
-            program if inwards is None else worked_with(program, inwards),
-            evidence,
-            randomized=options.randomized,
-            on_infeasible=options.on_infeasible,
-            tol=options.tol,
-            limits=options.watch(),
-        )
-    why = ""
-    if evidence.has_labels:
-        linked.at(evidence.marginals)  # posteriors would fill in for a class without rows
-    if options.solver in BASELINES:
-        options = replace(options, evidence="label")
-    elif counted is not None:
-        options = replace(options, evidence="soft")
-    elif options.evidence == "auto":
-        return _because(*search_by_either(goal, evidence, options))
-    return _because(search_rule(goal, evidence, options, counted, inwards), why)

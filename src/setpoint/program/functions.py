@@ -219,8 +219,9 @@ class Affine(RateFunction):
         self.low, self.high = self.const + low, self.const + high
 
     def value(self, v: Array) -> Array:
-        xp = backend(v)
-        out = xp.full(v, self.const)
+        if not self.terms:
+            return backend(v).full(v, self.const)
+        out: Array = self.const
         for j, a in self.terms.items():
             out = out + a * v[..., j]
         return out

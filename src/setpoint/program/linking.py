@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,21 +104,17 @@ Open: TypeAlias = "Callable[[Linker], fn.RateFunction]"
 """An expression whose names are looked up: its function, for whatever rows are counted."""
 
 
-def _same(x: fn.RateFunction, _: Linker) -> fn.RateFunction:
-    """What is the same function of the rates, whatever rows are counted."""
-    return x
+_Names: TypeAlias = tuple[
+    dict[goals.Expression, Open],
+    dict[tuple[object, ...], Rate],
+    dict[tuple[str, ...], dict[tuple[object, ...], list[int]]],
+]
 
 
-class _Names:
-    """What is known of the names of one codebook, whatever rows are counted."""
-
-    def __init__(self, codebook: Codebook) -> None:
-        self.opened: dict[goals.Expression, Open] = {}
-        self.rates: dict[tuple[object, ...], Rate] = {}
-        self.strata: dict[tuple[str, ...], dict[tuple[object, ...], list[int]]] = {}
-
-
-_names_of = lru_cache(maxsize=16)(_Names)
+@lru_cache(maxsize=16)
+def _names_of(codebook: Codebook) -> _Names:
+    """Expressions, rates and strata whose names were looked up in a codebook so far."""
+    return {}, {}, {}
 
 
 class Linker:
@@ -134,9 +130,11 @@ class Linker:
         self.codebook = codebook
         self.fixed = fixed
         self.tables = [RateTable(codebook, m) for m in (marginals, *corners) if m is not None]
+        self._opened, self._rates, self._strata = _names_of(codebook)
         self.populations: list[goals.Population] = []
-        self._names = _names_of(codebook)
         self._known: dict[Rate, fn.Affine] = {}
+        if marginals is not None:
+            self._unlabelled = marginals.weights[:, -1] > 0
 
     @property
     def table(self) -> RateTable:
@@ -149,14 +147,15 @@ class Linker:
 
     def opened(self, e: goals.Expression) -> Open:
         """The expression with its names looked up, once for all rows of a codebook."""
-        known = self._names.opened.get(e)
+        known = self._opened.get(e)
         if known is None:
-            known = self._names.opened[e] = self._open(e, _ANYWHERE)
+            known = self._opened[e] = self._open(e, _ANYWHERE)
         return known
 
     def _open(self, e: goals.Expression, at: _Position) -> Open:
         if isinstance(e, goals.Const):
-            return partial(_same, algebra.constant(e.value))
+            number = algebra.constant(e.value)
+            return lambda rows: number
         if isinstance(e, goals.Metric):
             return self._metric(e, at)
         if isinstance(e, goals.Reduce):
@@ -234,14 +233,13 @@ class Linker:
         found = self._known.get(rate)
         if found is not None:
             return found
-        marginals = self.table.marginals
-        if rate.needs_truth and marginals.weights[list(rate.strata), -1].sum() > 0:
+        if rate.needs_truth and self._unlabelled[list(rate.strata)].any():
             raise UnlabelledError(
                 f"{e} needs labels, and {population.in_words} have none: "
                 "predicted_rate, churn and their groups can be measured there"
             )
-        norms = [rate.norm(table.marginals) for table in self.tables]
-        if not norms[0] > 0:
+        sums = [rate.sums(table.marginals) for table in self.tables]
+        if not sums[0][0] > 0:
             rows, of = population.in_words, ""
             if rate.given.needs_truth and rate.label is not None:
                 of = f" with the true class {self.codebook.classes[rate.label]!r}"
@@ -249,13 +247,13 @@ class Linker:
                 counts = f"{e} counts rows by {population.measure!r}"
                 raise EmptyPopulationError(f"{counts}, and that is 0 for all of {rows}{of}")
             raise EmptyPopulationError(f"{e} has no rows: {rows} hold none{of}")
-        ends = [rate.bounds(t.marginals, norm) for t, norm in zip(self.tables, norms, strict=True)]
-        low, high = min(b[0] for b in ends), max(b[1] for b in ends)
+        low = min(least / norm for norm, least, _ in sums)
+        high = max(most / norm for norm, _, most in sums)
         if rate.is_fixed and self.fixed:
             found = algebra.constant(low)
         else:
             j = len(self.populations)
-            for table, norm in zip(self.tables, norms, strict=True):
+            for table, (norm, _, _) in zip(self.tables, sums, strict=True):
                 table.add(rate, norm)
             self.populations.append(population)
             found = fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
@@ -334,17 +332,17 @@ class Linker:
                     raise GoalError(f"{e} needs the deployed model's predictions: give `baseline`")
         own = at.label if event.names_class or given.names_class else None
         key = event, given, own, at.deployed, strata, None if by is None else rows
-        rate = self._names.rates.get(key)
+        rate = self._rates.get(key)
         if rate is None:
-            rate = self._names.rates[key] = Rate(book, *key)
+            rate = self._rates[key] = Rate(book, *key)
         return lambda here: here.rate(rate, e, at.population)
 
     def _rows(self, population: goals.Population) -> tuple[int, ...]:
         """The strata of a population, in order."""
         columns = tuple(c for c, _ in population.where)
-        index = self._names.strata.get(columns)
+        index = self._strata.get(columns)
         if index is None:
-            index = self._names.strata[columns] = {}
+            index = self._strata[columns] = {}
             for i, stratum in enumerate(self.codebook.strata):
                 key = dict(stratum.key)
                 if key.keys() >= set(columns):
@@ -498,7 +496,8 @@ class _AnyRows(Linker):
         return fn.Affine({j: 1.0}, 0.0, {j: (low, high)})
 
     def _unknown(self, error: GoalError) -> Open:
-        return partial(_same, self._number(-fn.INF, fn.INF))
+        anything = self._number(-fn.INF, fn.INF)
+        return lambda rows: anything
 
     def _metric(self, e: goals.Metric, at: _Position) -> Open:
         low, high = goals.TABLE[e.name].low, goals.TABLE[e.name].high
@@ -508,7 +507,8 @@ class _AnyRows(Linker):
             worths = [x for _, x in pairs] if pairs else list(given.values())
             values = [goals.LinearForm.of(x).constant for x in worths]
             low, high = min(0.0, *values), max(0.0, *values)
-        return partial(_same, self._number(low, high))
+        number = self._number(low, high)
+        return lambda rows: number
 
     def _places(self, e: goals.Reduce, at: _Position) -> list[_Position]:
         return [at, at]

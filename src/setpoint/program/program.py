@@ -343,9 +343,10 @@ class Program:
     def violation(self, v: Array) -> Array:
         """The largest violation of any constraint (...,), in the user's units."""
         xp = backend(v)
-        worst = xp.full(v, 0.0)
-        for c in self.constraints:
-            now = c.violation(v)
+        if not self.constraints:
+            return xp.full(v, 0.0)
+        worst, *others = (c.violation(v) for c in self.constraints)
+        for now in others:
             worst = xp.where(now > worst, now, worst)
         return worst
 

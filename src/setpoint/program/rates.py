@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.counts import Codebook, Marginals
@@ -24,11 +23,9 @@ if TYPE_CHECKING:
 
 Diagonal: TypeAlias = Literal["any", "on", "off"]
 
-_SMALL_MASKS = 64
-"""Masks of so many classes are small, and asked for again and again."""
 
-
-def _masks(
+@lru_cache(maxsize=1024)
+def _masks_of(
     words: str,
     needs_truth: bool,
     sees_prediction: bool,
@@ -76,69 +73,50 @@ def _masks(
     return true, pred, diagonal
 
 
-_kept_masks = lru_cache(maxsize=4096)(_masks)
-
-
-@dataclass(frozen=True, eq=False)
 class Rate:
     """One rate of one population: ``v = <event, C> / <given, M>`` over some strata."""
 
-    codebook: Codebook
-    event: Event
-    given: Event
-    label: int | None
-    deployed: bool
-    strata: tuple[int, ...]
-    share_of: tuple[int, ...] | None = None
-
-    @cached_property
-    def is_fixed(self) -> bool:
+    def __init__(
+        self,
+        codebook: Codebook,
+        event: Event,
+        given: Event,
+        label: int | None,
+        deployed: bool,
+        strata: tuple[int, ...],
+        share_of: tuple[int, ...] | None = None,
+    ) -> None:
+        self.codebook = codebook
+        self.n = codebook.n_classes
+        self.event, self.given, self.label, self.deployed = event, given, label, deployed
+        self.strata, self.share_of = strata, share_of
+        self.is_fixed = deployed or event.ignores_prediction
         """Whether every decision gives the same value."""
-        return self.deployed or self.event.ignores_prediction
-
-    @cached_property
-    def needs_truth(self) -> bool:
+        self.needs_truth = given.needs_truth or event.needs_truth
         """Whether it cannot be counted on unlabelled rows."""
-        return self.given.needs_truth or self.event.needs_truth
-
-    @cached_property
-    def by_baseline(self) -> list[tuple[int | None, list[int]]]:
-        """Its strata by deployed class, as far as it looks at that."""
-        out: dict[int | None, list[int]] = {}
-        for c in self.strata:
-            known = self.codebook.strata[c].baseline if self.sees_baseline else None
-            out.setdefault(known, []).append(c)
-        return list(out.items())
-
-    @cached_property
-    def sees_baseline(self) -> bool:
+        self.sees_baseline = deployed or event.needs_baseline
         """Whether it tells rows apart by the deployed model's prediction."""
-        return self.deployed or self.event.needs_baseline
-
-    @cached_property
-    def given_rows(self) -> Floats:
+        asked = given.words, self.needs_truth, False, self.n, label, None, False, False
+        self.given_rows: Floats = _masks_of(*asked)[0]
         """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
-        given, n = self.given.words, self.codebook.n_classes
-        found = _kept_masks if n <= _SMALL_MASKS else _masks
-        return found(given, self.needs_truth, False, n, self.label, None, False, False)[0]
-
-    def norm(self, marginals: Marginals) -> float:
-        """The weight of its rows."""
-        strata = self.strata if self.share_of is None else self.share_of
-        return float(marginals.weights[list(strata)].sum(axis=0) @ self.given_rows)
+        self.by_baseline: dict[int | None, list[int]] = {}
+        """Its strata by deployed class, as far as it looks at that."""
+        for c in strata:
+            known = codebook.strata[c].baseline if self.sees_baseline else None
+            self.by_baseline.setdefault(known, []).append(c)
 
     def factors(self, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
         """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
-        event, n = self.event, self.codebook.n_classes
-        true, predicted, diagonal = (_kept_masks if n <= _SMALL_MASKS else _masks)(
-            event.words, event.needs_truth, not event.ignores_prediction, n, self.label, baseline,
-            self.deployed, self.codebook.defers,
+        event, sees = self.event, not self.event.ignores_prediction
+        true, predicted, diagonal = _masks_of(
+            event.words, event.needs_truth, sees, self.n, self.label, baseline, self.deployed,
+            self.codebook.defers,
         )  # fmt: skip
         return true * self.given_rows, predicted, diagonal
 
     def matrix(self, baseline: int | None) -> Floats:
         """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
-        n = self.codebook.n_classes
+        n = self.n
         if self.event.costs is not None:
             out = np.zeros((n + 1, n))
             for t, p, c in self.event.costs:
@@ -154,20 +132,23 @@ class Rate:
             out *= eye if diagonal == "on" else 1.0 - eye
         return out
 
-    def bounds(self, marginals: Marginals, norm: float) -> tuple[float, float]:
-        """The smallest and largest value over all decisions."""
-        low = high = 0.0
+    def sums(self, marginals: Marginals) -> tuple[float, float, float]:
+        """The weight of its rows, and the least and the most of it that a decision counts."""
+        low, high, held = 0.0, 0.0, np.zeros(self.n + 1)
         for strata, least, most in self._extremes:
             rows = marginals.weights[strata].sum(axis=0)
+            held += rows
             low += float(least @ rows)
             high += float(most @ rows)
-        return low / norm, high / norm
+        if self.share_of is not None:
+            held = marginals.weights[list(self.share_of)].sum(axis=0)
+        return float(held @ self.given_rows), low, high
 
     @cached_property
     def _extremes(self) -> list[tuple[list[int], Floats, Floats]]:
         """Smallest and largest weight (n + 1,) by true class, for strata that it treats alike."""
         out = []
-        for baseline, strata in self.by_baseline:
+        for baseline, strata in self.by_baseline.items():
             if self.event.costs is not None:
                 weights = self.matrix(baseline)
                 out.append((strata, weights.min(axis=1), weights.max(axis=1)))
@@ -199,8 +180,8 @@ _FEW = 16
 class StratumForms:
     """Several features on one stratum, before division by their norms."""
 
-    def __init__(self, features: Sequence[Rate], n: int, baseline: int | None) -> None:
-        self.n = n
+    def __init__(self, features: Sequence[Rate], baseline: int | None) -> None:
+        self.n = n = features[0].n
         self.true = np.zeros((len(features), n + 1))
         self.predicted = np.zeros((len(features), n))
         self.outer = np.ones(len(features))
@@ -238,8 +219,15 @@ class StratumForms:
         """Of several sums (k, features), all values (k, n + 1, m) a true class can meet."""
         if self.dense:
             return np.stack([self.matrix(c) for c in coefs])
-        columns = self._kinds()
-        i = np.arange(self.n)
+        columns = i = np.arange(self.n)
+        if self.n > _FEW:
+            # Predicted classes, two of each kind that the features tell apart.
+            _, kind = np.unique(self.predicted, axis=1, return_inverse=True)
+            order = np.argsort(kind.ravel(), kind="stable")
+            start = np.flatnonzero(np.diff(kind.ravel()[order], prepend=-1))
+            # Of two one is left off the diagonal for every true class.
+            two = np.unique(np.concatenate([start, np.minimum(start + 1, self.n - 1)]))
+            columns = order[two]
         out = np.empty((len(coefs), self.n + 1, len(columns) + 1))
         for k, c in enumerate(coefs):
             weighted = (self.true * (c * self.outer)[:, None]).T
@@ -250,23 +238,13 @@ class StratumForms:
             out[k, self.n, -1] = out[k, self.n, 0]
         return out
 
-    def _kinds(self) -> NDArray[np.intp]:
-        """Predicted classes, two of each kind that the features tell apart."""
-        if self.n <= _FEW:
-            return np.arange(self.n)
-        _, kind = np.unique(self.predicted, axis=1, return_inverse=True)
-        order = np.argsort(kind.ravel(), kind="stable")
-        start = np.flatnonzero(np.diff(kind.ravel()[order], prepend=-1))
-        # Of two one is left off the diagonal for every true class.
-        two = np.unique(np.concatenate([start, np.minimum(start + 1, self.n - 1)]))
-        return np.asarray(order[two])
-
 
 class RateTable:
     """The d rates of a program as linear functions of the counts; no objective, no bounds."""
 
     def __init__(self, codebook: Codebook, marginals: Marginals) -> None:
         self.codebook = codebook
+        self.n = codebook.n_classes
         self.marginals = marginals
         self.rates: list[Rate] = []
         self._norms: list[float] = []
@@ -289,48 +267,42 @@ class RateTable:
 
     def of(self, counts: Floats) -> Floats:
         """The rates (d,) at counts (strata, n + 1, n)."""
-        if len(self.rates) * counts.size > _SMALL:
-            return self.sums(counts)
-        return np.asarray(self._masks @ np.ravel(counts) / self.norms)
+        if len(self.rates) * counts.size <= _SMALL:
+            return np.asarray(self._masks @ np.ravel(counts) / self.norms)
+        out = np.zeros(len(self.rates))
+        for c, stratum in enumerate(self.codebook.strata):
+            held = [j for j, f in enumerate(self.rates) if c in f.strata]
+            if held:
+                features = [self.rates[j] for j in held]
+                masks = StratumForms(features, stratum.baseline)
+                out[held] += masks.sums(counts[c])
+        return np.asarray(out / self.norms)
 
     @cached_property
     def tensors(self) -> Floats:
         """Weights (d, strata, n + 1, n) of the counts: ``v_j = (tensors[j] * C).sum()``."""
-        n = self.codebook.n_classes
-        shape = (len(self.rates), len(self.codebook.strata), n + 1, n)
+        shape = (len(self.rates), len(self.codebook.strata), self.n + 1, self.n)
         return self._masks.reshape(shape) / self.norms[:, None, None, None]
 
     @cached_property
     def _masks(self) -> Floats:
         """The rates (d, strata * (n + 1) * n) before division by their norms."""
-        n, strata = self.codebook.n_classes, self.codebook.strata
+        n, strata = self.n, self.codebook.strata
         out = np.zeros((len(self.rates), len(strata), n + 1, n))
         for j, f in enumerate(self.rates):
             for c in f.strata:
                 out[j, c] = f.matrix(strata[c].baseline)
         return out.reshape(len(self.rates), len(strata) * (n + 1) * n)
 
-    def sums(self, counts: Floats) -> Floats:
-        """All rates (d,) at counts (strata, n + 1, n)."""
-        out = np.zeros(len(self.rates))
-        for c, stratum in enumerate(self.codebook.strata):
-            held = [j for j, f in enumerate(self.rates) if c in f.strata]
-            if held:
-                features = [self.rates[j] for j in held]
-                masks = StratumForms(features, self.codebook.n_classes, stratum.baseline)
-                out[held] += masks.sums(counts[c])
-        return np.asarray(out / self.norms)
-
     def tensor(self, coefs: Floats) -> Floats:
         """Weights (strata, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""
-        n = self.codebook.n_classes
-        out = np.zeros((len(self.codebook.strata), n + 1, n))
+        out = np.zeros((len(self.codebook.strata), self.n + 1, self.n))
         for c, stratum in enumerate(self.codebook.strata):
             held = [j for j, f in enumerate(self.rates) if coefs[j] and c in f.strata]
             if held:
                 features = [self.rates[j] for j in held]
                 scaled = np.array([coefs[j] / self.norms[j] for j in held])
-                out[c] = StratumForms(features, n, stratum.baseline).matrix(scaled)
+                out[c] = StratumForms(features, stratum.baseline).matrix(scaled)
         return out
 
     def range(self, x: fn.Affine, y: fn.Affine = _NOTHING) -> tuple[float, float]:
@@ -388,7 +360,7 @@ class RateTable:
         for strata in alike.values():
             here = [i for i, f in enumerate(features) if strata[0] in sets[f.strata]]
             baseline = self.codebook.strata[strata[0]].baseline
-            masks = StratumForms([features[i] for i in here], self.codebook.n_classes, baseline)
+            masks = StratumForms([features[i] for i in here], baseline)
             yield strata, masks.entries(coefs[:, here])
 
 
@@ -455,14 +427,14 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     >>> diagonal_form(mistakes.table) is None
     True
     """
-    codebook, n = table.codebook, table.codebook.n_classes
+    codebook, n = table.codebook, table.n
     shape = len(table), len(codebook.strata) * n
     const = np.zeros(len(table))
     diagonals, by_column = _SparseRows(n), _SparseRows(n)
     for f, (rate, norm) in enumerate(zip(table.rates, table.norms, strict=True)):
         if rate.event.costs is not None:
             return None
-        for baseline, strata in rate.by_baseline:
+        for baseline, strata in rate.by_baseline.items():
             true, predicted, kept = rate.factors(baseline)
             on, columns = true[:n] * predicted, np.zeros(n)
             diagonal = on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from setpoint.blackbox import BlackBox, RowMetric
 from setpoint.counts import Confusion
@@ -27,7 +27,7 @@ from setpoint.goals import (
     value_in_words,
     walk,
 )
-from setpoint.inference import OPEN, SHOWN, CountedRates, Interval, Verdict, interval_of, verdict_of
+from setpoint.inference import OPEN, SHOWN, CountedRates, Verdict, interval_of, verdict_of
 from setpoint.parameters import SATISFIED
 from setpoint.program import LinkedGoal, Linker, RateFunction, in_shares
 
@@ -220,13 +220,17 @@ class GroupMetric:
         return _named(self.columns)
 
 
+def reducers_of(goal: Goal, labels: Sequence[Label]) -> list[tuple[Expression, list[Reduce]]]:
+    """Each side of a goal, and the outermost reducers over columns in it."""
+    return [(side, list(_reducers(side, labels))) for side in goal.sides]
+
+
 def group_metrics(
-    linked: LinkedGoal, linker: Linker, *, explained: bool = True
+    reducers: Sequence[tuple[Expression, list[Reduce]]], linker: Linker, *, explained: bool = True
 ) -> list[GroupMetric]:
     """Every expression under a reducer over columns, in every group it goes through."""
     out: dict[tuple[str, Key], GroupMetric] = {}
-    goal = linked.goal
-    for reduce in (r for side in goal.sides for r in _reducers(side, linker)):
+    for reduce in (r for _, inside in reducers for r in inside):
         try:
             groups = linker.groups(reduce)
         except EmptyPopulationError:
@@ -238,7 +242,7 @@ def group_metrics(
     explaining = EXPLAINING[min(len(linker.codebook.labels), 3)] if explained else ()
     if explaining and linker.codebook.defers:
         explaining = (*explaining, "deferral_rate")
-    named = [m.population for side in goal.sides for m in walk(side) if isinstance(m, Metric)]
+    named = [m.population for side, _ in reducers for m in walk(side) if isinstance(m, Metric)]
     wheres = [p.where for p in named if p.where and p.dataset is None]
     for where in dict.fromkeys([*(key for _, key in out), *wheres]):
         for metric in explaining:
@@ -253,15 +257,15 @@ def group_row(group: GroupMetric, counted: CountedRates, level: float) -> GroupR
     """The metric of a group, measured."""
     if group.bound is None:
         return GroupRow(group.columns, group.metric, None, None, None, 0, group.compared)
-    low, high, _ = interval_of(group.bound, counted, level)
+    low, high, _ = interval_of(group.bound, counted, _two_sided(level))
     rows = counted.sizes_of(group.bound).rows
     value = counted.value(group.bound)
     return GroupRow(group.columns, group.metric, value, low, high, rows, group.compared)
 
 
-def lone_group(e: Expression, linker: Linker) -> str | None:
-    """The group in words, if a reducer in the expression finds one group only."""
-    for reduce in _reducers(e, linker):
+def lone_group(reducers: Sequence[Reduce], linker: Linker) -> str | None:
+    """The group in words, if a reducer finds one group only."""
+    for reduce in reducers:
         try:
             groups = linker.groups(reduce)
         except EmptyPopulationError:
@@ -305,17 +309,17 @@ def _in_group(inner: Expression, where: Key, linker: Linker) -> GroupMetric:
     return GroupMetric(columns, str(inner), bound)
 
 
-def _reducers(e: Expression, linker: Linker) -> Iterator[Reduce]:
+def _reducers(e: Expression, labels: Sequence[Label]) -> Iterator[Reduce]:
     """The outermost reducers over columns; under one over classes, once for each class."""
     if isinstance(e, Reduce) and e.columns:
         yield e
         return
     if isinstance(e, Reduce) and any(_is_open(m) for m in walk(e.inner)):
-        for label in linker.codebook.labels:
-            yield from _reducers(e.inner(label=label), linker)
+        for label in labels:
+            yield from _reducers(e.inner(label=label), labels)
         return
     for child in e.children:
-        yield from _reducers(child, linker)
+        yield from _reducers(child, labels)
 
 
 def _is_open(e: Expression) -> bool:
@@ -345,16 +349,40 @@ class BoundSide:
     why: str = ""
 
 
-class Counter:
-    """Folds the sides of a goal one by one, then measures them on one confusion."""
+class ConstraintSides(NamedTuple):
+    """Left, right, and left minus right; the left again where the right is a number."""
 
-    def __init__(self, confusion: Confusion, level: float | None) -> None:
-        self.confusion = confusion
-        self.level = level
+    written: Constraint
+    left: BoundSide
+    right: BoundSide
+    both: BoundSide
+
+    @property
+    def why(self) -> str:
+        """Why it is not measured; empty where it is."""
+        return self.left.why or self.right.why or self.both.why
+
+
+class CountedGoal:
+    """The sides of a goal, each read once, and measured on one confusion."""
+
+    def __init__(
+        self, goal: Goal, confusion: Confusion, level: float | None, *, groups: bool = False
+    ) -> None:
+        self.confusion, self.level = confusion, level
         self.linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
+        self.objective = self._side(goal.objective)
+        self.constraints = list[ConstraintSides]()
+        for c in goal.constraints:
+            left, right = self._side(c.lhs), self._side(c.rhs)
+            number = right.bound is not None and right.bound.is_constant
+            both = left if number else self._side(c.lhs - c.rhs)
+            self.constraints.append(ConstraintSides(c, left, right, both))
+        self.reducers = reducers_of(goal, confusion.codebook.labels) if groups else []
+        self.metrics = group_metrics(self.reducers, self.linker) if groups else []
+        self.counted = CountedRates(self.linker.table, confusion)
 
-    def side(self, e: Expression) -> BoundSide:
-        """A side of the goal, to be measured, or the reason why not."""
+    def _side(self, e: Expression) -> BoundSide:
         try:
             return BoundSide(self.linker.function(e))
         except (EmptyPopulationError, UnlabelledError) as error:
@@ -362,30 +390,16 @@ class Counter:
         except NoFormulaError:
             return BoundSide(None, _NOT_CALLED)
 
-    def measure(self) -> None:
-        """After all is folded."""
-        self.counted = CountedRates(self.linker.table, self.confusion)
-
-    def level_of(self, written: Constraint) -> float | None:
-        """The confidence of each limit of a constraint: its own, where it has one."""
-        if self.level is None or written.confidence is None:
-            return self.level
-        return max(written.confidence, LEAST_LEVEL)
-
-    def interval(self, x: RateFunction, level: float | None) -> Interval | None:
-        """Both one-sided limits of a side; None where none are wanted."""
-        return None if level is None else interval_of(x, self.counted, _two_sided(level))
-
-    def entry(self, text: str, side: BoundSide, written: Constraint | None = None) -> Entry:
+    def entry(self, text: str, side: BoundSide, level: float | None) -> Entry:
         """Value, interval and counts of one expression: the objective, or a constraint's side."""
-        if side.bound is None:
+        x = side.bound
+        if x is None:
             return Entry(text, None, why=side.why)
-        level = self.level if written is None else self.level_of(written)
-        found = self.interval(side.bound, level)
-        sizes = self.counted.sizes_of(side.bound)
+        found = None if level is None else interval_of(x, self.counted, _two_sided(level))
+        sizes = self.counted.sizes_of(x)
         return Entry(
             text,
-            self.counted.value(side.bound),
+            self.counted.value(x),
             low=None if found is None else found.low,
             high=None if found is None else found.high,
             interval=None if found is None else found.kind,
@@ -396,27 +410,15 @@ class Counter:
             level=None if level == self.level else level,
         )
 
-    def sides(self, written: Constraint) -> tuple[BoundSide, BoundSide, BoundSide]:
-        """Left, right, and left minus right; the left again where the right is a number."""
-        left, right = self.side(written.lhs), self.side(written.rhs)
-        if right.bound is not None and right.bound.is_constant:
-            return left, right, left
-        return left, right, self.side(written.lhs - written.rhs)
-
-    def group(self, metric: GroupMetric) -> GroupRow:
-        """A metric of a group, measured."""
-        assert self.level is not None
-        return group_row(metric, self.counted, _two_sided(self.level))
-
-    def constraint(
-        self, written: Constraint, left: BoundSide, right: BoundSide, both: BoundSide
-    ) -> Entry:
-        """The entry of a constraint, from its sides."""
-        entry = self.entry(str(written), left, written)
+    def constraint(self, sides: ConstraintSides) -> Entry:
+        """The entry of a constraint, at its own confidence where it has one."""
+        written, left, right, both = sides
+        level = self.level
+        if level is not None and written.confidence is not None:
+            level = max(written.confidence, LEAST_LEVEL)
         if left.bound is None or right.bound is None or both.bound is None:
-            return Entry(
-                str(written), None, relation=written.relation, why=left.why or right.why or both.why
-            )
+            return Entry(str(written), None, relation=written.relation, why=sides.why)
+        entry = self.entry(str(written), left, level)
         value, bound = entry.value, self.counted.value(right.bound)
         assert value is not None
         sign = 1.0 if written.relation == ">=" else -1.0
@@ -428,11 +430,10 @@ class Counter:
             satisfied=slack >= -SATISFIED,
             relation=written.relation,
         )
-        if self.level is None:
+        if level is None:
             return entry
         if right.bound.features and math.isfinite(bound):
-            found = self.interval(both.bound, self.level_of(written))
-            assert found is not None
+            found = interval_of(both.bound, self.counted, _two_sided(level))
             low, high = min(bound + found.low, value), max(bound + found.high, value)
             entry = replace(entry, low=low, high=high, interval=found.kind)
         return replace(entry, few_rows=self._is_wide(entry, both.bound))
@@ -449,47 +450,41 @@ class Counter:
             unit = max(1.0, abs(entry.value or 0.0))
         return half > FEW_ROWS * unit
 
+    def check_reachable(self) -> None:
+        """A bound that no data could reach is a slip of the pen."""
+        for written, left, right, both in [] if self.counted.is_large else self.constraints:
+            if left.bound is None or right.bound is None or both.bound is None:
+                continue
+            what, level = str(written.lhs), self.counted.value(right.bound)
+            if both is not left:
+                what, level = "the left side minus the right one", 0.0
+            low, high = self.counted.range(both.bound)
+            if not low - SATISFIED <= level <= high + SATISFIED:
+                hint = in_shares(written.lhs, level) if both is left else ""
+                raise GoalError(
+                    f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
+                    f"[{low:.6g}, {high:.6g}]{hint}"
+                )
+
 
 def entries_on(
     linked: LinkedGoal, confusion: Confusion, level: float | None = LEVEL, *, checked: bool = True
 ) -> list[Entry]:
     """The objective and the constraints of a goal, counted on a confusion."""
-    counter = Counter(confusion, level)
-    objective = counter.side(linked.goal.objective)
-    sides = [(c, *counter.sides(c)) for c in linked.goal.constraints]
-    counter.measure()
-    for parts in sides if checked else ():
-        check_reachable(counter, *parts)
-    text = str(linked.goal.objective)
-    return [counter.entry(text, objective), *(counter.constraint(*parts) for parts in sides)]
+    counted = CountedGoal(linked.goal, confusion, level)
+    if checked:
+        counted.check_reachable()
+    objective = counted.entry(str(linked.goal.objective), counted.objective, level)
+    return [objective, *map(counted.constraint, counted.constraints)]
 
 
 def groups_on(linked: LinkedGoal, confusion: Confusion, level: float = LEVEL) -> list[GroupRow]:
     """Every metric that a goal compares over groups, in each of them."""
-    counter = Counter(confusion, level)
-    metrics = group_metrics(linked, counter.linker, explained=False)
-    counter.measure()
-    return [counter.group(m) for m in metrics]
-
-
-def check_reachable(
-    counter: Counter, written: Constraint, left: BoundSide, right: BoundSide, both: BoundSide
-) -> None:
-    """A bound that no data could reach is a slip of the pen."""
-    if left.bound is None or right.bound is None or both.bound is None:
-        return
-    if counter.counted.is_large:
-        return
-    what, level = str(written.lhs), counter.counted.value(right.bound)
-    if both is not left:
-        what, level = "the left side minus the right one", 0.0
-    low, high = counter.counted.range(both.bound)
-    if not low - SATISFIED <= level <= high + SATISFIED:
-        hint = in_shares(written.lhs, level) if both is left else ""
-        raise GoalError(
-            f"{written}: the bound {level:.6g} is outside the range of {what}, which is "
-            f"[{low:.6g}, {high:.6g}]{hint}"
-        )
+    linker = Linker(confusion.codebook, confusion.marginals, fixed=False)
+    reducers = reducers_of(linked.goal, confusion.codebook.labels)
+    metrics = group_metrics(reducers, linker, explained=False)
+    counted = CountedRates(linker.table, confusion)
+    return [group_row(m, counted, level) for m in metrics]
 
 
 def _two_sided(level: float) -> float:

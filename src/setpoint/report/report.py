@@ -41,12 +41,11 @@ from setpoint.program import LinkedGoal, Linker, link
 from setpoint.report.entry import (
     LEVEL,
     BoundSide,
-    Counter,
+    CountedGoal,
     Entry,
     GroupMetric,
-    check_reachable,
     entries_on,
-    group_metrics,
+    group_row,
     lone_group,
 )
 from setpoint.report.facts import (
@@ -251,23 +250,21 @@ def report_on(
     (0.81, True, 0.0401)
     """
     goal = linked.goal
-    counter = Counter(confusion, level)
-    counted = BoundSide(None) if objective is not None else counter.side(goal.objective)
-    sides = [(c, *counter.sides(c)) for c in goal.constraints]
-    metrics = group_metrics(linked, counter.linker)
-    counter.measure()
-    for parts in sides:
-        check_reachable(counter, *parts)
-    bounds = [counted, *(left for _, left, _, _ in sides)]
-    notes = [*warnings, *_gaps(goal, bounds), *_without_rows(metrics), *_alone(linked)]
+    counted = CountedGoal(goal, confusion, level, groups=True)
+    measured = BoundSide(None) if objective is not None else counted.objective
+    counted.check_reachable()
+    bounds = [measured, *(sides.left for sides in counted.constraints)]
+    notes = [*_gaps(goal, bounds), *_without_rows(counted.metrics), *_alone(linked, counted)]
+    if objective is None:
+        objective = counted.entry(str(goal.objective), measured, level)
     return GoalReport(
         goal=str(goal),
-        objective=counter.entry(str(goal.objective), counted) if objective is None else objective,
-        constraints=tuple(counter.constraint(*parts) for parts in sides),
+        objective=objective,
+        constraints=tuple(map(counted.constraint, counted.constraints)),
         counts=_counts(confusion),
-        groups=tuple(counter.group(m) for m in metrics),
-        sections=_prices(linked, counter, counted),
-        warnings=tuple(dict.fromkeys(notes)),
+        groups=tuple(group_row(m, counted.counted, level) for m in counted.metrics),
+        sections=_prices(linked, counted, measured),
+        warnings=tuple(dict.fromkeys([*warnings, *notes])),
         level=level,
         run=Run(datetime.now(UTC).isoformat(timespec="seconds"), versions=dict(_versions())),
     )
@@ -279,12 +276,17 @@ def warn_few_rows(report: GoalReport) -> None:
         warn_caller(text, FewRowsWarning)
 
 
-def _alone(linked: LinkedGoal) -> list[str]:
+def _alone(linked: LinkedGoal, counted: CountedGoal) -> list[str]:
     """Sentences about reducers that find one group only."""
-    goal, linker = linked.goal, Linker(linked.codebook)
-    sides = [(str(goal.objective), goal.objective)]
-    sides += [(str(c), side) for c in goal.constraints for side in (c.lhs, c.rhs)]
-    found = [(text, lone_group(side, linker)) for text, side in sides]
+    goal = linked.goal
+    if not any(inside for _, inside in counted.reducers):
+        return []
+    linker = Linker(linked.codebook)  # knows the groups without rows too
+    texts = [str(goal.objective), *(str(c) for c in goal.constraints for _ in range(2))]
+    found = [
+        (text, lone_group(inside, linker))
+        for text, (_, inside) in zip(texts, counted.reducers, strict=True)
+    ]
     return [
         f"{text}: there is one group only ({name}), which nothing is compared with"
         for text, name in found
@@ -296,7 +298,11 @@ def _gaps(goal: Goal, bounds: Sequence[BoundSide]) -> list[str]:
     """A sentence about what is partly noise."""
     texts = [str(goal.objective), *(str(c) for c in goal.constraints)]
     pairs = zip(texts, bounds, strict=True)
-    gaps = [t for t, side in pairs if side.bound is not None and is_group_gap(side.bound)]
+    gaps = [
+        t
+        for t, side in pairs
+        if side.bound is not None and side.bound.has_kinks and is_group_gap(side.bound)
+    ]
     if not gaps:
         return []
     return [
@@ -319,12 +325,12 @@ def _counts(confusion: Confusion) -> Counts:
     return Counts.of(int(confusion.rows[plain].sum()), confusion.classes, table)
 
 
-def _prices(linked: LinkedGoal, counter: Counter, objective: BoundSide) -> tuple[Section, ...]:
+def _prices(linked: LinkedGoal, counted: CountedGoal, objective: BoundSide) -> tuple[Section, ...]:
     """What the decisions cost, and what deciding every row alike would; where there are prices."""
     goal, bound = linked.goal, objective.bound
     if bound is None or not _adds_up(goal.objective) or unit_of(goal.objective) != "amount":
         return ()
-    confusion = counter.confusion
+    confusion = counted.confusion
     n_labels = len(linked.codebook.labels)
     names = ["accepting nobody", "accepting everybody"]
     if n_labels > 2:
@@ -335,11 +341,11 @@ def _prices(linked: LinkedGoal, counter: Counter, objective: BoundSide) -> tuple
     for k, name in enumerate(names):
         counts = np.zeros_like(confusion.counts)
         counts[..., k] = confusion.counts.sum(axis=2)
-        alike = CountedRates(counter.linker.table, replace(confusion, counts=counts))
+        alike = CountedRates(counted.linker.table, replace(confusion, counts=counts))
         constants.append((name, float(alike.value(bound))))
     if n_labels > 2:  # the best of them says it all
         constants = [(min if goal.sense == "minimize" else max)(constants, key=lambda c: c[1])]
-    value = float(counter.counted.value(bound))
+    value = float(counted.counted.value(bound))
     what = in_words(goal.objective).removeprefix("mean ").replace(" per row", "", 1)
     return (Prices(what, value, tuple(constants)),)
 

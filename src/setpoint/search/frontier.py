@@ -338,26 +338,9 @@ class Frontier:
         if self.relation == "<=":
             at = len(strict) - 1 - at
 
-        def take(x: Floats) -> Floats:
-            if not len(x):
-                return np.full(len(levels), np.nan)
-            return np.where(none, np.nan, x[np.where(none, 0, at)])
-
-        cut = None if self.thresholds is None else take(self.thresholds)
-        return replace(
-            self,
-            bounds=levels,
-            values=take(self.values),
-            reached=take(self.reached),
-            gaps=np.where(none, 0.0, take(self.gaps)),
-            kind="points",
-            thresholds=cut,
-            choices=tuple(
-                None if no else self.choices[k] for no, k in zip(none, at.tolist(), strict=True)
-            )
-            if self.choices
-            else (),
-        )
+        found = self._taken(np.where(none, len(strict), at))
+        gaps = np.where(none, 0.0, found.gaps)
+        return replace(found, bounds=levels, gaps=gaps, kind="points")
 
     def thinned(self, most: int = 300) -> Frontier:
         """At most so many of the bounds, the ends and the one asked among them.
@@ -418,15 +401,20 @@ class Frontier:
         return np.flatnonzero(strict)
 
     def _taken(self, index: NDArray[np.int64]) -> Frontier:
-        cut = None if self.thresholds is None else self.thresholds[index]
+        """Some of the bounds by their numbers; the number after the last is of no rule."""
+
+        def take(x: Floats) -> Floats:
+            return np.asarray(np.append(x, np.nan)[index])
+
+        choices = (*self.choices, None)
         return replace(
             self,
-            bounds=self.bounds[index],
-            values=self.values[index],
-            reached=self.reached[index],
-            gaps=self.gaps[index],
-            thresholds=cut,
-            choices=tuple(self.choices[k] for k in index.tolist()) if self.choices else (),
+            bounds=take(self.bounds),
+            values=take(self.values),
+            reached=take(self.reached),
+            gaps=take(self.gaps),
+            thresholds=None if self.thresholds is None else take(self.thresholds),
+            choices=tuple(choices[k] for k in index.tolist()) if self.choices else (),
         )
 
     def to_dict(self) -> dict[str, Any]:

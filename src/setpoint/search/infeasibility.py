@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -71,8 +72,8 @@ class InfeasibleError(SetpointError, ValueError):
         self.reachable = reachable or {}
 
     def __reduce__(self) -> tuple[object, ...]:
-        found = self.finding, self.remedy, self.violation, self.blame, self.reachable
-        return (_rebuild, found)
+        names = ("remedy", "violation", "blame", "reachable")
+        return partial(InfeasibleError, self.finding, **{n: getattr(self, n) for n in names}), ()
 
 
 def not_found(
@@ -90,18 +91,6 @@ def not_found(
         violation=error.violation,
         blame=blame or error.blame,
         reachable=error.reachable,
-    )
-
-
-def _rebuild(
-    message: str,
-    remedy: str,
-    violation: float,
-    blame: dict[str, float],
-    reachable: dict[str, float],
-) -> InfeasibleError:
-    return InfeasibleError(
-        message, remedy=remedy, violation=violation, blame=blame, reachable=reachable
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from setpoint.errors import InputError, nearest
-from setpoint.goals import Goal, Label, Metric, Other, walk
+from setpoint.goals import Goal, Label, Other
 from setpoint.tasks.reading import Journal, columns_named, value_named
 from setpoint.tasks.settings import FitSettings, check_values, values_of
 
@@ -151,8 +151,7 @@ def kind_by_goal(name: str, goal: Goal, table: Table) -> TableColumn:
 
 
 def _values_of(name: str, goal: Goal) -> list[Label | Other]:
-    metrics = (m for side in goal.sides for m in walk(side) if isinstance(m, Metric))
-    return [value for m in metrics for column, value in m.population.where if column == name]
+    return [value for m in goal.metrics for column, value in m.population.where if column == name]
 
 
 # --- What each column of a table is used for, according to what was asked for ---------------------

@@ -17,7 +17,7 @@ from setpoint.goals import Constraint, Expression, Goal
 from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.plugin.parameters import Options
-from setpoint.plugin.selection import find_on, in_quiet, quick
+from setpoint.plugin.selection import RuleFinder, in_quiet, quick
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
     LEVEL,
@@ -117,11 +117,9 @@ class Judge:
     ((0, 1), (0,))
     """
 
-    def __init__(
-        self, inputs: CheckedData, options: Options = _AS_THEY_COME, level: float = LEVEL
-    ) -> None:
+    def __init__(self, inputs: CheckedData, options: Options = _AS_THEY_COME) -> None:
         inputs.goal.require_formula("candidates are judged by goals that are counted")
-        self.goal, self.level = inputs.goal, level
+        self.goal = inputs.goal
         self._inputs = inputs
         self._options = quick(options, _CALLS)
         self._sense = 1.0 if self.goal.sense == "maximize" else -1.0
@@ -138,10 +136,8 @@ class Judge:
         """A classifier by what it decides on the rows that weigh something."""
         rows, linked, notes = self._counted
         confusion = rows.confusion(decided)
-        report = report_on(linked, confusion, warnings=notes, level=self.level)
-        against = against_deployed(
-            self.goal, rows.answers, self._table, decided[None], None, self.level
-        )
+        report = report_on(linked, confusion, warnings=notes, level=LEVEL)
+        against = against_deployed(self.goal, rows.answers, self._table, decided[None], None, LEVEL)
         return Judged(name, decided, with_deployed(report, against), self._score(report, confusion))
 
     # ------------------------------------------------------------------ between candidates
@@ -149,7 +145,7 @@ class Judge:
         """Who is best, by how much, and who cannot be distinguished from the best."""
         order = sorted(range(len(candidates)), key=lambda k: candidates[k].rank)
         best = candidates[order[0]]
-        level = 1.0 - (1.0 - self.level) / max(len(order) - 1, 1)
+        level = 1.0 - (1.0 - LEVEL) / max(len(order) - 1, 1)
         gains = [self.difference(one, best, level) for one in candidates]
         ties = (k for k in order if self._is_tied(candidates[k], best, gains[k], level))
         return Ranking(tuple(order), tuple(gains), tuple(ties), level)
@@ -165,9 +161,8 @@ class Judge:
             )
         return not one.fails and not _is_apart(gain, FAILS, SHOWN)
 
-    def difference(self, one: Judged, other: Judged, level: float | None = None) -> Entry | None:
+    def difference(self, one: Judged, other: Judged, level: float = LEVEL) -> Entry | None:
         """The objective of one candidate minus that of another, by the pairs of rows."""
-        level = self.level if level is None else level
         found = self.difference_alone(one.decided[None], other.decided[None], level)
         if found is None or found.low == found.high:
             return found
@@ -179,7 +174,7 @@ class Judge:
         if goal.needs.datasets:
             return None
         if np.array_equal(one, other):
-            return self._entry(0.0, 0.0, "exact", None)
+            return self._entry(0.0, 0.0, "exact", 0)
         labels = self._inputs.answers
         if goal.needs.baseline or isinstance(labels[-1], Deferred):
             # A stratum for each decision of the other is not there: that is who the deployed model
@@ -202,7 +197,7 @@ class Judge:
         reach = float(quantile(1.0 - level) * np.sqrt((moved * moved).sum()))
         return self._entry(first - second, reach, "delta", rows.n_rows)
 
-    def _entry(self, gain: float, reach: float, method: str, n_rows: int | None) -> Entry:
+    def _entry(self, gain: float, reach: float, method: str, n_rows: int) -> Entry:
         slack = self._sense * gain + 0.0
         return Entry(
             str(self.goal.objective), gain, 0.0, slack, slack >= 0.0, gain - reach, gain + reach,
@@ -314,7 +309,7 @@ class Judge:
     def _rule_on(self, goal: Goal, evidence: Evidence) -> Found:
         """The rule that the rows choose."""
         linked = link(goal, evidence.codebook)
-        return in_quiet(partial(find_on, linked, evidence, self._options, self._inputs.sees))
+        return in_quiet(RuleFinder(linked, evidence, self._options, self._inputs.sees))
 
     @cached_property
     def _sizes(self) -> dict[str | None, int]:

@@ -291,39 +291,28 @@ class InnerModel(MetaEstimatorMixin):
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
         """Parameters for the model and the splitter."""
         fits = not self._is_given_fitted or self._answers.calibrate is not None
-        if self._auto is not None:
-            return self._routed_to_splitter(sample_weight, params)
-        if sample_weight is not None:
-            params = {"sample_weight": sample_weight, **params}
-        if get_config()["enable_metadata_routing"] and fits:
-            return process_routing(self, "fit", **params)
-        extra = sorted(set(params) - {"sample_weight"})
-        if extra:
-            raise InputError(
-                f"fit got {extra}; further parameters need metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True))"
-            )
-        if not fits:
-            params = {}
-        elif params and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise InputError(
-                f"`sample_weight`: {type(self.estimator).__name__}.fit takes none, and weights are "
-                "never ignored; use a model that takes them, metadata routing, or `cv='prefit'`"
-            )
-        return Bunch(estimator=Bunch(fit=params), splitter=Bunch(split={}))
-
-    def _routed_to_splitter(self, sample_weight: Any, params: dict[str, Any]) -> Any:
-        """The same where candidates take weights alone, each by its own name for them."""
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if not params:
-            return Bunch(estimator=Bunch(fit=weight), splitter=Bunch(split={}))
-        if not get_config()["enable_metadata_routing"]:
+        routes, splits = get_config()["enable_metadata_routing"], {}
+        if self._auto is not None and params and routes:
+            splits = process_routing(self, "fit", **params).splitter.split
+        elif self._auto is None and routes and fits:
+            return process_routing(self, "fit", **weight, **params)
+        elif params:
             raise InputError(
                 f"fit got {sorted(params)}; further parameters need metadata routing "
                 "(sklearn.set_config(enable_metadata_routing=True))"
             )
-        routed = process_routing(self, "fit", **params)
-        return Bunch(estimator=Bunch(fit=weight), splitter=routed.splitter)
+        if not fits:
+            weight = {}
+        elif (
+            self._auto is None and weight and not has_fit_parameter(self.estimator, "sample_weight")
+        ):
+            raise InputError(
+                f"`sample_weight`: {type(self.estimator).__name__}.fit takes none, and weights are "
+                "never ignored; use a model that takes them, metadata routing, or `cv='prefit'`"
+            )
+        # Candidates take weights alone, each by its own name for them.
+        return Bunch(estimator=Bunch(fit=weight), splitter=Bunch(split=splits))
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What ``fit`` passes on with metadata routing: to `estimator` and the splitter."""

@@ -125,6 +125,7 @@ class Retraining(WholeRules):
     """The achievable features of a goal, explored by retraining a learner; in one block."""
 
     is_certain = False
+    atoms: list[_Atom]
 
     def __init__(
         self,

@@ -403,11 +403,16 @@ def _against_starts(space: WholeRules, program: Program, mixed: search.Optimum) 
 
 def _add_plug_ins(space: Achievable) -> None:
     """The 0-1 and the balanced plug-in rules."""
-    counted = space.counted
-    n = counted.n_classes
-    held = counted.marginals.weights[: counted.codebook.n_plain, :n].sum(axis=0)
-    for weights in (np.ones(n), held.sum() / np.maximum(held, 1.0)):
+    for weights in (np.ones(space.counted.n_classes), _balanced(space, 1.0)):
         space.add(plug_in(space, weights))
+
+
+def _balanced(space: Achievable, least: float) -> Floats:
+    """One over the priors (n,), of classes with so many rows at least."""
+    counted = space.counted
+    weights = counted.marginals.weights[: counted.codebook.n_plain, : counted.n_classes]
+    held = weights.sum(axis=0)
+    return np.asarray(held.sum() / np.maximum(held, least))
 
 
 def _cut(space: WholeRules, program: Program, choice: search.MixtureWeights, floor: float) -> bool:
@@ -509,10 +514,7 @@ _WHY = {
 def _baseline(space: Achievable, program: Program, options: Options) -> search.Found:
     """A rule that does not look at the goal: 0-1 plug-in, or weighted by one over the priors."""
     n, n_segments = space.counted.n_classes, len(space.counted.segments)
-    weights = np.ones(n)
-    if options.solver == "balanced":
-        held = space.counted.marginals.weights[: space.counted.codebook.n_plain, :n].sum(axis=0)
-        weights = held.sum() / np.maximum(held, 1e-300)
+    weights = _balanced(space, 1e-300) if options.solver == "balanced" else np.ones(n)
     space.limits.call()
     atom = space.add(Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n))))
     found = search.measure(

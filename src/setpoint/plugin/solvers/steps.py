@@ -226,7 +226,7 @@ class _Curved:
 
 
 class Slack:
-    """Programs ``min cost @ xi + weights @ f(xi)`` over the box of the features."""
+    """Programs ``min cost @ xi + weights @ f(xi)`` over the box of the features, f not affine."""
 
     def __init__(
         self,
@@ -235,20 +235,18 @@ class Slack:
         under_zero: Sequence[RateFunction] = (),
     ) -> None:
         self.losses = losses
-        self.weighed = tuple(weighed)
         self._builder = losses.program.row_builder()
         self._lp = IncrementalLP()
         self._columns: dict[int, int] = {}
         for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
             self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
         self._curved: list[_Curved] = []
-        # Affine functions join the costs; the others are minimised through a variable.
-        self._over: dict[int, int] = {}
-        for k, f in enumerate(self.weighed):
-            if not isinstance(f, Affine):
-                z = self._builder.auxiliary()
-                self._over[k] = self._column(next(iter(z.terms)))
-                self._put(f, z)
+        # What is weighed is minimised through a variable.
+        self._over: list[int] = []
+        for f in weighed:
+            z = self._builder.auxiliary()
+            self._over.append(self._column(next(iter(z.terms))))
+            self._put(f, z)
         for f in under_zero:
             self._put(f, None)
 
@@ -256,14 +254,7 @@ class Slack:
         """A lower bound of the least value, and xi (d,) where it is nearly reached."""
         costs = np.zeros(self._lp.n_columns)
         costs[: len(cost)] = cost
-        const = 0.0
-        for k, (f, w) in enumerate(zip(self.weighed, weights, strict=True)):
-            if isinstance(f, Affine):
-                const += w * f.const
-                for j, a in f.terms.items():
-                    costs[j] += w * a
-            else:
-                costs[self._over[k]] = w
+        costs[self._over] = weights
         # Multipliers are of any size; the solver's tolerances are not.
         scale = max(1.0, float(np.abs(costs).max(initial=0.0)))
         self._lp.set_costs(costs / scale)
@@ -275,7 +266,7 @@ class Slack:
             xi = self.losses.into_box(x[: len(cost)])
             if not self._cut(xi, x, costs / scale):
                 break
-        return scale * value + const, xi
+        return scale * value, xi
 
     def _cut(self, xi: Floats, x: Floats, costs: Floats) -> bool:
         """Add tangents where the program lies below its functions; whether there was one."""
