@@ -27,7 +27,9 @@ READERS = {
     "ramp/classifier.py",
     "ramp/selection.py",
 }
-ROOMS = ("blackbox", "deciding", "exact", "plugin", "program", "ramp", "report", "search")
+ROOMS = (
+    "blackbox", "estimators/fit", "guarantees", "plugin", "program", "ramp", "report", "search",
+)  # fmt: skip
 
 
 def test_no_search_reads_rows():

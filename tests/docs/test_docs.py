@@ -190,8 +190,9 @@ def test_set_up_is_two_commands():
     assert commands == ["make demo", "make test"]
 
 
-def test_files_that_internals_names_exist():
-    page = text_of(ROOT / "docs/explanation/internals.md")
+@pytest.mark.parametrize("name", ["internals.md", "how-a-goal-becomes-a-rule.md"])
+def test_files_that_these_pages_name_exist(name):
+    page = text_of(ROOT / "docs/explanation" / name)
     files = re.findall(r"`((?:\w+/)+\w+\.py)`", page)
     assert files
     assert [
@@ -199,7 +200,13 @@ def test_files_that_internals_names_exist():
     ] == []
 
 
-@pytest.mark.parametrize("page", ["explanation/internals.md", "contributors/glossary.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "explanation/internals.md",
+        "contributors/glossary.md",
+    ],
+)
 def test_classes_and_constants_that_these_pages_name_exist(page):
     named = re.findall(r"`([A-Z][A-Za-z]\w+)(?:\.(\w+))?`", text_of(ROOT / "docs" / page))
     source = "\n".join(text_of(p) for p in sorted((ROOT / "src/setpoint").rglob("*.py")))
