@@ -514,11 +514,13 @@ def map_metrics(expression: Expression, change: Callable[[Metric], Expression]) 
     return expression.with_children(tuple(map_metrics(c, change) for c in expression.children))
 
 
-def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and everything below it."""
-    yield expression
-    for child in expression.children:
-        yield from walk(child)
+def walk(expression: Expression) -> list[Expression]:
+    """The expression and everything below it, from left to right."""
+    out, left = [], [expression]
+    while left:
+        out.append(left.pop())
+        left += reversed(out[-1].children)
+    return out
 
 
 def _finite(value: float) -> Const:

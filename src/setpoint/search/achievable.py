@@ -129,18 +129,14 @@ class AchievableSet(ABC):
 
     def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
         self.rates = rates
-        self._store = ColumnStore(len(rates))
+        self.d = len(rates)
+        self._store = ColumnStore(self.d)
         self.limits = limits or Limits()
 
     @property
     def n_calls(self) -> int:
         """Times that columns were priced."""
         return self.limits.calls
-
-    @property
-    def d(self) -> int:
-        """Number of features."""
-        return len(self.rates)
 
     @property
     @abstractmethod
