@@ -189,7 +189,7 @@ def with_children(x: fn.RateFunction, children: list[fn.RateFunction]) -> fn.Rat
     """The same function of other functions."""
     out = copy(x)
     out.children = tuple(children)
-    vars(out).pop("features", None)
+    out.features = frozenset().union(*(c.features for c in children))
     return out
 
 
