@@ -14,6 +14,7 @@ from setpoint import Goal, NotCertifiable
 from setpoint.guarantees import (
     Guarantee,
     Shown,
+    Unshown,
 )
 from setpoint.guarantees.refusal import BestBounds
 from setpoint.report import (
@@ -429,7 +430,7 @@ def test_to_json_and_back(state):
 # -- refusals ---------------------------------------------------------------------------
 def refusal(best=None, **more):
     found = replace(promised("not certified").guarantee, **more)
-    return refused(found, Goal.parse(GOAL), best or BestBounds())
+    return refused(Unshown(found, Goal.parse(GOAL), best or BestBounds()))
 
 
 def test_a_refusal_in_words():

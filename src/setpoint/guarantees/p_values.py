@@ -542,7 +542,7 @@ class PValues:
         >>> from setpoint import Goal
         >>> from setpoint.counts import Confusion
         >>> from setpoint.guarantees.promise import Promise
-        >>> from setpoint.program.linking import link
+        >>> from setpoint.program import link
         >>> found = Confusion.of_counts(("no", "yes"), [[90, 2], [9, 38], [0, 0]])
         >>> goal = Goal.parse("maximize recall subject to precision >= 0.8")
         >>> rules = Promise.of(link(goal, found.codebook), 0.95).tests(found.marginals)

@@ -18,7 +18,7 @@ from setpoint.search import (
     StoppedWarning,
     best_mixture,
 )
-from setpoint.search import proving as branching
+from setpoint.search.binary import proving as branching
 from setpoint.search.binary.deterministic import enumerate_cutoffs
 from setpoint.search.binary.proving import branch_and_bound
 

@@ -8,7 +8,8 @@ import pytest
 from setpoint import Goal
 from setpoint.counts import Evidence
 from setpoint.program import link
-from setpoint.search import CutoffSet, deterministic
+from setpoint.search import CutoffSet
+from setpoint.search.binary import deterministic
 from thinning import over
 
 GOALS = (

@@ -6,7 +6,8 @@ import pytest
 from setpoint import Goal, solve
 from setpoint.counts import Evidence
 from setpoint.program import link
-from setpoint.search import CutoffSet, levels
+from setpoint.search import CutoffSet
+from setpoint.search.binary import levels
 from setpoint.search.binary.deterministic import enumerate_cutoffs
 from setpoint.search.binary.levels import solve_by_levels
 from thinning import over

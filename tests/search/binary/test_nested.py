@@ -6,8 +6,8 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Evidence
-from setpoint.guarantees import Promise, certified_windows, monotone_constraints
-from setpoint.guarantees.paths import least_successes
+from setpoint.guarantees import Promise, monotone_constraints
+from setpoint.guarantees.paths import certified_windows, least_successes
 from setpoint.program import link
 from setpoint.search import (
     CutoffSet,
