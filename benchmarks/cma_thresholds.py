@@ -20,9 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from setpoint import Evidence, Goal
-from setpoint.search import solve_exact
 from setpoint.program import link
-from setpoint.search import Limits
+from setpoint.search import Limits, solve_exact
 
 GOALS = (
     "maximize balanced_accuracy subject to predicted_rate.difference(race, sex) <= 0.05 "

@@ -15,17 +15,16 @@ from guarantees_goals import Asked
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from setpoint import NotCertifiable, solve
+from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
     certified,
 )
-from setpoint.search import solve_exact
-from setpoint.goals import Goal
 from setpoint.inference import at_least
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.program import link
 from setpoint.rules import Rule, Threshold
-from setpoint.search import InfeasibleError
+from setpoint.search import InfeasibleError, solve_exact
 from setpoint.solvers import Confidence
 
 LEVEL = 0.05

@@ -18,8 +18,8 @@ import numpy as np
 from cma_data import run_with_one_thread, verdict
 
 from setpoint import Goal
-from setpoint.errors import EmptyPopulationError
 from setpoint.counts import Codebook, Confusion, Stratum
+from setpoint.errors import EmptyPopulationError
 from setpoint.inference import CountedRates, interval_of, verdict_of
 from setpoint.program import Linker
 
