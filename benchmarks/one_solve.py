@@ -80,8 +80,8 @@ def _is_new(frame: FrameType) -> bool:
 def walked(call: Callable[[], object]) -> Walk:
     from setpoint.goals.goal import _parsed
 
-    call()
-    call()
+    for _ in range(8):  # kernels are compiled once they are called often
+        call()
     _parsed.cache_clear()  # a goal is read once a process: count that time
     walk = Walk()
     sys.setprofile(walk)
