@@ -17,7 +17,7 @@ from setpoint.counts.curves import Curve
 from setpoint.errors import InputError, SetpointError
 from setpoint.goals import Key, Label
 
-# --- Counted data: rows in memory, or counts of rows that lie elsewhere ---------------------------
+# --- Counted data: rows in memory, or counts of rows out of core ----------------------------------
 
 
 class Decider(Protocol):
@@ -234,7 +234,7 @@ class Bins:
 
 @dataclass(frozen=True, eq=False)
 class Tally(Counted):
-    """Counts of bins of scores: what a search needs of rows that lie elsewhere.
+    """Counts of bins of scores: what a search needs of rows out of core.
 
     Examples
     --------

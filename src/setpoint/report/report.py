@@ -380,7 +380,7 @@ def report_on_found(
     *,
     notes: Sequence[str] = (),
     in_training: bool = False,
-    seconds: float | None = None,
+    seconds: float,
     guarantee: Guarantee | None = None,
 ) -> GoalReport:
     """The report of what a search found, counted by labels; its trace may be of a training."""
@@ -405,7 +405,7 @@ def report_on_found(
         certificate=found.certificate,
         rule=rule_facts(found.rule, evidence, float(found.randomized_share)),
         sections=(*report.sections, *_sections(linked, found, evidence, not in_training)),
-        run=replace(report.run, seconds=_number(seconds)),
+        run=replace(report.run, seconds=float(seconds)),
     )
 
 
@@ -477,10 +477,6 @@ def _sections(
         trace = tuple((t.call, t.objective, t.bound, t.violation) for t in found.trace)
         out.append(SearchTrace(trace, of_passes))
     return out
-
-
-def _number(x: float | None) -> float | None:
-    return None if x is None else float(x)
 
 
 # --- A rule and the deployed model on the same rows: the goal of both -----------------------------

@@ -35,7 +35,7 @@ from setpoint.search import Found
 
 
 Rates = tuple[float, ...]
-"""By how much the objective changes as each bound moves: what the luck of the rules is worth."""
+"""By how much the objective changes as each bound moves: what the chance of the rules is worth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Judged:
 
     @cached_property
     def rates(self) -> Rates | None:
-        """What the choice of its rule means; None of decisions that were made elsewhere."""
+        """What the choice of its rule means; None of decisions by other models."""
         return None if self.find_rates is None else self.find_rates()
 
     @property
@@ -213,7 +213,7 @@ class Judge:
         table = replace(self._table, deployed=other)
         return differences_of_constraints(alone, labels, table, own, level)[0]
 
-    # ------------------------------------------------------------------ the luck of the rules
+    # ------------------------------------------------------------------ the chance of the rules
     def _rates(self, evidence: Evidence, report: GoalReport) -> Rates:
         """How the objective of the best rule changes as each bound moves by its error."""
         return tuple(
@@ -243,7 +243,7 @@ class Judge:
         return max(self._sense * (most - least) / (tight - loose), 0.0)
 
     def _extra_variance(self, one: Judged, other: Judged) -> float:
-        """What the luck of the rules adds to the variance of the difference of the objectives."""
+        """What the chance of the rules adds to the variance of the difference of the objectives."""
         known = [x.rates for x in (one, other) if x.rates is not None]
         rates = [known[0] if x.rates is None else x.rates for x in (one, other)] if known else []
         if not any(map(any, rates)):
