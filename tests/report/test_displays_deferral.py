@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LogisticRegression
 
 from setpoint import ConstantGoalWarning, PlugInClassifier, solve
-from setpoint.report import DeferralDisplay, DeferralPoints, GoalReport
+from setpoint.report import DeferralDisplay, DeferralPoints, GoalReport, plain, read
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 
@@ -121,7 +121,7 @@ def test_numbers_go_through_json_and_the_page_has_the_picture(tmp_path):
     report = solve(GOAL, s, y).report
     again = GoalReport.from_json(report.to_json())
     assert points_of(again) == points_of(report)
-    assert DeferralPoints.from_dict(points_of(report).to_dict()) == points_of(report)
+    assert read(DeferralPoints, plain(points_of(report))) == points_of(report)
     report.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Errors by share decided" in page

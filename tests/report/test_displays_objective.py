@@ -5,7 +5,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from setpoint import evaluate, solve
-from setpoint.report import GoalReport, ObjectiveCurveDisplay, OperatingPoints, scale_of
+from setpoint.report import (
+    GoalReport,
+    ObjectiveCurveDisplay,
+    OperatingPoints,
+    plain,
+    read,
+    scale_of,
+)
 from setpoint.report.displays.scales import SHARE, Scale
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -77,7 +84,7 @@ def test_numbers_go_through_json():
     report = solved("minimize prior_divergence")
     (curve,) = points_of(report).curves
     assert np.isinf(curve.objective[0])
-    again = OperatingPoints.from_dict(points_of(GoalReport.from_json(report.to_json())).to_dict())
+    again = read(OperatingPoints, plain(points_of(GoalReport.from_json(report.to_json()))))
     assert again == points_of(report)
 
 

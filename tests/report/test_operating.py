@@ -6,7 +6,7 @@ from sklearn.metrics import precision_score, recall_score
 
 from setpoint import Evidence, Goal, GoalReport, PlugInClassifier, solve
 from setpoint.program import link
-from setpoint.report import OperatingPoints, operating_points
+from setpoint.report import OperatingPoints, operating_points, plain, read
 from setpoint.rules import Argmax, Mixture, PerSegment, Threshold
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
@@ -102,7 +102,7 @@ def test_a_report_goes_to_json_and_back():
     again = GoalReport.from_json(report.to_json())
     assert again == report
     assert (
-        OperatingPoints.from_dict(report.section("operating").points.to_dict())
+        read(OperatingPoints, plain(report.section("operating").points))
         == report.section("operating").points
     )
 

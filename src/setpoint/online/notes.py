@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,19 +14,14 @@ from setpoint.online.engine import Engine
 from setpoint.online.parameters import SOLVERS
 from setpoint.online.solvers import calibrate
 from setpoint.program import link
-from setpoint.report import GoalReport, Picture, RuleFacts, Search, plain, read, report_on, section
+from setpoint.report import GoalReport, RuleFacts, Search, Section, report_on
 from setpoint.rules import ClassNames, Threshold
-
-if TYPE_CHECKING:
-    from setpoint.report import Facts
-
 
 # --- What a stream's report adds: its window, its threshold ---------------------------------------
 
 
-@section
 @dataclass(frozen=True)
-class StreamSummary:
+class StreamSummary(Section):
     """The state of a stream, for the person who watches it.
 
     Weights of rows, where rows have weights.
@@ -83,20 +77,6 @@ class StreamSummary:
     calibration_error: float | None
     waiting: int = 0
     expired: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values by name; an infinite threshold as the text that ``float`` reads."""
-        out: dict[str, Any] = plain(self)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> StreamSummary:
-        """What :meth:`to_dict` wrote."""
-        return read(cls, data)
-
-    def pictures(self, facts: Facts) -> Iterable[Picture]:
-        """It has none."""
-        return ()
 
     def lines(self) -> list[str]:
         """The same in sentences.

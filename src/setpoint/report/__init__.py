@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         Section,
         TextSection,
         compared,
-        section,
     )
     from setpoint.report.findings import (
         covered,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,42 +58,39 @@ class Picture:
 # --- Sections: what a room of the house adds to a report ------------------------------------------
 
 
-class Section(Protocol):
-    """What a room adds: values that JSON takes, sentences, and pictures."""
-
-    name: ClassVar[str]
-
-    @property
-    def title(self) -> str:
-        """Its heading."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Its values, as plain dicts, lists and scalars."""
-        ...
-
-    def lines(self) -> Sequence[str]:
-        """Its sentences; none where pictures say it all."""
-        ...
-
-    def pictures(self, facts: Facts) -> Iterable[Picture]:
-        """Its pictures, in the report that it is a part of."""
-        ...
-
-
-S = TypeVar("S")
-
 _KINDS: dict[str, Any] = {}
 
 
-def section(kind: type[S]) -> type[S]:
-    """Register a section: a class with a `name` and ``from_dict``, which reads its JSON."""
-    _KINDS[kind.name] = kind  # type: ignore[attr-defined]
-    return kind
+class Section:
+    """What a room adds to a report: a dataclass of plain values, sentences, and pictures."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        _KINDS[cls.name] = cls
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its values, as plain dicts, lists and scalars; infinite ones as ``float`` reads them."""
+        out: dict[str, Any] = plain(self)
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """What :meth:`to_dict` wrote."""
+        return read(cls, data)
+
+    def lines(self) -> Sequence[str]:
+        """Its sentences; none where pictures say it all."""
+        return ()
+
+    def pictures(self, facts: Facts) -> Iterable[Picture]:
+        """Its pictures, in the report that it is a part of."""
+        return ()
 
 
 @dataclass(frozen=True)
-class TextSection:
+class TextSection(Section):
     """A title and sentences, such as where the data came from.
 
     Examples
@@ -103,7 +100,7 @@ class TextSection:
     """
 
     name: ClassVar[str] = "text"
-    title: str
+    title: str  # type: ignore[misc]
     sentences: Sequence[str]
     stored: Mapping[str, Any] | None = field(default=None, repr=False)
 
@@ -123,10 +120,6 @@ class TextSection:
         """Its sentences."""
         return self.sentences
 
-    def pictures(self, facts: Facts) -> Iterable[Picture]:
-        """It has none."""
-        return ()
-
 
 def write_section(one: Section) -> dict[str, Any]:
     """A section for JSON: its sentences, for who does not know its room, and its values."""
@@ -142,8 +135,8 @@ def write_section(one: Section) -> dict[str, Any]:
 
 def read_section(data: Mapping[str, Any]) -> Section:
     """The section that :func:`write_section` wrote; of an unknown room, its sentences."""
-    kind = _KINDS.get(data["name"])
-    if kind is not None:
+    kind = _KINDS.get(data["name"], TextSection)
+    if kind is not TextSection:
         out: Section = kind.from_dict(data["values"])
         return out
     stored = None if data["name"] == TextSection.name else dict(data)

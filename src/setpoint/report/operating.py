@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from operator import neg
 from typing import Any
@@ -59,16 +59,6 @@ class OperatingPoints:
     precision: float
     labels: tuple[Any, Any]
     rows_per_weight: float = 1.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> OperatingPoints:
-        """The points that :meth:`to_dict` wrote."""
-        curves = tuple(_curve_from(c) for c in data["curves"])
-        return cls(**{**data, "curves": curves, "labels": tuple(data["labels"])})
 
 
 def operating_points(
@@ -243,24 +233,6 @@ def _shown(
     return np.unique(np.concatenate([thin, even, np.array([*chosen, *ends], np.int64)]))
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if np.isfinite(value) else str(value)
-    if isinstance(value, OperatingCurve):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, tuple):
-        return [_plain(v) for v in value]
-    return value
-
-
-def _curve_from(data: Mapping[str, Any]) -> OperatingCurve:
-    out: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    out["thresholds"] = tuple(float(t) for t in data["thresholds"])
-    out["objective"] = tuple(float(x) for x in data["objective"])
-    out["chosen"] = tuple(tuple(float(x) for x in c) for c in data["chosen"])
-    return OperatingCurve(**out)
-
-
 # --- How many of those decided are wrong, by the share that is decided ----------------------------
 
 
@@ -291,21 +263,6 @@ class DeferralPoints:
     by: str
     decided: float
     error: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars."""
-        curves = [
-            {**vars(c), "decided": list(c.decided), "error": list(c.error)} for c in self.curves
-        ]
-        for c in curves:
-            c["chosen"] = None if c["chosen"] is None else list(c["chosen"])
-        return {"curves": curves, "by": self.by, "decided": self.decided, "error": self.error}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> DeferralPoints:
-        """The points that :meth:`to_dict` wrote."""
-        curves = tuple(_deferral_curve_from(c) for c in data["curves"])
-        return cls(**{**data, "curves": curves})
 
 
 def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
@@ -346,11 +303,6 @@ def deferral_points(evidence: Counted, rule: Rule) -> DeferralPoints | None:
         curves.append(DeferralCurve(name, tuple(shares.tolist()), tuple(errors.tolist()), chosen))
     share, error = _reached(counts[own].sum(axis=0), n)
     return DeferralPoints(tuple(curves), "cut-offs" if by_cuts else "posterior", share, error)
-
-
-def _deferral_curve_from(data: Mapping[str, Any]) -> DeferralCurve:
-    out: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    return DeferralCurve(**out)
 
 
 def _reached(table: Floats, n: int) -> tuple[float, float | None]:

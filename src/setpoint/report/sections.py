@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from setpoint.goals import Metric, Reduce, expression_of, in_words
 from setpoint.parameters import WhenRead, all_read
-from setpoint.report.facts import Picture, section
+from setpoint.report.facts import Picture, Section
 from setpoint.report.numbers import amount, cleaned, number, percent, plain, read, shortened
 from setpoint.report.operating import DeferralPoints, OperatingCurve, OperatingPoints
 from setpoint.search import Frontier
@@ -30,9 +30,8 @@ _MOST_CURVES = 12
 """More are a tangle; the groups have a picture of their own."""
 
 
-@section
 @dataclass(frozen=True)
-class DeferralSection:
+class DeferralSection(Section):
     """The curves of a rule that defers."""
 
     name: ClassVar[str] = "deferral"
@@ -41,12 +40,13 @@ class DeferralSection:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and scalars."""
-        return self.points.to_dict()
+        out: dict[str, Any] = plain(self.points)
+        return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DeferralSection:
         """The section that :meth:`to_dict` wrote."""
-        return cls(DeferralPoints.from_dict(data))
+        return cls(read(DeferralPoints, data))
 
     def lines(self) -> Sequence[str]:
         """One sentence."""
@@ -85,9 +85,8 @@ class DeferralSection:
 """Inches."""
 
 
-@section
 @dataclass(frozen=True)
-class Frontiers:
+class Frontiers(Section):
     """Frontiers, one for each bound that was moved."""
 
     name: ClassVar[str] = "frontiers"
@@ -106,10 +105,6 @@ class Frontiers:
         """The frontiers that :meth:`to_dict` wrote."""
         items = tuple(Frontier.from_dict(f) for f in data["items"])
         return cls(**{**data, "items": items})
-
-    def lines(self) -> Sequence[str]:
-        """The pictures say it all."""
-        return ()
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The best objective over each bound."""
@@ -169,9 +164,8 @@ _OPERATING_WIDE, _TALL = (4.8, 2.9), (4.8, 3.6)
 """More are a tangle; the groups have a picture of their own."""
 
 
-@section
 @dataclass(frozen=True)
-class OperatingSection:
+class OperatingSection(Section):
     """The curves of a rule over thresholds."""
 
     name: ClassVar[str] = "operating"
@@ -182,17 +176,13 @@ class OperatingSection:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists and scalars; infinite thresholds as text that ``float`` reads."""
-        points: OperatingPoints = self.points
-        return points.to_dict()
+        out: dict[str, Any] = plain(self.points)
+        return out
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> OperatingSection:
         """The section that :meth:`to_dict` wrote."""
-        return cls(OperatingPoints.from_dict(data))
-
-    def lines(self) -> Sequence[str]:
-        """The pictures say it all."""
-        return ()
+        return cls(read(OperatingPoints, data))
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """Precision over recall, the objective over cut-offs, and the ROC curve."""
@@ -325,9 +315,8 @@ PER = 10_000
 """Rows that prices and counts of people refer to."""
 
 
-@section
 @dataclass(frozen=True)
-class Prices:
+class Prices(Section):
     """The objective a row, in the units of the goal's prices.
 
     Examples
@@ -343,16 +332,6 @@ class Prices:
     constants: tuple[tuple[str, float], ...]
     deployed: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists and scalars."""
-        out: dict[str, Any] = plain(self)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Prices:
-        """The prices that :meth:`to_dict` wrote."""
-        return read(cls, data)
-
     def lines(self) -> Sequence[str]:
         """One sentence."""
         others = list(self.constants)
@@ -362,10 +341,6 @@ class Prices:
         text = "; ".join([text, *(f"{who} {amount(PER * x)}" for who, x in others)])
         return (f"{text[0].upper()}{text[1:]}.",)
 
-    def pictures(self, facts: Facts) -> Iterable[Picture]:
-        """The curve of the objective over cut-offs belongs to the operating points."""
-        return ()
-
 
 # --- The way of a search: the best rule so far, call by call --------------------------------------
 
@@ -374,30 +349,14 @@ Step: TypeAlias = tuple[int, float, float, float]
 """Call, objective, bound, violation."""
 
 
-@section
 @dataclass(frozen=True)
-class SearchTrace:
+class SearchTrace(Section):
     """For each call of a search the best rule so far, and what no rule passes."""
 
     name: ClassVar[str] = "trace"
     title: ClassVar[str] = "How the search went"
     steps: tuple[Step, ...]
     of_passes: bool = True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists; infinite numbers as text that ``float`` reads."""
-        return {"steps": plain(self.steps), "of_passes": self.of_passes}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> SearchTrace:
-        """The trace that :meth:`to_dict` wrote."""
-        steps = tuple((int(call), *map(float, rest)) for call, *rest in data["steps"])
-        given = {"of_passes": data["of_passes"], **data, "steps": steps}
-        return cls(**given)
-
-    def lines(self) -> Sequence[str]:
-        """The picture says it all."""
-        return ()
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """Objective, bound and violation over the calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -12,7 +12,7 @@ import numpy as np
 from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import BlackBoxMetric, Expression, Goal, as_goal
-from setpoint.report import SIZE, Facts, Picture, cleaned, number, plain, read, section, style
+from setpoint.report import SIZE, Facts, Picture, Section, cleaned, number, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,9 +57,8 @@ class AdaptiveStep:
     weights: tuple[float, ...]
 
 
-@section
 @dataclass(frozen=True)
-class AdaptiveSummary:
+class AdaptiveSummary(Section):
     """What a search over surrogates found, and what it is compared with.
 
     Values are those of the metric on its own rows, in the user's units.
@@ -144,22 +143,6 @@ class AdaptiveSummary:
         sense = 1.0 if self.greater_is_better else -1.0
         own = (step for step in self.path if step.start == self.start)
         return max(own, key=lambda step: sense * step.value, default=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values by name; infinite numbers as text that ``float`` reads."""
-        out: dict[str, Any] = plain(self)
-        return out
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> AdaptiveSummary:
-        """What :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        TypeError
-            If a field is missing or unknown.
-        """
-        return read(cls, data)
 
     def pictures(self, facts: Facts) -> Iterator[Picture]:
         """The metric along the search, and the weights along its best path."""
