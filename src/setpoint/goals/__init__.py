@@ -30,7 +30,7 @@ from setpoint.goals.goal import (
     maximize,
     minimize,
 )
-from setpoint.goals.parse import SYNONYMS, why_unknown
+from setpoint.goals.parse import why_unknown
 from setpoint.goals.populations import (
     DEFER,
     EVERYWHERE,
@@ -46,6 +46,7 @@ from setpoint.goals.populations import (
     value_in_words,
 )
 from setpoint.goals.table import (
+    SYNONYMS,
     VOCABULARY,
     MetricFunction,
     Requirements,

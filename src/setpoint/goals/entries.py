@@ -273,6 +273,9 @@ class MetricEntry:
     optional: bool = False
     any_of: bool = False
     misses_deferred: bool = False
+    called: str = ""
+    aim: str = ""
+    also: str = ""
 
     @property
     def in_units(self) -> bool:
