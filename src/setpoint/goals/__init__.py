@@ -48,7 +48,6 @@ from setpoint.goals.populations import (
 from setpoint.goals.table import (
     SYNONYMS,
     VOCABULARY,
-    MetricFunction,
     Requirements,
     at_most,
     require_plain,

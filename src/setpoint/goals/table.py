@@ -8,12 +8,11 @@ multiclass and per-group use, the text form) follows from that line.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import GoalError, InputTypeError
+from setpoint.errors import GoalError
 from setpoint.goals.entries import (
     INF,
     TABLE,
@@ -31,7 +30,7 @@ from setpoint.goals.expressions import (
     signed_sum,
     sqrt,
 )
-from setpoint.goals.populations import Constraint, Label, Other
+from setpoint.goals.populations import Constraint, Label, Other, real_number
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -218,14 +217,7 @@ def at_most(n: float, per: float | None = None, label: Label | None = None) -> C
 
 
 def _count(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(
-            f"`{name}` of at_most must be a number of rows, got {value!r} ({type(value).__name__})"
-        )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = real_number(value, f"`{name}` of at_most must be a number of rows")
     if not 0.0 < number < math.inf:
         raise GoalError(f"`{name}` of at_most must be above 0 and finite, got {value!r:.40}")
     return number
