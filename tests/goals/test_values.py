@@ -372,7 +372,7 @@ def test_every_value_lies_in_its_range(name, classes):
     if TABLE[name].of_class and len(classes) > 2:
         metric = metric(label=classes[2])
     program = program_of(maximize(metric), schema)
-    low, high = program.range
+    low, high = program.objective.low, program.objective.high
     assert low >= TABLE[name].low
     assert high <= TABLE[name].high
     rng = np.random.default_rng(0)

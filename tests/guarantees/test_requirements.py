@@ -10,7 +10,7 @@ from setpoint.counts import Codebook, Confusion, Stratum
 from setpoint.guarantees import AllHold, Requirement, Some, requirements_of
 from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import leaves, needs_one_of_several
-from setpoint.program import Linker, Program, link
+from setpoint.program import link
 
 CLASSES = ("a", "b", "c")
 GROUPS = tuple(Stratum(None, (("sex", s),)) for s in ("f", "m", "x"))
@@ -47,8 +47,7 @@ CONSTRAINTS = [
 def program_of(constraint, counts):
     found = Confusion.of_units(Codebook.of(CLASSES, GROUPS), counts)
     linked = link(Goal.parse(f"maximize accuracy s.t. {constraint}"), found.codebook)
-    linker = Linker(found.codebook, found.marginals, fixed=False)
-    program = Program(linked, found.marginals, linker)
+    program = linked.at(found.marginals, fixed=False)
     return program, program.table.of(counts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from dataclasses import replace
 from types import SimpleNamespace
 
 import cvxpy as cp
@@ -349,7 +350,8 @@ def test_another_question_shares_the_learners():
     other = space.within(Limits())
     assert len(other.initial_columns(0)) == before
     assert other.n_calls == 0
-    least = program.changed(program.constraints[0].function, (), sense=-1.0)
+    bounded = program.constraints[0].function
+    least = replace(program, objective=bounded, constraints=(), sense=-1.0)
     choice = best_mixture(other, least, 1e-8).choice
     assert other.n_calls > 0
     # Its columns mean the same to the first set.

@@ -65,14 +65,14 @@ def test_fractions_have_the_value(rows):
     rng = np.random.default_rng(3)
     found = 0
     for f in (program.objective, *(c.function for c in program.constraints)):
-        ratio = accepted.fraction(f)
-        if ratio is None:
+        ratios = accepted.as_ratios(f, ())
+        if ratios is None:
             continue
         found += 1
         for _ in range(5):
             S = rng.random(len(accepted.kinds)) * accepted.totals
-            above, below = ratio.forms @ np.append(S, 1.0)
-            assert ratio.offset + above / below == pytest.approx(
+            ((above, below),) = ratios.forms @ np.append(S, 1.0)
+            assert ratios.offsets[0] + above / below == pytest.approx(
                 float(f.value(accepted.rates(S))), abs=1e-12
             )
     assert found or program.objective.shape_name == "concave"
@@ -160,9 +160,13 @@ def test_the_best_of_all_cutoffs(text, seed):
     accepted = two(text, counts[:, -1])[seed % 2]
     if seed % 2:
         accepted = accepted.with_totals(counts[:, -1])
-    least, tie = float(rng.integers(0, 20)), np.array([1.0, -1.0, 0.0])
+    least, tie = float(rng.integers(0, 20)), counts[0] - counts[1]
     found = accepted.best(
-        counts, required=np.array([[1.0, 1.0, -least]]), tiebreak=tie, near=7, least_violation=True
+        counts,
+        required=np.array([[1.0, 1.0, -least]]),
+        tiebreak=lambda ties: int(np.argmax(tie[ties])),
+        near=7,
+        least_violation=True,
     )
     every = []
     for j, S in enumerate(counts.T):
@@ -176,7 +180,7 @@ def test_the_best_of_all_cutoffs(text, seed):
     assert violation == pytest.approx(least_bad, abs=1e-10) == found.violation
     assert score == pytest.approx(most, abs=1e-10) == found.value
     ties = [x[0] for x in among if x[2] >= most - 1e-13]
-    assert counts[:, j] @ tie[:2] >= max(counts[:, i] @ tie[:2] for i in ties)
+    assert tie[j] >= max(tie[i] for i in ties)
     met = [j for j, v, _ in every if v == 0.0]
     assert found.n_feasible == len(met)
     assert found.below == max((j for j in met if j < 7), default=-1)

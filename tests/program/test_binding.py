@@ -118,7 +118,7 @@ def test_denominators_that_are_always_zero():
     for text, value in [("win_loss_ratio", np.inf), ("fp / (2 * fp)", 0.0), ("losses / wins", 0.0)]:
         program = bind(text, schema)
         assert program.value(program.rates_of(counts)) == value
-        assert program.range[0] <= value <= program.range[1]
+        assert program.objective.low <= value <= program.objective.high
     program = bind("recall subject to fp / fp >= 0", schema)
     assert program.violation(program.rates_of(counts)) == 0
 

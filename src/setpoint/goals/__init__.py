@@ -30,7 +30,7 @@ from setpoint.goals.goal import (
     maximize,
     minimize,
 )
-from setpoint.goals.parse import SYNONYMS, why_unknown
+from setpoint.goals.parse import why_unknown
 from setpoint.goals.populations import (
     DEFER,
     EVERYWHERE,
@@ -46,8 +46,8 @@ from setpoint.goals.populations import (
     value_in_words,
 )
 from setpoint.goals.table import (
+    SYNONYMS,
     VOCABULARY,
-    MetricFunction,
     Requirements,
     at_most,
     require_plain,

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import ast
 import math
-import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
-import numpy as np
-
-from setpoint.errors import GoalError, InputError, InputTypeError
-from setpoint.goals.populations import DEFER, Label, is_name, literal, plain_label
+from setpoint.errors import GoalError, InputError
+from setpoint.goals.populations import DEFER, Label, is_name, literal, plain_label, real_number
 
 if TYPE_CHECKING:
     from setpoint.goals.expressions import Expression
@@ -117,12 +114,8 @@ class LinearForm:
             return value
         if isinstance(value, str):
             return _from_text(str.__str__(value), what)
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
-            raise InputTypeError(
-                f"{what} must be a number or a linear expression in columns, as in "
-                f"'amount - 5', got {value!r} ({type(value).__name__})"
-            )
-        return cls.build({}, _finite(value, what), what)
+        wanted = f"{what} must be a number or a linear expression in columns, as in 'amount - 5'"
+        return cls.build({}, real_number(value, wanted), what)
 
     @classmethod
     def build(
@@ -166,54 +159,49 @@ def _read(node: ast.expr, refuse: Refuse) -> dict[Any, float]:
     while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         _add(out, _part(node.right, refuse), 1.0 if isinstance(node.op, ast.Add) else -1.0)
         node = node.left
-    _add(out, _part(node, refuse), 1.0)
-    return out
+    return _add(out, _part(node, refuse))
 
 
-def _add(out: dict[Any, float], terms: dict[Any, float], factor: float) -> None:
+def _add(out: dict[Any, float], terms: dict[Any, float], factor: float = 1.0) -> dict[Any, float]:
     for column, x in terms.items():
         total = out.pop(column, 0.0) + factor * x
         if not math.isfinite(total):
             raise OverflowError
         if total or column is None:
             out[column] = total
+    return out
 
 
 def _part(node: ast.expr, refuse: Refuse) -> dict[Any, float]:
-    if isinstance(node, ast.Name):
-        return {node.id: 1.0}
-    if isinstance(node, ast.Constant):
-        value: Any = node.value
-        if value == "":
+    match node:
+        case ast.Constant(value=""):
             refuse(node, "the name of a column cannot be empty")
-        if isinstance(value, str):
-            return {value: 1.0}
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        case ast.Name(id=name) | ast.Constant(value=str(name)):
+            return {name: 1.0}
+        case ast.Constant(value=value):
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                refuse(node, f"{value!r} has no meaning here: {_ALLOWED}")
             return {None: float(value)}
-        refuse(node, f"{value!r} has no meaning here: {_ALLOWED}")
-    out: dict[Any, float] = {}
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        _add(out, _read(node.operand, refuse), -1.0 if isinstance(node.op, ast.USub) else 1.0)
-        return out
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        return _read(node, refuse)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _part(node.left, refuse), _part(node.right, refuse)
-        if left.keys() - {None} and right.keys() - {None}:
-            refuse(node, f"a product of columns is not linear: {_OWN}")
-        form, number = (left, right) if left.keys() - {None} else (right, left)
-        _add(out, form, number.get(None, 0.0))
-        return out
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        left, right = _part(node.left, refuse), _part(node.right, refuse)
-        if right.keys() - {None}:
-            refuse(node, f"a number over a column is not linear: {_OWN}")
-        if not right.get(None):
-            refuse(node, "division by the number 0")
-        _add(out, {c: x / right[None] for c, x in left.items()}, 1.0)
-        return out
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        refuse(node, f"a power is not linear: {_OWN}")
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=inner):
+            return _add({}, _read(inner, refuse), -1.0 if isinstance(sign, ast.USub) else 1.0)
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return _read(node, refuse)
+        case ast.BinOp(left, ast.Mult(), right):
+            form, number = _part(left, refuse), _part(right, refuse)
+            if number.keys() - {None}:
+                form, number = number, form
+            if number.keys() - {None}:
+                refuse(node, f"a product of columns is not linear: {_OWN}")
+            return _add({}, form, number.get(None, 0.0))
+        case ast.BinOp(left, ast.Div(), right):
+            form, number = _part(left, refuse), _part(right, refuse)
+            if number.keys() - {None}:
+                refuse(node, f"a number over a column is not linear: {_OWN}")
+            if not number.get(None):
+                refuse(node, "division by the number 0")
+            return _add({}, {c: x / number[None] for c, x in form.items()})
+        case ast.BinOp(op=ast.Pow()):
+            refuse(node, f"a power is not linear: {_OWN}")
     return refuse(node, f"this ({type(node).__name__.lower()}) has no meaning here: {_ALLOWED}")
 
 
@@ -238,14 +226,10 @@ def _from_text(text: str, what: str) -> LinearForm:
         ) from None
 
 
-def _finite(value: Any, what: str) -> float:
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise GoalError(f"{what} must hold finite numbers, got {number}")
-    return number + 0.0  # -0.0 becomes 0.0
+def _finite(value: float, what: str) -> float:
+    if not math.isfinite(value):
+        raise GoalError(f"{what} must hold finite numbers, got {value}")
+    return value + 0.0  # -0.0 becomes 0.0
 
 
 # --- Entries of the table of metrics: one metric as data, and its parameters ----------------------
@@ -273,6 +257,9 @@ class MetricEntry:
     optional: bool = False
     any_of: bool = False
     misses_deferred: bool = False
+    called: str = ""
+    aim: str = ""
+    also: str = ""
 
     @property
     def in_units(self) -> bool:

@@ -22,7 +22,6 @@ from setpoint.goals.populations import (
     DEFER,
     EVERYWHERE,
     Constraint,
-    HasReducers,
     Label,
     Population,
     chosen_rows,
@@ -48,17 +47,17 @@ MAX_SIZE = 4000
 
 Number: TypeAlias = float | int | np.floating[Any] | np.integer[Any]
 
-FUNCTIONS: dict[str, tuple[int, int | None]] = {
-    "abs": (1, 1),
-    "maximum": (2, None),
-    "minimum": (2, None),
-    "log": (1, 1),
-    "sqrt": (1, 1),
+FUNCTIONS: dict[str, tuple[Callable[..., float], int, int | None]] = {
+    "abs": (abs, 1, 1),
+    "maximum": (max, 2, None),
+    "minimum": (min, 2, None),
+    "log": (math.log, 1, 1),
+    "sqrt": (math.sqrt, 1, 1),
 }
-"""Function and its least and largest number of arguments."""
+"""Functions, each of numbers, and the least and largest number of arguments."""
 
 
-class Expression(HasReducers):
+class Expression:
     """A number that a classifier's confusions determine; build it with operators.
 
     Examples
@@ -111,7 +110,7 @@ class Expression(HasReducers):
         return _quotient(operand(other), self)
 
     def __neg__(self) -> Expression:
-        return _negative(self)
+        return signed_sum((-1, self))
 
     def __pos__(self) -> Expression:
         return self
@@ -168,7 +167,7 @@ class Expression(HasReducers):
         recall.on("audit", country="IN")
         """
         dataset, values = chosen_rows(population, where)
-        return map_metrics(self, lambda m: m.narrowed(dataset, values))
+        return map_metrics(self, lambda m: m.of_rows(lambda rows: rows.narrowed(dataset, values)))
 
     def weighted(self, column: str) -> Expression:
         """The same expression, each row counted by its number in a column.
@@ -203,6 +202,46 @@ class Expression(HasReducers):
         if isinstance(self, Const):
             raise GoalError(f"({self}).{kind}: a number is the same for every group and class")
         return Reduce(kind, self, names)
+
+    def mean(self, *columns: str) -> Expression:
+        """Arithmetic mean over the groups of `columns`; without columns, over the classes."""
+        return self._reduce("mean", columns)
+
+    def sum(self, *columns: str) -> Expression:
+        """Sum over the groups of `columns`, or over the classes."""
+        return self._reduce("sum", columns)
+
+    def min(self, *columns: str) -> Expression:
+        """Smallest value over the groups of `columns`, or over the classes."""
+        return self._reduce("min", columns)
+
+    def max(self, *columns: str) -> Expression:
+        """Largest value over the groups of `columns`, or over the classes."""
+        return self._reduce("max", columns)
+
+    def difference(self, *columns: str) -> Expression:
+        """Largest minus smallest value over the groups of `columns`, or over the classes."""
+        return self._reduce("difference", columns)
+
+    def ratio(self, *columns: str) -> Expression:
+        """Smallest over largest value over the groups; 0 where all are 0."""
+        return self._reduce("ratio", columns)
+
+    def geometric_mean(self, *columns: str) -> Expression:
+        """Geometric mean over the groups of `columns`, or over the classes."""
+        return self._reduce("geometric_mean", columns)
+
+    def harmonic_mean(self, *columns: str) -> Expression:
+        """Harmonic mean over the groups of `columns`, or over the classes; 0 with any 0."""
+        return self._reduce("harmonic_mean", columns)
+
+    def quadratic_mean(self, *columns: str) -> Expression:
+        """Root of the mean square over the groups of `columns`, or over the classes."""
+        return self._reduce("quadratic_mean", columns)
+
+    def deviation(self, *columns: str) -> Expression:
+        """Largest distance of a group's value from the value on all rows."""
+        return self._reduce("deviation", columns)
 
     def written(self) -> tuple[str, int]:
         """The canonical text, and how tightly it binds."""
@@ -283,12 +322,19 @@ class Metric(_Node):
         decided = ".decided" if self.only_decided else ""
         return self.name + call + population_text(self.population) + decided
 
+    @cached_property
+    def worths(self) -> dict[Any, LinearForm]:
+        """What rows are worth, by true and decided class or by the name of how they are decided."""
+        given: dict[str, Any] = dict(self.params)
+        if TABLE[self.name].any_of:
+            return given
+        pairs = given.get("costs", given.get("values", ()))
+        return {pair: LinearForm.of(worth) for pair, worth in pairs}
+
     @property
     def value_columns(self) -> tuple[str, ...]:
         """The columns of numbers that say what a row is worth, sorted."""
-        given = [v for _, v in self.params]
-        given += [x for v in given if isinstance(v, tuple) for _, x in v]
-        return tuple(sorted({c for v in given if isinstance(v, LinearForm) for c in v.columns}))
+        return tuple(sorted({c for worth in self.worths.values() for c in worth.columns}))
 
     @property
     def defers(self) -> bool:
@@ -298,11 +344,8 @@ class Metric(_Node):
     @property
     def _prices_deferral(self) -> bool:
         """Whether one of its parameters is about the rows that are not decided."""
-        given = dict(self.params)
-        pairs = given.get("costs", given.get("values", ()))
-        answers = [p for (_, p), _ in pairs] if isinstance(pairs, tuple) else []
-        answers.append(given.get("predicted"))
-        return DEFER in answers or "defer" in given
+        answers = [k[1] if isinstance(k, tuple) else k for k in self.worths]
+        return DEFER in (*answers, dict(self.params).get("predicted"))
 
     def for_label(self, label: Label) -> Metric:
         """This metric of the class `label`; metrics of all classes stay as they are."""
@@ -329,10 +372,10 @@ class Metric(_Node):
             raise GoalError(f"{self.name} already has the label {self.label!r}")
         return self.for_label(label)
 
-    def narrowed(self, dataset: str | None, where: Mapping[str, Label]) -> Metric:
-        """This metric on part of its rows."""
+    def of_rows(self, chosen: Callable[[Population], Population]) -> Metric:
+        """This metric on other rows, chosen from its own."""
         try:
-            return replace(self, population=self.population.narrowed(dataset, where))
+            return replace(self, population=chosen(self.population))
         except GoalError as error:
             raise GoalError(f"{self}: {error}") from None
 
@@ -343,10 +386,7 @@ class Metric(_Node):
                 f"{self} is in the units of what its entries say a row is worth; it cannot be "
                 f"weighted by {column!r} too"
             )
-        try:
-            return replace(self, population=self.population.weighted(column))
-        except GoalError as error:
-            raise GoalError(f"{self}: {error}") from None
+        return self.of_rows(lambda rows: rows.weighted(column))
 
     def without_deferred(self) -> Metric:
         """This metric over those of its rows that are decided."""
@@ -542,9 +582,13 @@ def signed_sum(*terms: tuple[int, Expression]) -> Expression:
                 flat.append((sign, x))
     if not flat:
         return ZERO
-    if len(flat) == 1:
-        sign, x = flat[0]
-        return x if sign > 0 else _negative(x)
+    sign, x = flat[0]
+    if len(flat) == 1 and sign > 0:
+        return x
+    if len(flat) == 1 and isinstance(x, Const):
+        return Const(0.0 - x.value)
+    if len(flat) == 1 and isinstance(x, Product) and isinstance(x.left, Const):
+        return _product(Const(0.0 - x.left.value), x.right)
     return Sum(tuple(flat))
 
 
@@ -555,17 +599,6 @@ def _positive(sign: int, x: Expression) -> tuple[int, Expression]:
     if isinstance(x, Product) and isinstance(x.left, Const) and x.left.value < 0:
         return -sign, _product(Const(-x.left.value), x.right)
     return sign, x
-
-
-def _negative(x: Expression) -> Expression:
-    if isinstance(x, Const):
-        return Const(0.0 - x.value)
-    if isinstance(x, Sum):
-        flipped = tuple((-s, t) for s, t in x.terms)
-        return flipped[0][1] if len(flipped) == 1 and flipped[0][0] > 0 else Sum(flipped)
-    if isinstance(x, Product) and isinstance(x.left, Const):
-        return _product(Const(0.0 - x.left.value), x.right)
-    return Sum(((-1, x),))
 
 
 def _product(left: Expression, right: Expression) -> Expression:
@@ -585,7 +618,7 @@ def _quotient(left: Expression, right: Expression) -> Expression:
 
 def apply(function: str, *args: Expression | Number) -> Expression:
     """One of `FUNCTIONS`; numbers are folded."""
-    low, high = FUNCTIONS[function]
+    fold, low, high = FUNCTIONS[function]
     if len(args) < low or (high is not None and len(args) > high):
         raise GoalError(f"{function} takes {low if high == low else f'at least {low}'} argument(s)")
     operands = tuple(operand(a) for a in args)
@@ -593,10 +626,7 @@ def apply(function: str, *args: Expression | Number) -> Expression:
         values = [a.value for a in operands if isinstance(a, Const)]
         if function in ("log", "sqrt") and values[0] < (0 if function == "sqrt" else 5e-324):
             raise GoalError(f"{function} of the number {values[0]:g} is undefined")
-        fold: dict[str, Callable[..., float]] = {
-            "abs": abs, "maximum": max, "minimum": min, "log": math.log, "sqrt": math.sqrt,
-        }  # fmt: skip
-        return _finite(fold[function](*values))
+        return _finite(fold(*values))
     return Apply(function, operands)
 
 

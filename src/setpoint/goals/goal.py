@@ -39,46 +39,11 @@ from setpoint.goals.table import Requirements, requirements_of
 # --- A goal as a sentence for people who do not write formulas ------------------------------------
 
 
-_NAMES = {
-    "f1": "F1",
-    "macro_f1": "macro F1",
-    "micro_f1": "micro F1",
-    "fbeta": "F-measure",
-    "mcc": "MCC",
-    "g_mean": "G-mean",
-    "h_mean": "H-mean",
-    "q_mean": "Q-mean",
-    "tp": "true positives",
-    "fp": "false positives",
-    "fn": "false negatives",
-    "tn": "true negatives",
-    "min_recall": "recall of the worst class",
-    "cost": "mean cost",
-    "value": "mean value",
-    "profit": "profit per row",
-    "deferral_rate": "share of rows deferred",
-}
-
-_AIMS = {
-    ("maximize", "recall"): "Find as many {cases} as possible",
-    ("minimize", "false_negative_rate"): "Miss as few {cases} as possible",
-    ("maximize", "precision"): "Be right as often as possible about what is taken for {cases}",
-    ("maximize", "specificity"): "Raise as few false alarms about {cases} as possible",
-    ("minimize", "false_positive_rate"): "Raise as few false alarms about {cases} as possible",
-    ("maximize", "f1"): "Find {cases} and be right about them, as well as the two go together",
-    ("maximize", "accuracy"): "Decide right as often as possible",
-    ("minimize", "error_rate"): "Decide wrong as seldom as possible",
-    ("minimize", "churn"): "Differ from the deployed model as seldom as possible",
-    ("minimize", "cost"): "Make the mean cost of a decision as low as possible",
-    ("maximize", "value"): "Make the mean value of a decision as high as possible",
-    ("maximize", "profit"): "Earn as much as possible",
-    ("minimize", "deferral_rate"): "Defer as few rows as possible",
-}
-
 _LONGEST = 700
 """A longer sentence is not read; the goal's own text says it better."""
 
 _COMPOSITE = (Sum, Product, Quotient)
+_BETTER = {"maximize": "higher", "minimize": "lower"}
 
 
 def goal_in_words(goal: Goal, positive: Label | None = None) -> str:
@@ -203,11 +168,11 @@ def _with_article(c: Constraint) -> str:
 def _aim(goal: Goal, positive: Label | None) -> str:
     """What the objective wants in plain words, where it is a metric people have words for."""
     x = goal.objective
-    if not isinstance(x, Metric) or (goal.sense, x.name) not in _AIMS:
+    if not isinstance(x, Metric) or TABLE[x.name].better != _BETTER[goal.sense]:
         return ""
     if x.population.measure is not None or x.only_decided:
         return ""  # it is not the number of cases that counts
-    return _AIMS[goal.sense, x.name].format(cases=cases(positive if x.label is None else x.label))
+    return TABLE[x.name].aim.format(cases=cases(positive if x.label is None else x.label))
 
 
 def _metric(x: Metric) -> str:
@@ -232,7 +197,7 @@ def _metric(x: Metric) -> str:
 
 
 def _name(name: str) -> str:
-    return _NAMES.get(name, name.replace("_", " "))
+    return TABLE[name].called or name.replace("_", " ")
 
 
 def _population(population: Population) -> str:

@@ -24,6 +24,7 @@ from setpoint.goals.expressions import (
 from setpoint.goals.populations import REDUCERS, Constraint, Relation, plain_label
 from setpoint.goals.table import (
     AT_MOST,
+    SYNONYMS,
     VOCABULARY,
     MetricFunction,
     at_most,
@@ -33,24 +34,6 @@ from setpoint.goals.table import (
 
 
 # fmt: off
-
-SYNONYMS: dict[str, str] = {
-    **dict.fromkeys(("sensitivity", "hit_rate", "tpr", "true_positive_rate", "recall_score"), "recall"),
-    **dict.fromkeys(("tnr", "true_negative_rate", "specificity_score", "selectivity"), "specificity"),
-    **dict.fromkeys(("ppv", "positive_predictive_value", "precision_score"), "precision"),
-    "npv": "negative_predictive_value",
-    **dict.fromkeys(("fpr", "fall_out", "fallout"), "false_positive_rate"),
-    **dict.fromkeys(("fnr", "miss_rate"), "false_negative_rate"),
-    **dict.fromkeys(("dice", "f1_score", "f_measure", "f_score", "f1score"), "f1"),
-    **dict.fromkeys(("f_beta", "fbeta_score"), "fbeta"),
-    **dict.fromkeys(("iou", "jaccard_score"), "jaccard"),
-    **dict.fromkeys(("geometric_mean", "geometric_mean_score", "gmean"), "g_mean"),
-    **dict.fromkeys(("matthews_corrcoef", "matthews_correlation_coefficient"), "mcc"),
-    "accuracy_score": "accuracy", "balanced_accuracy_score": "balanced_accuracy", "zero_one_loss": "error_rate",
-    **dict.fromkeys(("abstention_rate", "referral_rate"), "deferral_rate"),
-    "selection_rate": "predicted_rate", "prevalence": "prior", "base_rate": "prior",
-}
-"""Name elsewhere, in small letters, and the name in the table of metrics."""
 
 ELSEWHERE: dict[str, str] = {
     "positive_rate": "predicted_rate",

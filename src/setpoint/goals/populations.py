@@ -113,6 +113,16 @@ def plain_label(value: Any, what: str) -> Label:
     return float(value)
 
 
+def real_number(value: object, wanted: str) -> float:
+    """A number as a float, infinite where it is too large for one; refuses what is none."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InputTypeError(f"{wanted}, got {value!r} ({type(value).__name__})")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 @dataclass(frozen=True)
 class Population:
     """The rows of one data set on which a rate is measured.
@@ -215,6 +225,8 @@ def literal(value: Any) -> str:
     """A label, number or table of parameters as Python reads it; text in double quotes."""
     if isinstance(value, str):
         return '"' + "".join(map(_character, value)) + '"'
+    if isinstance(value, tuple):
+        return f"({', '.join(map(literal, value))})"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return repr(value)
@@ -230,19 +242,10 @@ def _character(c: str) -> str:
 def parameter_text(name: str, value: Any) -> str:
     """A parameter of a metric: a number, a label, a table of them, or a linear form by name."""
     if name in ("costs", "values", "priors"):
-        pairs = (f"{_key(k)}: {_number_text(v)}" for k, v in value)
+        pairs = (f"{literal(k)}: {literal(v) if isinstance(v, float) else v}" for k, v in value)
         return "{" + ", ".join(pairs) + "}"
     # What a row is worth stands behind its name, as it takes no fixed place.
     return literal(value) if isinstance(value, (str, int, float)) else f"{name}={value}"
-
-
-def _number_text(value: Any) -> str:
-    """A number, or what a row is worth as a linear form in columns."""
-    return literal(value) if isinstance(value, float) else str(value)
-
-
-def _key(key: Any) -> str:
-    return f"({literal(key[0])}, {literal(key[1])})" if isinstance(key, tuple) else literal(key)
 
 
 def population_text(population: Population) -> str:
@@ -356,12 +359,7 @@ class Constraint:
 
 def _confidence(value: object) -> float:
     wanted = "`confidence` is a number above 0 and below 1, such as 0.99"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(f"{wanted}, got {value!r} ({type(value).__name__})")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = real_number(value, wanted)
     # NaN is in no range.
     if not 0.0 < number < 1.0:
         raise GoalError(f"{wanted}, got {value!r:.40}")
@@ -398,52 +396,3 @@ def reducer_columns(kind: str, columns: tuple[object, ...]) -> tuple[str, ...]:
     if kind == "deviation" and not names:
         raise GoalError(".deviation compares groups with all rows: it needs a column")
     return tuple(names)
-
-
-class HasReducers:
-    """The reducers as methods; with columns over their groups, without over the classes."""
-
-    __slots__ = ()
-
-    def _reduce(self, kind: str, columns: tuple[str, ...]) -> Expression:
-        raise NotImplementedError
-
-    def mean(self, *columns: str) -> Expression:
-        """Arithmetic mean over the groups of `columns`; without columns, over the classes."""
-        return self._reduce("mean", columns)
-
-    def sum(self, *columns: str) -> Expression:
-        """Sum over the groups of `columns`, or over the classes."""
-        return self._reduce("sum", columns)
-
-    def min(self, *columns: str) -> Expression:
-        """Smallest value over the groups of `columns`, or over the classes."""
-        return self._reduce("min", columns)
-
-    def max(self, *columns: str) -> Expression:
-        """Largest value over the groups of `columns`, or over the classes."""
-        return self._reduce("max", columns)
-
-    def difference(self, *columns: str) -> Expression:
-        """Largest minus smallest value over the groups of `columns`, or over the classes."""
-        return self._reduce("difference", columns)
-
-    def ratio(self, *columns: str) -> Expression:
-        """Smallest over largest value over the groups; 0 where all are 0."""
-        return self._reduce("ratio", columns)
-
-    def geometric_mean(self, *columns: str) -> Expression:
-        """Geometric mean over the groups of `columns`, or over the classes."""
-        return self._reduce("geometric_mean", columns)
-
-    def harmonic_mean(self, *columns: str) -> Expression:
-        """Harmonic mean over the groups of `columns`, or over the classes; 0 with any 0."""
-        return self._reduce("harmonic_mean", columns)
-
-    def quadratic_mean(self, *columns: str) -> Expression:
-        """Root of the mean square over the groups of `columns`, or over the classes."""
-        return self._reduce("quadratic_mean", columns)
-
-    def deviation(self, *columns: str) -> Expression:
-        """Largest distance of a group's value from the value on all rows."""
-        return self._reduce("deviation", columns)

@@ -8,12 +8,11 @@ multiclass and per-group use, the text form) follows from that line.
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from setpoint.errors import GoalError, InputTypeError
+from setpoint.errors import GoalError
 from setpoint.goals.entries import (
     INF,
     TABLE,
@@ -31,7 +30,7 @@ from setpoint.goals.expressions import (
     signed_sum,
     sqrt,
 )
-from setpoint.goals.populations import Constraint, Label, Other
+from setpoint.goals.populations import Constraint, Label, Other, real_number
 
 if TYPE_CHECKING:
     from setpoint.goals.goal import Goal
@@ -68,10 +67,10 @@ def _add(entry: MetricEntry) -> Metric:
     return metric
 
 
-def _rate(name: str, event: str, given: str, better: Better, words: str) -> Metric:
-    of_class = Event(event).names_class or Event(given).names_class
-    entry = MetricEntry(name, words, of_class, better, event=Event(event), given=Event(given))
-    return _add(entry)
+def _rate(name: str, event: str, given: str, better: Better, words: str, **texts: Any) -> Metric:
+    counted, rows = Event(event), Event(given)
+    of_class = counted.names_class or rows.names_class
+    return _add(MetricEntry(name, words, of_class, better, event=counted, given=rows, **texts))
 
 
 def _formula(
@@ -88,10 +87,9 @@ def _formula(
     return _add(MetricEntry(name, words, of_class, better, formula=build, **given))
 
 
-def _worth(name: str, better: Better, words: str, *params: str) -> Metric:
-    of_class = len(params) > 1
-    entry = MetricEntry(name, words, of_class, better, -INF, INF, params=params, any_of=of_class)
-    return _add(entry)
+def _worth(name: str, better: Better, words: str, *params: str, **texts: Any) -> Metric:
+    named = {"params": params, "any_of": len(params) > 1, **texts}
+    return _add(MetricEntry(name, words, len(params) > 1, better, -INF, INF, **named))
 
 
 def _fbeta(beta: float) -> Expression:
@@ -126,45 +124,48 @@ def _confusion_rate(true: Label, predicted: Label) -> Expression:
 # One metric, one line.
 
 # Rates: an event, and the rows it is a share of.
-tp = _rate("tp", "actual predicted", "", "higher", "true positives, as a share of all rows")
-fp = _rate("fp", "!actual predicted", "", "lower", "false positives, as a share of all rows")
-fn = _rate("fn", "actual !predicted", "", "lower", "false negatives, as a share of all rows")
-tn = _rate("tn", "!actual !predicted", "", "higher", "true negatives, as a share of all rows")
-recall = _rate("recall", "predicted", "actual", "higher", "share of the class that is found")
-specificity = _rate("specificity", "!predicted", "!actual", "higher", "share of the other classes left alone")
-false_positive_rate = _rate("false_positive_rate", "predicted", "!actual", "lower", "share of the other classes accepted")
-false_negative_rate = _rate("false_negative_rate", "!predicted", "actual", "lower", "share of the class that is missed")
-predicted_rate = _rate("predicted_rate", "predicted", "", None, "share of rows predicted to be of the class")
-prior = _rate("prior", "actual", "", None, "share of rows that are of the class")
-accuracy = _rate("accuracy", "correct", "", "higher", "share of right predictions")
-error_rate = _rate("error_rate", "!correct", "", "lower", "share of wrong predictions")
-churn = _rate("churn", "changed", "", "lower", "share of predictions unlike the deployed model's")
+tp = _rate("tp", "actual predicted", "", "higher", "true positives, as a share of all rows", called="true positives")
+fp = _rate("fp", "!actual predicted", "", "lower", "false positives, as a share of all rows", called="false positives")
+fn = _rate("fn", "actual !predicted", "", "lower", "false negatives, as a share of all rows", called="false negatives")
+tn = _rate("tn", "!actual !predicted", "", "higher", "true negatives, as a share of all rows", called="true negatives")
+recall = _rate("recall", "predicted", "actual", "higher", "share of the class that is found", aim="Find as many {cases} as possible", also="sensitivity hit_rate tpr true_positive_rate recall_score")
+specificity = _rate("specificity", "!predicted", "!actual", "higher", "share of the other classes left alone", aim="Raise as few false alarms about {cases} as possible", also="tnr true_negative_rate specificity_score selectivity")
+false_positive_rate = _rate("false_positive_rate", "predicted", "!actual", "lower", "share of the other classes accepted", aim="Raise as few false alarms about {cases} as possible", also="fpr fall_out fallout")
+false_negative_rate = _rate("false_negative_rate", "!predicted", "actual", "lower", "share of the class that is missed", aim="Miss as few {cases} as possible", also="fnr miss_rate")
+predicted_rate = _rate("predicted_rate", "predicted", "", None, "share of rows predicted to be of the class", also="selection_rate")
+prior = _rate("prior", "actual", "", None, "share of rows that are of the class", also="prevalence base_rate")
+accuracy = _rate("accuracy", "correct", "", "higher", "share of right predictions", aim="Decide right as often as possible", also="accuracy_score")
+error_rate = _rate("error_rate", "!correct", "", "lower", "share of wrong predictions", aim="Decide wrong as seldom as possible", also="zero_one_loss")
+churn = _rate("churn", "changed", "", "lower", "share of predictions unlike the deployed model's", aim="Differ from the deployed model as seldom as possible")
 wins = _rate("wins", "correct !was_correct", "", "higher", "share the deployed model had wrong, now right")
 losses = _rate("losses", "!correct was_correct", "", "lower", "share the deployed model had right, now wrong")
-deferral_rate = _rate("deferral_rate", "deferred", "", "lower", "share of rows that are not decided")
+deferral_rate = _rate("deferral_rate", "deferred", "", "lower", "share of rows that are not decided", called="share of rows deferred", aim="Defer as few rows as possible", also="abstention_rate referral_rate")
 
 # Formulas over them.
-precision = _formula("precision", tp / (tp + fp), "higher", "share of the accepted that are right", of_class=True)
-_formula("negative_predictive_value", tn / (tn + fn), "higher", "share of the rejected that are right", of_class=True)
-f1 = _formula("f1", 2 * tp / (2 * tp + fp + fn), "higher", "harmonic mean of precision and recall", of_class=True, misses_deferred=True)
-jaccard = _formula("jaccard", tp / (tp + fp + fn), "higher", "intersection over union of the class", of_class=True, misses_deferred=True)
-_formula("fbeta", _fbeta, "higher", "F-measure; recall counts beta times as much as precision", of_class=True, params=("beta",), misses_deferred=True)
-_formula("balanced_accuracy", recall.mean(), "higher", "mean recall of the classes")
-_formula("g_mean", recall.geometric_mean(), "higher", "geometric mean of the classes' recalls")
-_formula("h_mean", recall.harmonic_mean(), "higher", "harmonic mean of the classes' recalls")
-_formula("q_mean", 1 - false_negative_rate.quadratic_mean(), "higher", "one minus the quadratic mean of the classes' miss rates")
-_formula("min_recall", recall.min(), "higher", "recall of the worst class")
+precision = _formula("precision", tp / (tp + fp), "higher", "share of the accepted that are right", of_class=True, aim="Be right as often as possible about what is taken for {cases}", also="ppv positive_predictive_value precision_score")
+_formula("negative_predictive_value", tn / (tn + fn), "higher", "share of the rejected that are right", of_class=True, also="npv")
+f1 = _formula("f1", 2 * tp / (2 * tp + fp + fn), "higher", "harmonic mean of precision and recall", of_class=True, misses_deferred=True, called="F1", aim="Find {cases} and be right about them, as well as the two go together", also="dice f1_score f_measure f_score f1score")
+jaccard = _formula("jaccard", tp / (tp + fp + fn), "higher", "intersection over union of the class", of_class=True, misses_deferred=True, also="iou jaccard_score")
+_formula("fbeta", _fbeta, "higher", "F-measure; recall counts beta times as much as precision", of_class=True, params=("beta",), misses_deferred=True, called="F-measure", also="f_beta fbeta_score")
+_formula("balanced_accuracy", recall.mean(), "higher", "mean recall of the classes", also="balanced_accuracy_score")
+_formula("g_mean", recall.geometric_mean(), "higher", "geometric mean of the classes' recalls", called="G-mean", also="geometric_mean geometric_mean_score gmean")
+_formula("h_mean", recall.harmonic_mean(), "higher", "harmonic mean of the classes' recalls", called="H-mean")
+_formula("q_mean", 1 - false_negative_rate.quadratic_mean(), "higher", "one minus the quadratic mean of the classes' miss rates", called="Q-mean")
+_formula("min_recall", recall.min(), "higher", "recall of the worst class", called="recall of the worst class")
 _formula("macro_precision", precision.mean(), "higher", "mean precision of the classes")
-_formula("macro_f1", f1.mean(), "higher", "mean F1 of the classes")
-_formula("micro_f1", _micro_f1, "higher", "F1 of all classes but the default one, pooled", params=("default",), misses_deferred=True)
-_formula("mcc", _mcc, "higher", "Matthews correlation coefficient", low=-1.0)
+_formula("macro_f1", f1.mean(), "higher", "mean F1 of the classes", called="macro F1")
+_formula("micro_f1", _micro_f1, "higher", "F1 of all classes but the default one, pooled", params=("default",), misses_deferred=True, called="micro F1")
+_formula("mcc", _mcc, "higher", "Matthews correlation coefficient", low=-1.0, called="MCC", also="matthews_corrcoef matthews_correlation_coefficient")
 _formula("win_loss_ratio", wins / losses, "higher", "wins over losses against the deployed model", high=INF)
 _formula("win_change_ratio", wins / churn, "higher", "share of changed predictions that are wins")
 _formula("prior_divergence", _prior_divergence, "lower", "KL divergence from the predicted rates to the priors (their own, or given ones)", high=INF, params=("priors",), optional=True)
-_worth("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0", "costs")
-_worth("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values")
-_worth("profit", "higher", "mean value of a row; decisions that are not named are worth 0", "tp", "fp", "fn", "tn", "defer")
+_worth("cost", "lower", "mean cost of a prediction; pairs (true, predicted) that are not named cost 0", "costs", called="mean cost", aim="Make the mean cost of a decision as low as possible")
+_worth("value", "higher", "mean value of a decision; pairs (true, predicted) that are not named are worth 0", "values", called="mean value", aim="Make the mean value of a decision as high as possible")
+_worth("profit", "higher", "mean value of a row; decisions that are not named are worth 0", "tp", "fp", "fn", "tn", "defer", called="profit per row", aim="Earn as much as possible")
 _formula("confusion_rate", _confusion_rate, None, "share of rows of one class predicted another", params=("true", "predicted"))
+
+SYNONYMS: dict[str, str] = {word: e.name for e in TABLE.values() for word in e.also.split()}
+"""Name elsewhere, in small letters, and the name in the table of metrics."""
 
 
 # --- A capacity as a constraint: so many rows out of so many --------------------------------------
@@ -216,14 +217,7 @@ def at_most(n: float, per: float | None = None, label: Label | None = None) -> C
 
 
 def _count(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputTypeError(
-            f"`{name}` of at_most must be a number of rows, got {value!r} ({type(value).__name__})"
-        )
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = real_number(value, f"`{name}` of at_most must be a number of rows")
     if not 0.0 < number < math.inf:
         raise GoalError(f"`{name}` of at_most must be above 0 and finite, got {value!r:.40}")
     return number

@@ -200,11 +200,11 @@ class NestedCuts:
         """The best certified cut-offs that meet the constraints that are not promised."""
         marginals = self.cuts.evidence.marginals
         program = tests.promise.linked.at(marginals)
-        others = [program.constraints[i] for i in tests.others]
+        asked = replace(program, constraints=tuple(program.constraints[i] for i in tests.others))
         first, last = zip(*windows, strict=True)
         cuts = CutoffSet(program.table, self.cuts.evidence).window(first, last, Limits())
         try:
-            found = find_rule(cuts, program.changed(constraints=others), False, 0.0, Limits())
+            found = find_rule(cuts, asked, False, 0.0, Limits())
         except NoRuleError:
             return None
         return [

@@ -135,7 +135,7 @@ def _range_in(x: RateFunction, boxes: Sequence[tuple[float, float]]) -> tuple[fl
         return low, high
     assert isinstance(x, Node)
     low, high = x.interval(*(_range_in(c, boxes) for c in x.children))
-    return (-INF if math.isnan(low) else low), (INF if math.isnan(high) else high)
+    return -INF if math.isnan(low) else float(low), INF if math.isnan(high) else float(high)
 
 
 # --- Gaffke's p-value of a mean of bounded values, computed and not drawn -------------------------

@@ -29,7 +29,7 @@ from setpoint.inference import (
     trials_of,
     worst_of,
 )
-from setpoint.program import LinkedGoal, Linker, Program, ProgramConstraint, link
+from setpoint.program import LinkedGoal, Program, ProgramConstraint, link
 
 # --- The chance that rows yet to be drawn show a statement ----------------------------------------
 
@@ -283,8 +283,7 @@ class Pilot:
     def of(cls, goal: Any, confusion: Confusion) -> Pilot:
         """A goal, or one that is linked already, on a confusion."""
         linked = goal if isinstance(goal, LinkedGoal) else link(as_goal(goal), confusion.codebook)
-        linker = Linker(linked.codebook, confusion.marginals, fixed=False)
-        program = Program(linked, confusion.marginals, linker)
+        program = linked.at(confusion.marginals, fixed=False)
         counted = CountedRates(program.table, confusion)
         if counted.is_large:
             raise InputError("there are too many classes and groups to plan rows for")

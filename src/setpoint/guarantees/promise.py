@@ -31,8 +31,6 @@ from setpoint.inference import (
 from setpoint.parameters import SATISFIED
 from setpoint.program import (
     LinkedGoal,
-    Linker,
-    Program,
     ProgramConstraint,
 )
 
@@ -388,9 +386,7 @@ class RuleTests:
 
     def __init__(self, promise: Promise, marginals: Marginals) -> None:
         self.promise = promise
-        linked = promise.linked
-        linker = Linker(linked.codebook, marginals, fixed=False)
-        self.program = Program(linked, marginals, linker)
+        self.program = promise.linked.at(marginals, fixed=False)
         self._known = KnownWeights({}, {})
         self.parts = tuple(
             None if confidence is None else requirements_of(c)

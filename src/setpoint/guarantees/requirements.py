@@ -362,12 +362,11 @@ def requirements_of(constraint: ProgramConstraint) -> Part:
     --------
     >>> from setpoint import Goal
     >>> from setpoint.counts import Confusion
-    >>> from setpoint.program import Linker, Program, link
+    >>> from setpoint.program import link
     >>> found = Confusion.of_counts(("no", "yes"), [[90, 5], [2, 8], [0, 0]])
     >>> linked = link(Goal.parse("maximize accuracy s.t. recall.difference() <= 0.1"),
     ...               found.codebook)
-    >>> linker = Linker(found.codebook, found.marginals, fixed=False)
-    >>> [constraint] = Program(linked, found.marginals, linker).constraints
+    >>> [constraint] = linked.at(found.marginals, fixed=False).constraints
     >>> parts = requirements_of(constraint).parts
     >>> [(x.relation, x.level) for x in parts]
     [('<=', 0.1), ('<=', 0.1)]

@@ -154,7 +154,7 @@ def _limits(
     else:
         ends = _parts(x, counted, low, high)
     bottom, top = counted.range(x)
-    return max(ends[0], bottom), min(ends[1], top)
+    return float(max(ends[0], bottom)), float(min(ends[1], top))
 
 
 def _extreme(

@@ -216,15 +216,12 @@ class CountedRates:
 
     def weights(self, index: list[int]) -> Weights:
         """What some features look at by entry, events not divided by any norm."""
-        strata, n = self.confusion.strata, len(self.confusion.classes)
+        n = len(self.confusion.classes)
         event = np.zeros((len(index), *self.confusion.counts.shape))
         for i, j in enumerate(index):
-            f, known = self.features[j], dict[int | None, Floats]()
-            for c in f.strata:
-                baseline = strata[c].baseline
-                if baseline not in known:
-                    known[baseline] = f.matrix(baseline)
-                event[i, c] = known[baseline]
+            f = self.features[j]
+            for baseline, strata in f.by_baseline.items():
+                event[i, strata] = f.matrix(baseline)
         given = np.repeat(self.truth[index].reshape(len(index), -1), n, axis=1).astype(float)
         return Weights(index, event.reshape(len(index), -1), given)
 
@@ -344,7 +341,7 @@ class CountedRates:
             return low, high
         interval = getattr(x, "interval")  # noqa: B009  (every atom but Affine has it)
         low, high = interval(*(self.range(c) for c in x.children))
-        return (x.low if low == -INF else low), (x.high if high == INF else high)
+        return x.low if low == -INF else float(low), x.high if high == INF else float(high)
 
     def _range_of_amounts(self, x: RateFunction, found: Fraction) -> tuple[float, float] | None:
         """Of a mean of an amount no more than on what side of 0 it is: None."""

@@ -21,8 +21,6 @@ _GRID = 33
 """Points along each axis where monotonicity is looked at."""
 _ROUNDING = 1e-12
 """Share of the least weight accepted that sums in another order may miss."""
-_SPREAD = np.array([1.0, -1.0, 0.0])
-"""Of equally good counts those with the largest A - B."""
 WHOLE = (
     f"a model is trained for {Portfolio.takes}; `PlugInClassifier` takes such goals, after training"
 )
@@ -96,10 +94,13 @@ class Tradeoff:
         return [float(c.slack(v)) for c in self.program.constraints]
 
     def best(self, A: Floats, B: Floats, least: float = 0.0) -> BestCutoff:
-        """Which of some counts (m,) is best; else the least violation."""
+        """Which of some counts (m,) is best, with the largest A - B; else the least violation."""
         required = np.array([[1.0, 1.0, -least * (1.0 - _ROUNDING)]])
         return self.accepted.best(
-            np.stack([A, B]), required=required, tiebreak=_SPREAD, least_violation=True
+            np.stack([A, B]),
+            required=required,
+            tiebreak=lambda ties: int(np.argmax(A[ties] - B[ties])),
+            least_violation=True,
         )
 
     # ------------------------------------------------------------------ slopes

@@ -279,7 +279,7 @@ def _best_threshold(
 
     def solved(asked: Goal) -> Found:
         program = link(asked, evidence.codebook).at(evidence.marginals)
-        program = program.changed(goal=goal)  # what messages name
+        program = replace(program, goal=goal)  # what messages name
         return solve_exact(program, evidence, randomized=False, on_infeasible=on_infeasible)
 
     try:

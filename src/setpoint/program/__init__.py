@@ -4,7 +4,6 @@ from setpoint.program.accepted import (
     Accepted,
     AcceptedRates,
     Kind,
-    fraction_of,
     most_in_parts,
     range_over_boxes,
 )

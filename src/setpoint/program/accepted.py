@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
 from setpoint.counts import BestCutoff, Ratios, best_of, zeros_of
@@ -21,15 +20,14 @@ from setpoint.program.rates import RateTable
 
 Kind: TypeAlias = tuple[int, int]
 """Stratum and true class; true class 2 holds rows without labels."""
+Bound: TypeAlias = tuple[fn.RateFunction, float, float]
+"""A function, the level of a bound on it, and 1 for a floor or -1 for a cap."""
 
+_NOTHING = 1e-12
+"""Share of a kind that is nothing: sums of weights in another order differ by it."""
+_FEW = 4
+"""Up to so many kinds, one product after the other: the same bits for one S as among many."""
 _ONE = fn.Affine({}, 1.0)
-
-
-class AcceptedFraction(NamedTuple):
-    """A function of accepted weights as ``offset + (above @ (S, 1)) / (below @ (S, 1))``."""
-
-    forms: Floats
-    offset: float
 
 
 class AcceptedRates:
@@ -66,13 +64,20 @@ class AcceptedRates:
 
     def rates(self, S: Floats) -> Floats:
         """The rates (..., d) at accepted weights (..., kinds)."""
-        return np.asarray(self.base + S @ self.gains)
+        left = self.totals - S
+        left = np.where(np.abs(left) <= _NOTHING * self.totals, 0.0, left)
+        if len(self.kinds) > _FEW:
+            return np.asarray(left @ self.rejected.T + S @ self.accepted.T + self.rest)
+        out = np.zeros((*S.shape[:-1], len(self.rest)))
+        for k in range(len(self.kinds)):
+            out += left[..., k, None] * self.rejected[:, k]
+            out += S[..., k, None] * self.accepted[:, k]
+        out += self.rest
+        return out
 
     def form(self, x: fn.Affine, rest: Floats | None = None) -> Floats:
         """An affine function of the rates as coefficients (kinds + 1,), the constant last."""
-        a = np.zeros(len(self.base))
-        for j, coef in x.terms.items():
-            a[j] = coef
+        a = x.gradient(self.base)
         const = a @ self.base + x.const
         if rest is not None:
             const = const + float(sum(coef * rest[j] for j, coef in x.terms.items()))
@@ -80,27 +85,37 @@ class AcceptedRates:
         out[:-1], out[-1] = self.gains @ a, const
         return out
 
-    def fraction(self, x: fn.RateFunction, rest: Floats | None = None) -> AcceptedFraction | None:
-        """A function as a ratio of two forms with 0/0 = 0; None if it is not one."""
-        parts = fraction_of(x)
-        if parts is None:
+    def as_ratios(
+        self, score: fn.RateFunction, bounds: Sequence[Bound], rest: Floats | None = None
+    ) -> Ratios | None:
+        """What is wanted and bounded as numbers for kernels; None where it is not all ratios."""
+        found = _ratios(score, bounds, lambda x: self.form(x, rest))
+        if found is None:
             return None
-        above, below, offset = parts
-        forms = np.zeros((2, len(self.gains) + 1))
-        forms[0] = self.form(above, rest)
-        forms[1, -1] = 1.0
-        if below is not _ONE:
-            forms[1] = self.form(below, rest)
-        return AcceptedFraction(forms, offset)
+        return found._replace(zeros=zeros_of(found.forms, self.totals))
 
 
-def fraction_of(x: fn.RateFunction) -> tuple[fn.Affine, fn.Affine, float] | None:
-    """Numerator, denominator and what is added, of a ratio with 0/0 = 0; None for the rest."""
-    if isinstance(x, fn.Affine):
-        return x, _ONE, 0.0
-    if isinstance(x, fn.Ratio) and x.at_zero == x.offset:
-        return x.above, x.below, x.offset
-    return None
+def _ratios(
+    score: fn.RateFunction, bounds: Sequence[Bound], form: Callable[[fn.Affine], Floats]
+) -> Ratios | None:
+    """An objective and bounds as ratios of forms, but for which of these are nothing."""
+    forms, offsets = list[tuple[Floats, Floats]](), list[float]()
+    for x in (score, *(function for function, _, _ in bounds)):
+        if isinstance(x, fn.Affine):
+            forms.append((form(x), form(_ONE)))
+            offsets.append(0.0)
+        elif isinstance(x, fn.Ratio) and x.at_zero == x.offset:
+            forms.append((form(x.above), form(x.below)))
+            offsets.append(x.offset)
+        else:
+            return None
+    return Ratios(
+        np.array(forms),
+        np.zeros((len(forms), 2)),
+        np.array(offsets),
+        np.array([level if sign > 0 else -fn.INF for _, level, sign in bounds]),
+        np.array([level if sign < 0 else fn.INF for _, level, sign in bounds]),
+    )
 
 
 # --- Ranges of functions of the rates over many boxes of accepted counts at -----------------------
@@ -138,21 +153,21 @@ def range_over_boxes(
     [[0.6], [0.8]]
     """
     if isinstance(x, fn.Affine):
-        least, most = _of_form(rows.form(x, rest), low, high)
+        form = rows.form(x, rest)
+        least, most = _of_form(form[:-1, None], form[-1], low, high)
     elif isinstance(x, fn.Ratio):
         above, below = rows.form(x.above, rest), rows.form(x.below, rest)
         top = _most_of_ratio(above, below, low, high) + x.offset
         bottom = x.offset - _most_of_ratio(-above, below, low, high)
         if x.at_zero != x.offset:
-            reaches = _of_form(below, low, high)[0] <= 0.0
+            reaches = _of_form(below[:-1, None], below[-1], low, high)[0] <= 0.0
             top = np.where(reaches, np.maximum(top, x.at_zero), top)
             bottom = np.where(reaches, np.minimum(bottom, x.at_zero), bottom)
         least, most = bottom, top
     else:
         assert isinstance(x, fn.Node)
         parts = [range_over_boxes(rows, c, low, high, rest) for c in x.children]
-        with np.errstate(all="ignore"):
-            least, most = x.interval(*parts)
+        least, most = x.interval(*parts)
     least = np.where(np.isnan(least), -fn.INF, least)
     most = np.where(np.isnan(most), fn.INF, most)
     return np.maximum(least, x.low), np.minimum(most, x.high)
@@ -179,19 +194,20 @@ def most_in_parts(
     return np.asarray(most.reshape(m, -1).max(axis=1))
 
 
-def _of_form(form: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """The range of an affine form over each box: at one corner for each end."""
-    slopes = form[:-1, None]
+def _of_form(
+    slopes: Floats, const: Floats | float, low: Floats, high: Floats
+) -> tuple[Floats, Floats]:
+    """The range of ``slopes @ S + const`` over each box, with room for rounding."""
     a, b = slopes * low, slopes * high
-    room = _ROUNDING * (np.abs(b).sum(axis=0) + abs(form[-1]))
-    least = np.minimum(a, b).sum(axis=0) + form[-1] - room
-    return least, np.maximum(a, b).sum(axis=0) + form[-1] + room
+    room = _ROUNDING * (np.abs(b).sum(axis=0) + np.abs(const))
+    least = np.minimum(a, b).sum(axis=0) + const - room
+    return least, np.maximum(a, b).sum(axis=0) + const + room
 
 
 def _most_of_ratio(above: Floats, below: Floats, low: Floats, high: Floats) -> Floats:
     """A bound on the largest ``A/B`` over each box, for B at least 0; 0/0 is 0."""
     a, b = above[:-1, None], below[:-1, None]
-    smallest = _of_form(below, low, high)[0]
+    smallest = _of_form(b, below[-1], low, high)[0]
     with np.errstate(all="ignore"):
         g = np.zeros(low.shape[1])
         for _ in range(_STEPS):
@@ -199,28 +215,17 @@ def _most_of_ratio(above: Floats, below: Floats, low: Floats, high: Floats) -> F
             top, bottom = (a * corner).sum(axis=0), (b * corner).sum(axis=0)
             new = (top + above[-1]) / (bottom + below[-1])
             g = np.where(np.isfinite(new), new, g)
-        left = _most_of(a - g * b, above[-1] - g * below[-1], low, high)
+        left = _of_form(a - g * b, above[-1] - g * below[-1], low, high)[1]
         bound = g + np.maximum(left, 0.0) / smallest
         # Without a smallest B, the sign of A is all that is known.
-        positive = _most_of(a, above[-1], low, high) > 0.0
+        positive = _of_form(a, above[-1], low, high)[1] > 0.0
         unknown = np.where(positive, fn.INF, 0.0)
     return np.where((smallest > 0.0) & np.isfinite(bound), bound, unknown)
-
-
-def _most_of(slopes: Floats, const: Floats | float, low: Floats, high: Floats) -> Floats:
-    """The largest ``slopes @ S + const`` over each box, with room for rounding."""
-    a, b = slopes * low, slopes * high
-    room = _ROUNDING * (np.abs(b).sum(axis=0) + np.abs(const))
-    return np.asarray(np.maximum(a, b).sum(axis=0) + const + room)
 
 
 # --- Two classes: a program as a function of the accepted weight of each --------------------------
 
 
-_NOTHING = 1e-12
-"""Share of a kind that is nothing: sums of weights in another order differ by it."""
-_FEW = 4
-"""Up to so many kinds, one product after the other: the same bits for one S as among many."""
 _BLOCK = 8192
 """Cut-offs at a time: what is made of them stays in cache."""
 
@@ -275,19 +280,6 @@ class Accepted(AcceptedRates):
         return self.rejected * norms, self.accepted * norms, given.reshape(self.rejected.shape)
 
     # -- values ---------------------------------------------------------------------
-    def rates(self, S: Floats) -> Floats:
-        """The rates (..., d) at accepted weights (..., kinds)."""
-        left = self.totals - S
-        left = np.where(np.abs(left) <= _NOTHING * self.totals, 0.0, left)
-        if len(self.kinds) > _FEW:
-            return np.asarray(left @ self.rejected.T + S @ self.accepted.T + self.rest)
-        out = np.zeros((*S.shape[:-1], len(self.rest)))
-        for k in range(len(self.kinds)):
-            out += left[..., k, None] * self.rejected[:, k]
-            out += S[..., k, None] * self.accepted[:, k]
-        out += self.rest
-        return out
-
     def score(self, S: Floats) -> Floats:
         """The objective (...,) at accepted weights (..., kinds), higher is better."""
         with np.errstate(all="ignore"):
@@ -316,56 +308,19 @@ class Accepted(AcceptedRates):
     @cached_property
     def _over_rates(self) -> Ratios | None:
         """The same over the rates themselves, whatever the totals."""
-        p = self.program
-        parts = [fraction_of(x) for x in (p.objective, *(c.function for c in p.constraints))]
-        known = [x for x in parts if x is not None]
-        if len(known) < len(parts):
-            return None
-        forms = np.zeros((len(known), 2, len(p.rates) + 1))
-        for form, (above, below, _) in zip(forms, known, strict=True):
-            for row, x in zip(form, (above, below), strict=True):
-                row[list(x.terms)] = list(x.terms.values())
-                row[-1] = x.const
-        offsets = np.array([offset for *_, offset in known])
-        forms[0, 0] *= p.sense
-        offsets[0] *= p.sense
-        return Ratios(
-            forms,
-            np.zeros((len(known), 2)),
-            offsets,
-            np.array([c.level if c.sign > 0 else -fn.INF for c in p.constraints]),
-            np.array([c.level if c.sign < 0 else fn.INF for c in p.constraints]),
-        )
+        bounds = [(c.function, c.level, c.sign) for c in self.program.constraints]
+        at = np.zeros(len(self.program.rates))
+        return _ratios(self.program.score, bounds, lambda x: np.append(x.gradient(at), x.const))
 
     # -- cut-offs -------------------------------------------------------------------
     def best(
-        self,
-        counts: Floats,
-        *,
-        required: Floats | None = None,
-        tiebreak: Floats | None = None,
-        near: int = -1,
-        least_violation: bool = False,
+        self, counts: Floats, *, required: Floats | None = None, **preferred: Any
     ) -> BestCutoff:
-        """The best of some accepted weights."""
-        ratios, given = self.ratios, counts
+        """The best of some accepted weights, see :func:`setpoint.counts.best_of`."""
+        ratios = self.ratios
         if ratios is None:
             counts, ratios, required = self._counted(counts, required)
-        largest = None
-        if tiebreak is not None:
-            form = tiebreak[:-1]
-
-            def largest(ties: NDArray[np.int64]) -> int:
-                return int(np.argmax(form @ given[:, ties]))
-
-        return best_of(
-            np.ascontiguousarray(counts),
-            ratios,
-            required=required,
-            tiebreak=largest,
-            near=near,
-            least_violation=least_violation,
-        )
+        return best_of(np.ascontiguousarray(counts), ratios, required=required, **preferred)
 
     def _counted(self, counts: Floats, required: Floats | None) -> tuple[Floats, Ratios, Floats]:
         """A goal of any shape for the same kernel: what it is worth takes the place of counts."""

@@ -150,26 +150,33 @@ def root(x: fn.RateFunction) -> fn.RateFunction:
 def reduced(
     kind: str, xs: Sequence[fn.RateFunction], pooled: fn.RateFunction | None = None
 ) -> fn.RateFunction:
-    """One number from several: the reducers of the language."""
+    """One number from several: the functions and the reducers of the language."""
+    if kind in _OF_ONE:
+        return _OF_ONE[kind](*xs)
     if kind == "deviation":
         assert pooled is not None
         return reduced("max", [absolute(add([(1.0, x), (-1.0, pooled)])) for x in xs])
     if kind in ("sum", "mean"):
         return add([(1.0 if kind == "sum" else 1.0 / len(xs), x) for x in xs])
-    if len(xs) == 1 and kind in ("max", "min", "geometric_mean", "harmonic_mean"):
-        return xs[0]
-    if kind in ("max", "min") and all(isinstance(x, fn.Affine) and x.is_constant for x in xs):
-        values = [x.low for x in xs]
-        return constant(max(values) if kind == "max" else min(values))
     if kind in _ORDERS:
-        return fn.PowerMean(_ORDERS[kind], xs)
-    return _EXTREMES[kind](xs)
+        alone = len(xs) == 1 and kind != "quadratic_mean"
+        return xs[0] if alone else fn.PowerMean(_ORDERS[kind], xs)
+    node = _EXTREMES[kind]
+    if issubclass(node, (fn.Max, fn.Min)):
+        if len(xs) == 1:
+            return xs[0]
+        if all(isinstance(x, fn.Affine) and x.is_constant for x in xs):
+            return constant((max if node is fn.Max else min)(x.low for x in xs))
+    return node(xs)
 
 
+_OF_ONE = {"abs": absolute, "log": logarithm, "sqrt": root}
 _ORDERS = {"quadratic_mean": 2, "geometric_mean": 0, "harmonic_mean": -1}
 _EXTREMES: dict[str, type[fn.Max | fn.Min | fn.MaxMinusMin | fn.MinOverMax]] = {
     "max": fn.Max,
+    "maximum": fn.Max,
     "min": fn.Min,
+    "minimum": fn.Min,
     "difference": fn.MaxMinusMin,
     "ratio": fn.MinOverMax,
 }

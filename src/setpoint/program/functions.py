@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from functools import reduce
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -23,42 +22,20 @@ End: TypeAlias = Any
 
 Range: TypeAlias = tuple[End, End]
 
-
-def smallest(ends: Iterable[End]) -> End:
-    """The smallest, box by box."""
-    found = list(ends)
-    if any(isinstance(x, np.ndarray) for x in found):
-        return reduce(np.minimum, found)
-    return min(found)
+_QUIET = np.errstate(all="ignore")
+"""What is infinite over infinite is known afterwards."""
 
 
-def largest(ends: Iterable[End]) -> End:
-    """The largest, box by box."""
-    found = list(ends)
-    if any(isinstance(x, np.ndarray) for x in found):
-        return reduce(np.maximum, found)
-    return max(found)
-
-
-def pick(condition: object, then: End, otherwise: End) -> End:
+def pick(condition: Any, then: End, otherwise: End) -> End:
     """One of two, box by box."""
-    if isinstance(condition, np.ndarray):
-        return np.where(condition, then, otherwise)
-    return then if condition else otherwise
+    found: Any = np.where(condition, then, otherwise)
+    return found[()]
 
 
-def each(function: Callable[[float], float], x: End) -> End:
-    """A function of each end."""
-    if isinstance(x, np.ndarray):
-        return np.array([function(v) for v in x.ravel().tolist()]).reshape(x.shape)
-    return function(x)
-
-
-def defined(x: End, otherwise: float) -> End:
-    """The end, or another one where it is not a number."""
-    if isinstance(x, np.ndarray):
-        return np.where(np.isnan(x), otherwise, x)
-    return otherwise if math.isnan(x) else x
+def _size(a: End, b: End) -> Range:
+    """The range of the absolute value."""
+    ends = abs(a), abs(b)
+    return pick((a <= 0) & (b >= 0), 0.0, np.minimum(*ends)), np.maximum(*ends)
 
 
 # --- Functions of the rates v: the objective and the constraints of a program ---------------------
@@ -361,12 +338,13 @@ class WeightedSum(Node):
             ratios=all(s.ratios for s in signed),
         )
 
+    @_QUIET
     def interval(self, *ranges: Range) -> Range:
         low, high = 0.0, 0.0
         for k, (a, b) in zip(self.coefs, ranges, strict=True):
             low = low + _times(k, a if k > 0 else b)
             high = high + _times(k, b if k > 0 else a)
-        return defined(low, -INF), defined(high, INF)
+        return pick(np.isnan(low), -INF, low), pick(np.isnan(high), INF, high)
 
 
 class ProductNode(Node):
@@ -383,7 +361,7 @@ class ProductNode(Node):
 
     def interval(self, *ranges: Range) -> Range:
         corners = [_times(a, b) for a in ranges[0] for b in ranges[1]]
-        return smallest(corners), largest(corners)
+        return np.min(corners, axis=0), np.max(corners, axis=0)
 
 
 class QuotientNode(Node):
@@ -400,14 +378,15 @@ class QuotientNode(Node):
     def derive(self) -> Shape:
         return Shape()
 
+    @_QUIET
     def interval(self, *ranges: Range) -> Range:
         (a, b), (c, d) = ranges
         apart = (c > 0) | (d < 0)
         corners = [x / pick(apart, y, 1.0) for x in (a, b) for y in (c, d)]
         total = sum(corners)
         known = apart & (total == total)  # else a corner is infinite over infinite
-        low = pick(known, smallest(corners), pick((a >= 0) & (c >= 0), 0.0, -INF))
-        return low, pick(known, largest(corners), INF)
+        low = pick(known, np.min(corners, axis=0), pick((a >= 0) & (c >= 0), 0.0, -INF))
+        return low, pick(known, np.max(corners, axis=0), INF)
 
     def floored_argument(self, xs: list[float]) -> float:
         return abs(xs[1])
@@ -431,9 +410,7 @@ class Absolute(Node):
         return Shape(convex=affine, quasiconvex=affine or quasi)
 
     def interval(self, *ranges: Range) -> Range:
-        a, b = ranges[0]
-        ends = abs(a), abs(b)
-        return pick((a <= 0) & (b >= 0), 0.0, smallest(ends)), largest(ends)
+        return _size(*ranges[0])
 
 
 class _Rising(Node):
@@ -460,9 +437,10 @@ class Log(_Rising):
         """The argument with this value."""
         return math.exp(min(y, 700.0))
 
+    @_QUIET
     def interval(self, *ranges: Range) -> Range:
-        a, b = (each(lambda v: math.log(v) if v > 0 else -INF, x) for x in ranges[0])
-        return a, b
+        a, b = ranges[0]
+        return np.log(np.maximum(a, 0.0)), np.log(np.maximum(b, 0.0))
 
 
 class Sqrt(_Rising):
@@ -479,8 +457,8 @@ class Sqrt(_Rising):
         return max(y, 0.0) ** 2
 
     def interval(self, *ranges: Range) -> Range:
-        a, b = (each(lambda v: math.sqrt(max(v, 0.0)), x) for x in ranges[0])
-        return a, b
+        a, b = ranges[0]
+        return np.sqrt(np.maximum(a, 0.0)), np.sqrt(np.maximum(b, 0.0))
 
 
 # --- One number from several functions: the largest, the smallest, their gaps ---------------------
@@ -500,8 +478,8 @@ class _Extreme(Node):
         return list(xp.first(stacked, getattr(xp, self.which)(stacked)))
 
     def interval(self, *ranges: Range) -> Range:
-        choose = largest if self.which == "largest" else smallest
-        return choose(r[0] for r in ranges), choose(r[1] for r in ranges)
+        choose = np.max if self.which == "largest" else np.min
+        return choose([r[0] for r in ranges], axis=0), choose([r[1] for r in ranges], axis=0)
 
 
 class Max(_Extreme):
@@ -540,11 +518,13 @@ class MaxMinusMin(Node):
         affine = all(isinstance(c, Affine) for c in self.children)
         return Shape(convex=affine, quasiconvex=affine)
 
+    @_QUIET
     def interval(self, *ranges: Range) -> Range:
         lows, highs = [r[0] for r in ranges], [r[1] for r in ranges]
         # However they move, the one that starts highest stays above the one that ends lowest.
-        low, high = largest(lows) - smallest(highs), largest(highs) - smallest(lows)
-        return largest([low, 0.0]), largest([high, 0.0])
+        low = np.max(lows, axis=0) - np.min(highs, axis=0)
+        high = np.max(highs, axis=0) - np.min(lows, axis=0)
+        return np.maximum(low, 0.0), np.maximum(high, 0.0)
 
 
 class MinOverMax(Node):
@@ -567,13 +547,14 @@ class MinOverMax(Node):
         affine = all(isinstance(c, Affine) and c.low >= -1e-9 for c in self.children)
         return Shape(quasiconcave=affine)
 
+    @_QUIET
     def interval(self, *ranges: Range) -> Range:
         lows, highs = [r[0] for r in ranges], [r[1] for r in ranges]
-        low, high = largest([smallest(lows), 0.0]), largest(highs)
-        above, below = smallest(highs), largest(lows)
-        least = pick(high > 0, low / pick(high > 0, high, 1.0), 0.0)
-        most = smallest([pick(below > 0, above / pick(below > 0, below, 1.0), 1.0), 1.0])
-        positive = smallest(lows) >= -1e-9
+        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+        above, below = np.min(highs, axis=0), np.max(lows, axis=0)
+        least = pick(high > 0, np.maximum(low, 0.0) / high, 0.0)
+        most = np.minimum(pick(below > 0, above / below, 1.0), 1.0)
+        positive = low >= -1e-9
         return pick(positive, least, -INF), pick(positive, most, INF)
 
     def floored_argument(self, xs: list[float]) -> float:
@@ -620,18 +601,15 @@ class PowerMean(Node):
         concave = self.each("concave")
         return Shape(concave=concave, quasiconcave=concave)
 
+    @_QUIET
     def interval(self, *ranges: Range) -> Range:
         if self.order == 2:
-            n = len(ranges)
-            least = [pick((a <= 0) & (b >= 0), 0.0, smallest((abs(a), abs(b)))) for a, b in ranges]
-            most = [largest((abs(a), abs(b))) for a, b in ranges]
-            low, high = (sum(x * x for x in ends) / n for ends in (least, most))
+            n, sizes = len(ranges), [_size(*r) for r in ranges]
+            low, high = (sum(x * x for x in ends) / n for ends in zip(*sizes, strict=True))
             return low**0.5, high**0.5
-        ends = [[np.atleast_1d(np.maximum(r[i], 0.0)) for r in ranges] for i in (0, 1)]
-        low, high = (self.forward(backend(e[0]), e) for e in ends)
-        if isinstance(ranges[0][0], np.ndarray):
-            return low, high
-        return float(low[0]), float(high[0])
+        ends = [[np.maximum(r[i], 0.0) for r in ranges] for i in (0, 1)]
+        low, high = (self.forward(backend(e[0]), e)[()] for e in ends)
+        return low, high
 
     def floored_argument(self, xs: list[float]) -> float:
         return INF if self.order == 2 else min(xs)

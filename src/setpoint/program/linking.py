@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,48 +29,6 @@ from setpoint.program.rates import Rate, RateTable
 
 Entries: TypeAlias = dict[tuple[int, int], goals.LinearForm]
 """Code of the true class and of the decided one, and what such a row is worth."""
-
-
-def entries_of(
-    e: goals.Metric,
-    label: int | None,
-    book: Codebook,
-    code: Callable[[object, goals.Expression], int],
-) -> Entries:
-    """What each pair of true and decided class is worth by ``cost``, ``value`` or ``profit``."""
-    given: dict[str, Any] = dict(e.params)
-    pairs = given.get("costs", given.get("values"))
-    if pairs is None:
-        return _of_one_class(given, label, book)
-    out: Entries = {}
-    for (true, decided), worth in pairs:
-        out[code(true, e), _answer(decided, e, book, code)] = goals.LinearForm.of(worth)
-    return out
-
-
-def _of_one_class(given: dict[str, Any], label: int | None, book: Codebook) -> Entries:
-    """The entries of ``profit``: by whether the true and the decided class are its own."""
-    kinds = {(True, True): "tp", (False, True): "fp", (True, False): "fn", (False, False): "tn"}
-    n, out = len(book.labels), Entries()
-    for true in range(n):
-        for decided in range(n):
-            worth = given.get(kinds[true == label, decided == label])
-            if worth is not None:
-                out[true, decided] = goals.LinearForm.of(worth)
-        if book.defers and "defer" in given:
-            out[true, n] = goals.LinearForm.of(given["defer"])
-    return out
-
-
-def _answer(
-    label: object, e: goals.Metric, book: Codebook, code: Callable[[object, goals.Expression], int]
-) -> int:
-    """The code of what is decided; a class may not have the name of deferring."""
-    if label == goals.DEFER and book.defers:
-        if goals.DEFER in book.labels:
-            raise GoalError(f"{e}: {goals.DEFER!r} is a class of these data, and no decision here")
-        return book.n_classes - 1
-    return code(label, e)
 
 
 def part_of(worth: goals.LinearForm, measure: Measure | None) -> float:
@@ -98,11 +56,15 @@ class _Position:
 _ANYWHERE = _Position()
 _MISSED = {"actual !predicted": goals.Event("actual !found")}
 """What is missed where a row of the class that is not decided is missed, too."""
+_OF_POSITIVE = ("log", "sqrt", "geometric_mean", "harmonic_mean", "ratio")
 _NEGATIVE = -1e-9
 
 Open: TypeAlias = "Callable[[Linker], fn.RateFunction]"
 """An expression whose names are looked up: its function, for whatever rows are counted."""
 
+
+_Combining: TypeAlias = goals.Apply | goals.Reduce
+_Functions: TypeAlias = Sequence[fn.RateFunction]
 
 _Names: TypeAlias = tuple[
     dict[goals.Expression, Open],
@@ -130,16 +92,12 @@ class Linker:
         self.codebook = codebook
         self.fixed = fixed
         self.tables = [RateTable(codebook, m) for m in (marginals, *corners) if m is not None]
+        if marginals is not None:
+            self.table = self.tables[0]
+            """The rates so far, as functions of the counts."""
         self._opened, self._rates, self._strata = _names_of(codebook)
         self.populations: list[goals.Population] = []
         self._known: dict[Rate, fn.Affine] = {}
-        if marginals is not None:
-            self._unlabelled = marginals.weights[:, -1] > 0
-
-    @property
-    def table(self) -> RateTable:
-        """The rates so far, as functions of the counts."""
-        return self.tables[0]
 
     def function(self, e: goals.Expression) -> fn.RateFunction:
         """The expression as a function of the rates."""
@@ -165,7 +123,9 @@ class Linker:
                 return self._unknown(error)
             inner = [self._open(e.inner, place) for place in places]
             pooled = [self._open(e.inner, at)] if e.kind == "deviation" else []
-            return lambda rows: rows.reduced(e, *([f(rows) for f in x] for x in (inner, pooled)))
+            return lambda rows: rows.combined(
+                e, [f(rows) for f in inner], [f(rows) for f in pooled]
+            )
         if isinstance(e, goals.Baseline):
             return self._open(e.inner, replace(at, deployed=True))
         if isinstance(e, goals.BlackBoxMetric):
@@ -182,7 +142,7 @@ class Linker:
             return lambda rows: algebra.divide(parts[0](rows), rows.exact_range(parts[1](rows)))
         if not isinstance(e, goals.Apply):
             raise InputTypeError(f"not an expression of the language: {type(e).__name__}")
-        return lambda rows: rows.applied(e, [f(rows) for f in parts], at.formula)
+        return lambda rows: rows.combined(e, [f(rows) for f in parts], known=at.formula)
 
     def _unknown(self, error: GoalError) -> Open:
         """What has no value whatever is counted: an error where a value is asked for."""
@@ -201,39 +161,27 @@ class Linker:
         ranges = [table.range(x) for table in self.tables]
         return x.plus(0.0).clip_range(min(r[0] for r in ranges), max(r[1] for r in ranges))
 
-    def applied(
-        self, e: goals.Apply, xs: list[fn.RateFunction], known: bool = False
+    def combined(
+        self, e: _Combining, xs: _Functions, pooled: _Functions = (), known: bool = False
     ) -> fn.RateFunction:
-        """One of the functions of the language; `known` of the table: its values are right."""
-        xs = [self.exact_range(x) for x in xs]
-        if e.function == "abs":
-            return algebra.absolute(xs[0])
-        if e.function not in ("log", "sqrt"):
-            return algebra.reduced("max" if e.function == "maximum" else "min", xs)
-        if not known and self.tables and xs[0].low < _NEGATIVE:
-            raise GoalError(
-                f"{e}: {e.function} needs a value >= 0, this one goes down to {xs[0].low:.4g}"
-            )
-        return algebra.logarithm(xs[0]) if e.function == "log" else algebra.root(xs[0])
-
-    def reduced(
-        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: list[fn.RateFunction]
-    ) -> fn.RateFunction:
-        """One number from those of the classes or groups; of a deviation, and of all rows."""
-        if e.kind not in ("sum", "mean"):
+        """One number from several; `pooled` for a deviation, `known` where the table has it so."""
+        kind = e.function if isinstance(e, goals.Apply) else e.kind
+        if kind not in ("sum", "mean"):
             xs = [self.exact_range(x) for x in xs]
-        if e.kind in ("geometric_mean", "harmonic_mean", "ratio") and self.tables:
-            low = min(x.low for x in xs)
-            if low < _NEGATIVE:
-                raise GoalError(f"{e}: .{e.kind} needs values >= 0, these go down to {low:.4g}")
-        return algebra.reduced(e.kind, xs, *pooled)
+        low = min(x.low for x in xs)
+        if kind in _OF_POSITIVE and not known and self.tables and low < _NEGATIVE:
+            needs = f"{kind} needs a value >= 0, this one goes"
+            if isinstance(e, goals.Reduce):
+                needs = f".{kind} needs values >= 0, these go"
+            raise GoalError(f"{e}: {needs} down to {low:.4g}")
+        return algebra.reduced(kind, xs, *pooled)
 
     def rate(self, rate: Rate, e: goals.Metric, population: goals.Population) -> fn.Affine:
         """A rate with its norm and range on these rows; `e` and `population` for messages."""
         found = self._known.get(rate)
         if found is not None:
             return found
-        if rate.needs_truth and self._unlabelled[list(rate.strata)].any():
+        if rate.needs_truth and self.table.marginals.weights[list(rate.strata), -1].any():
             raise UnlabelledError(
                 f"{e} needs labels, and {population.in_words} have none: "
                 "predicted_rate, churn and their groups can be measured there"
@@ -355,7 +303,7 @@ class Linker:
     def _value(self, e: goals.Metric, at: _Position) -> Open:
         """The mean of numbers for pairs of true and decided class: one rate for each measure."""
         book = self.codebook
-        entries = entries_of(e, at.label, book, self._code)
+        entries = self._entries(e, at.label)
         if at.decided and book.defers:
             entries = {(t, p): x for (t, p), x in entries.items() if p != book.n_classes - 1}
         found = []
@@ -369,6 +317,30 @@ class Linker:
         if len(rates) == 1:
             return rates[0]
         return lambda rows: algebra.add([(1.0, f(rows)) for f in rates])
+
+    def _entries(self, e: goals.Metric, label: int | None) -> Entries:
+        """What each pair of true and decided class is worth."""
+        book, out = self.codebook, Entries()
+        if not goals.TABLE[e.name].any_of:
+            for (true, decided), worth in e.worths.items():
+                out[self._code(true, e), self._answer(decided, e)] = worth
+            return out
+        kinds = {(True, True): "tp", (False, True): "fp", (True, False): "fn", (False, False): "tn"}
+        n = len(book.labels)
+        for true in range(n):
+            how = {decided: kinds[true == label, decided == label] for decided in range(n)}
+            if book.defers:
+                how[n] = goals.DEFER
+            out |= {(true, k): e.worths[kind] for k, kind in how.items() if kind in e.worths}
+        return out
+
+    def _answer(self, label: object, e: goals.Metric) -> int:
+        """The code of what is decided; a class may not have the name of deferring."""
+        if label != goals.DEFER or not self.codebook.defers:
+            return self._code(label, e)
+        if goals.DEFER in self.codebook.labels:
+            raise GoalError(f"{e}: {goals.DEFER!r} is a class of these data, and no decision here")
+        return self.codebook.n_classes - 1
 
     def _code(self, label: object, e: goals.Expression) -> int:
         for code, known in enumerate(self.codebook.classes):
@@ -501,11 +473,8 @@ class _AnyRows(Linker):
 
     def _metric(self, e: goals.Metric, at: _Position) -> Open:
         low, high = goals.TABLE[e.name].low, goals.TABLE[e.name].high
-        given: dict[str, Any] = dict(e.params)
-        pairs = given.get("costs", given.get("values"))
-        if not e.value_columns and (pairs or goals.TABLE[e.name].any_of):
-            worths = [x for _, x in pairs] if pairs else list(given.values())
-            values = [goals.LinearForm.of(x).constant for x in worths]
+        if e.worths and not e.value_columns:
+            values = [worth.constant for worth in e.worths.values()]
             low, high = min(0.0, *values), max(0.0, *values)
         number = self._number(low, high)
         return lambda rows: number
@@ -513,12 +482,12 @@ class _AnyRows(Linker):
     def _places(self, e: goals.Reduce, at: _Position) -> list[_Position]:
         return [at, at]
 
-    def reduced(
-        self, e: goals.Reduce, xs: list[fn.RateFunction], pooled: list[fn.RateFunction]
+    def combined(
+        self, e: _Combining, xs: _Functions, pooled: _Functions = (), known: bool = False
     ) -> fn.RateFunction:
-        if e.kind == "sum":
+        if isinstance(e, goals.Reduce) and e.kind == "sum":
             return self._number(0.0 if xs[0].low >= 0 else -fn.INF, fn.INF)
-        return super().reduced(e, xs, pooled)
+        return super().combined(e, xs, pooled, known)
 
 
 @lru_cache(maxsize=256)

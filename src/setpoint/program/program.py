@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -206,12 +205,14 @@ class LinkedGoal:
     goal: Goal
     codebook: Codebook
 
-    def at(self, marginals: Marginals) -> Program:
-        """The program for rows with these marginals: what no decision changes becomes a number."""
+    def at(self, marginals: Marginals, *, fixed: bool = True) -> Program:
+        """The program for rows with these marginals; `fixed` makes numbers of what stays so."""
+        if not fixed:
+            return self._at(Linker(self.codebook, marginals, fixed=False))
         # Solver and report ask for the same rows, one after the other.
         last: Program | None = vars(self).get("_last")
         if last is None or last.marginals is not marginals:
-            last = vars(self)["_last"] = Program(self, marginals)
+            last = vars(self)["_last"] = self._at(Linker(self.codebook, marginals))
         return last
 
     def at_any_totals(self) -> Program:
@@ -223,7 +224,20 @@ class LinkedGoal:
             weights[list(alone)] = 1.0
             smallest = np.where(weights > 0, 1.0, fn.INF)
             corners.append(Marginals(weights[None], smallest[None]))
-        return Program(self, corners[0], Linker(self.codebook, corners[0], False, corners[1:]))
+        return self._at(Linker(self.codebook, corners[0], False, corners[1:]))
+
+    def _at(self, linker: Linker) -> Program:
+        constraints = (_reachable(bound_of(linker, c), linker) for c in self.goal.constraints)
+        return Program(
+            self,
+            self.goal,
+            self.codebook,
+            linker.table,
+            linker.fixed,
+            linker.exact_range(linker.function(self.goal.objective)),
+            tuple(constraints),
+            1.0 if self.goal.sense == "maximize" else -1.0,
+        )
 
 
 @dataclass(frozen=True)
@@ -263,50 +277,32 @@ class ProgramConstraint:
         return str(self.written)
 
 
+@dataclass(frozen=True, eq=False)
 class Program:
     """A goal over rates of some rows: objective and constraints, with shapes and ranges."""
 
-    def __init__(
-        self, linked: LinkedGoal, marginals: Marginals, linker: Linker | None = None
-    ) -> None:
-        self.linked = linked
-        self.goal = linked.goal
-        self.codebook = linked.codebook
-        self.marginals = marginals
-        linker = linker or Linker(linked.codebook, marginals)
-        self.fixed = linker.fixed
-        self.objective = linker.exact_range(linker.function(linked.goal.objective))
-        self.constraints = tuple(
-            _reachable(bound_of(linker, c), linker) for c in self.goal.constraints
-        )
-        self.sense = 1.0 if linked.goal.sense == "maximize" else -1.0
-        self.table = linker.table
+    linked: LinkedGoal
+    goal: Goal
+    codebook: Codebook
+    table: RateTable
+    fixed: bool
+    objective: fn.RateFunction
+    constraints: tuple[ProgramConstraint, ...]
+    sense: float
 
-    def changed(
-        self,
-        objective: fn.RateFunction | None = None,
-        constraints: Sequence[ProgramConstraint] | None = None,
-        *,
-        sense: float | None = None,
-        goal: Goal | None = None,
-    ) -> Program:
-        """Another question about the same rates."""
-        out = copy(self)
-        out.objective = self.objective if objective is None else objective
-        out.constraints = self.constraints if constraints is None else tuple(constraints)
-        out.sense = self.sense if sense is None else sense
-        out.goal = self.goal if goal is None else goal
-        return out
+    @property
+    def marginals(self) -> Marginals:
+        """The rows' marginals."""
+        return self.table.marginals
 
     def without(self, i: int) -> Program:
         """The program without one of its constraints."""
-        return self.changed(constraints=[c for k, c in enumerate(self.constraints) if k != i])
+        return replace(self, constraints=self.constraints[:i] + self.constraints[i + 1 :])
 
     def at_level(self, i: int, level: float) -> Program:
         """The program with the bound of one constraint moved."""
-        moved = list(self.constraints)
-        moved[i] = replace(moved[i], level=level)
-        return self.changed(constraints=moved)
+        moved = replace(self.constraints[i], level=level)
+        return replace(self, constraints=(*self.constraints[:i], moved, *self.constraints[i + 1 :]))
 
     @property
     def rates(self) -> Sequence[Rate]:
@@ -349,11 +345,6 @@ class Program:
         for now in others:
             worst = xp.where(now > worst, now, worst)
         return worst
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The range of the objective by interval arithmetic."""
-        return self.objective.low, self.objective.high
 
     def row_builder(self, least: float = 0.0) -> RowBuilder:
         """A builder of linear rows over this program's rates."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,32 +21,27 @@ if TYPE_CHECKING:
 # --- Rates: the few linear functions of the counts that a goal depends on -------------------------
 
 
-Diagonal: TypeAlias = Literal["any", "on", "off"]
+Factors: TypeAlias = tuple[Floats, Floats, float, float]
+"""Masks over true (n + 1,) and predicted (n,) classes; what their outer product and that on the
+diagonal count."""
 
 
 @lru_cache(maxsize=1024)
 def _masks_of(
-    words: str,
-    needs_truth: bool,
-    sees_prediction: bool,
-    n: int,
-    label: int | None,
-    baseline: int | None,
-    deployed: bool,
-    defers: bool,
-) -> tuple[Floats, Floats, Diagonal]:
-    """The masks of an event over true (n + 1,) and predicted (n,) classes, and its diagonal."""
+    event: Event, n: int, label: int | None, baseline: int | None, deployed: bool, defers: bool
+) -> Factors:
+    """What an event counts."""
     true, pred = np.ones(n + 1), np.ones(n)
-    diagonal: Diagonal = "any"
+    outer, diagonal = 1.0, 0.0
     index_t, index_p = np.arange(n + 1), np.arange(n)
     if (
         defers
         and not deployed
-        and sees_prediction
-        and not {"deferred", "found"} & set(words.replace("!", "").split())
+        and not event.ignores_prediction
+        and not {"deferred", "found"} & set(event.words.replace("!", "").split())
     ):
         pred[n - 1] = 0.0  # what is not decided is neither right nor wrong
-    for spelled in words.split():
+    for spelled in event.words.split():
         word, wanted = spelled.lstrip("!"), not spelled.startswith("!")
         if word == "actual":
             true *= (index_t == label) == wanted
@@ -66,11 +61,11 @@ def _masks_of(
         elif word == "changed":
             pred *= (index_p != baseline) == wanted
         else:
-            diagonal = "on" if wanted else "off"
-    if needs_truth:
+            outer, diagonal = (0.0, 1.0) if wanted else (1.0, -1.0)
+    if event.needs_truth:
         true[n] = 0.0
     true.flags.writeable = pred.flags.writeable = False
-    return true, pred, diagonal
+    return true, pred, outer, diagonal
 
 
 class Rate:
@@ -96,8 +91,8 @@ class Rate:
         """Whether it cannot be counted on unlabelled rows."""
         self.sees_baseline = deployed or event.needs_baseline
         """Whether it tells rows apart by the deployed model's prediction."""
-        asked = given.words, self.needs_truth, False, self.n, label, None, False, False
-        self.given_rows: Floats = _masks_of(*asked)[0]
+        self.given_rows: Floats = _masks_of(given, self.n, label, None, False, False)[0].copy()
+        self.given_rows[-1] *= not self.needs_truth
         """Which true classes (n + 1,) its rows have; the last stands for unlabelled."""
         self.by_baseline: dict[int | None, list[int]] = {}
         """Its strata by deployed class, as far as it looks at that."""
@@ -105,32 +100,27 @@ class Rate:
             known = codebook.strata[c].baseline if self.sees_baseline else None
             self.by_baseline.setdefault(known, []).append(c)
 
-    def factors(self, baseline: int | None) -> tuple[Floats, Floats, Diagonal]:
-        """Masks over true (n + 1,) and predicted (n,) classes, and what the diagonal does."""
-        event, sees = self.event, not self.event.ignores_prediction
-        true, predicted, diagonal = _masks_of(
-            event.words, event.needs_truth, sees, self.n, self.label, baseline, self.deployed,
-            self.codebook.defers,
-        )  # fmt: skip
-        return true * self.given_rows, predicted, diagonal
+    def factors(self, baseline: int | None) -> Factors:
+        """What its event counts of the rows that it is a share of."""
+        true, predicted, outer, diagonal = _masks_of(
+            self.event, self.n, self.label, baseline, self.deployed, self.codebook.defers
+        )
+        return true * self.given_rows, predicted, outer, diagonal
+
+    def costs(self, baseline: int | None) -> Floats:
+        """Its numbers for pairs of classes as weights (n + 1, n) of the counts."""
+        assert self.event.costs is not None
+        out = np.zeros((self.n + 1, self.n))
+        for t, p, c in self.event.costs:
+            if not self.deployed:
+                out[t, p] = c
+            elif p == baseline:
+                out[t, :] = c
+        return np.asarray(out * self.given_rows[:, None])
 
     def matrix(self, baseline: int | None) -> Floats:
         """Weights (n + 1, n) of the counts of a stratum with this deployed class; no `norm`."""
-        n = self.n
-        if self.event.costs is not None:
-            out = np.zeros((n + 1, n))
-            for t, p, c in self.event.costs:
-                if not self.deployed:
-                    out[t, p] = c
-                elif p == baseline:
-                    out[t, :] = c
-            return np.asarray(out * self.given_rows[:, None])
-        true, predicted, diagonal = self.factors(baseline)
-        out = np.outer(true, predicted)
-        if diagonal != "any":
-            eye = np.eye(n + 1, n)
-            out *= eye if diagonal == "on" else 1.0 - eye
-        return out
+        return StratumForms([self], baseline).matrix(np.ones(1))
 
     def sums(self, marginals: Marginals) -> tuple[float, float, float]:
         """The weight of its rows, and the least and the most of it that a decision counts."""
@@ -149,20 +139,8 @@ class Rate:
         """Smallest and largest weight (n + 1,) by true class, for strata that it treats alike."""
         out = []
         for baseline, strata in self.by_baseline.items():
-            if self.event.costs is not None:
-                weights = self.matrix(baseline)
-                out.append((strata, weights.min(axis=1), weights.max(axis=1)))
-                continue
-            true, predicted, diagonal = self.factors(baseline)
-            least = np.zeros_like(true)
-            if diagonal == "any":
-                least, most = true * predicted.min(), true * predicted.max()
-            elif diagonal == "on":
-                most = np.append(true[:-1] * predicted, 0.0)
-            else:
-                # Off the diagonal some other class must be left to predict.
-                most = true * (np.append(predicted.sum() - predicted, predicted.sum()) > 0)
-            out.append((strata, least, most))
+            (entries,) = StratumForms([self], baseline).entries(np.ones((1, 1)))
+            out.append((strata, entries.min(axis=1), entries.max(axis=1)))
         return out
 
 
@@ -184,18 +162,15 @@ class StratumForms:
         self.n = n = features[0].n
         self.true = np.zeros((len(features), n + 1))
         self.predicted = np.zeros((len(features), n))
-        self.outer = np.ones(len(features))
+        self.outer = np.zeros(len(features))
         self.diagonal = np.zeros(len(features))
         self.dense: list[tuple[int, Floats]] = []
         for i, f in enumerate(features):
             if f.event.costs is not None:
-                self.dense.append((i, f.matrix(baseline)))
-                continue
-            true, predicted, kept = f.factors(baseline)
-            self.true[i] = true
-            self.predicted[i] = predicted
-            self.outer[i] = kept != "on"
-            self.diagonal[i] = {"any": 0.0, "on": 1.0, "off": -1.0}[kept]
+                self.dense.append((i, f.costs(baseline)))
+            else:
+                found = f.factors(baseline)
+                self.true[i], self.predicted[i], self.outer[i], self.diagonal[i] = found
         self.both = self.true[:, :n] * self.predicted
 
     def sums(self, counts: Floats) -> Floats:
@@ -217,17 +192,15 @@ class StratumForms:
 
     def entries(self, coefs: Floats) -> Floats:
         """Of several sums (k, features), all values (k, n + 1, m) a true class can meet."""
-        if self.dense:
+        if self.dense or self.n <= _FEW:
             return np.stack([self.matrix(c) for c in coefs])
-        columns = i = np.arange(self.n)
-        if self.n > _FEW:
-            # Predicted classes, two of each kind that the features tell apart.
-            _, kind = np.unique(self.predicted, axis=1, return_inverse=True)
-            order = np.argsort(kind.ravel(), kind="stable")
-            start = np.flatnonzero(np.diff(kind.ravel()[order], prepend=-1))
-            # Of two one is left off the diagonal for every true class.
-            two = np.unique(np.concatenate([start, np.minimum(start + 1, self.n - 1)]))
-            columns = order[two]
+        # Predicted classes, two of each kind that the features tell apart.
+        _, kind = np.unique(self.predicted, axis=1, return_inverse=True)
+        order = np.argsort(kind.ravel(), kind="stable")
+        start = np.flatnonzero(np.diff(kind.ravel()[order], prepend=-1))
+        # Of two one is left off the diagonal for every true class.
+        two = np.unique(np.concatenate([start, np.minimum(start + 1, self.n - 1)]))
+        columns, i = order[two], np.arange(self.n)
         out = np.empty((len(coefs), self.n + 1, len(columns) + 1))
         for k, c in enumerate(coefs):
             weighted = (self.true * (c * self.outer)[:, None]).T
@@ -270,12 +243,8 @@ class RateTable:
         if len(self.rates) * counts.size <= _SMALL:
             return np.asarray(self._masks @ np.ravel(counts) / self.norms)
         out = np.zeros(len(self.rates))
-        for c, stratum in enumerate(self.codebook.strata):
-            held = [j for j, f in enumerate(self.rates) if c in f.strata]
-            if held:
-                features = [self.rates[j] for j in held]
-                masks = StratumForms(features, stratum.baseline)
-                out[held] += masks.sums(counts[c])
+        for c, held, forms in self._of_strata:
+            out[held] += forms.sums(counts[c])
         return np.asarray(out / self.norms)
 
     @cached_property
@@ -290,19 +259,26 @@ class RateTable:
         n, strata = self.n, self.codebook.strata
         out = np.zeros((len(self.rates), len(strata), n + 1, n))
         for j, f in enumerate(self.rates):
-            for c in f.strata:
-                out[j, c] = f.matrix(strata[c].baseline)
+            for baseline, here in f.by_baseline.items():
+                out[j, here] = f.matrix(baseline)
         return out.reshape(len(self.rates), len(strata) * (n + 1) * n)
 
     def tensor(self, coefs: Floats) -> Floats:
         """Weights (strata, n + 1, n) of the counts in ``sum_j coefs[j] * v_j``."""
         out = np.zeros((len(self.codebook.strata), self.n + 1, self.n))
+        for c, held, forms in self._of_strata:
+            out[c] = forms.matrix((coefs / self.norms)[held])
+        return out
+
+    @cached_property
+    def _of_strata(self) -> list[tuple[int, list[int], StratumForms]]:
+        """Each stratum that a rate looks at, which rates do, and these on it."""
+        out = []
         for c, stratum in enumerate(self.codebook.strata):
-            held = [j for j, f in enumerate(self.rates) if coefs[j] and c in f.strata]
+            held = [j for j, f in enumerate(self.rates) if c in f.strata]
             if held:
                 features = [self.rates[j] for j in held]
-                scaled = np.array([coefs[j] / self.norms[j] for j in held])
-                out[c] = StratumForms(features, stratum.baseline).matrix(scaled)
+                out.append((c, held, StratumForms(features, stratum.baseline)))
         return out
 
     def range(self, x: fn.Affine, y: fn.Affine = _NOTHING) -> tuple[float, float]:
@@ -368,6 +344,8 @@ class RateTable:
 
 
 Sparse: TypeAlias = "sparse.csr_array[Any]"
+_Entries: TypeAlias = tuple[Any, Any, Any]
+"""Values, their rows and their columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,53 +408,38 @@ def diagonal_form(table: RateTable) -> DiagonalForm | None:
     codebook, n = table.codebook, table.n
     shape = len(table), len(codebook.strata) * n
     const = np.zeros(len(table))
-    diagonals, by_column = _SparseRows(n), _SparseRows(n)
+    diagonals, by_column = list[_Entries](), list[_Entries]()
     for f, (rate, norm) in enumerate(zip(table.rates, table.norms, strict=True)):
         if rate.event.costs is not None:
             return None
         for baseline, strata in rate.by_baseline.items():
-            true, predicted, kept = rate.factors(baseline)
-            on, columns = true[:n] * predicted, np.zeros(n)
-            diagonal = on
-            if kept != "on":
+            true, predicted, outer, sign = rate.factors(baseline)
+            diagonal, columns = sign * (true[:n] * predicted), np.zeros(n)
+            if outer:
                 # The outer product, with true = u + b e_k and predicted = p + q e_k.
                 k = _odd_one_out(true[:n], predicted)
                 if k is None:
                     return None
                 u, p = (mask[1 if k == 0 else 0] for mask in (true, predicted))
-                diagonal = np.zeros(n)
-                diagonal[k] = (true[k] - u) * (predicted[k] - p)
+                diagonal[k] += (true[k] - u) * (predicted[k] - p)
                 columns[k] = u * (predicted[k] - p)
                 held = table.marginals.weights[strata].sum(axis=0)
                 const[f] += float(p * (true @ held)) / norm
-                if kept == "off":
-                    diagonal = diagonal - on
-            diagonals.add(f, strata, diagonal / norm)
-            by_column.add(f, strata, columns / norm)
-    return DiagonalForm(diagonals.csr(shape), by_column.csr(shape), const, len(codebook.strata), n)
+            for entries, values in ((diagonals, diagonal), (by_column, columns)):
+                held = np.flatnonzero(values)
+                at = (np.array(strata)[:, None] * n + held).ravel()
+                entries.append((np.tile(values[held] / norm, len(strata)), np.full(at.size, f), at))
+    diag, cols = _sparse(diagonals, shape), _sparse(by_column, shape)
+    return DiagonalForm(diag, cols, const, len(codebook.strata), n)
 
 
-class _SparseRows:
-    """Non-zeros of a sparse array, one feature on some strata at a time."""
+def _sparse(entries: list[_Entries], shape: tuple[int, int]) -> Sparse:
+    from scipy import sparse
 
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.entries: list[tuple[Any, Any, Any]] = []
-
-    def add(self, feature: int, strata: list[int], values: Floats) -> None:
-        held = np.flatnonzero(values)
-        if held.size:
-            at = (np.array(strata)[:, None] * self.n + held).ravel()
-            where = np.full(at.size, feature)
-            self.entries.append((np.tile(values[held], len(strata)), where, at))
-
-    def csr(self, shape: tuple[int, int]) -> Sparse:
-        from scipy import sparse
-
-        if not self.entries:
-            return sparse.csr_array(shape)
-        values, rows, at = (np.concatenate(x) for x in zip(*self.entries, strict=True))
-        return sparse.csr_array((values, (rows, at)), shape=shape)
+    if not entries:
+        return sparse.csr_array(shape)
+    values, rows, at = (np.concatenate(x) for x in zip(*entries, strict=True))
+    return sparse.csr_array((values, (rows, at)), shape=shape)
 
 
 def _odd_one_out(true: Floats, predicted: Floats) -> int | None:

@@ -111,7 +111,7 @@ def _mixtures(
     master = Master(space)
     # Last, so that the rows of the others stay in the linear program.
     others = program.without(i)
-    ordered = others.changed(constraints=[*others.constraints, program.constraints[i]])
+    ordered = replace(others, constraints=(*others.constraints, program.constraints[i]))
     found: Optimum | None = None
     hopeless = False
 
@@ -136,7 +136,7 @@ def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, 
     side = program.constraints[i]
     others = program.without(i)
     free = float(side.function.value(best_mixture(space, others).v))
-    tight = others.changed(side.function, sense=side.sign)
+    tight = replace(others, objective=side.function, sense=side.sign)
     strictest = float(side.function.value(best_mixture(space, tight).v))
     return free, strictest
 
@@ -153,7 +153,7 @@ def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoint
     def furthest(a: float, b: float) -> Corner:
         """Score and strictness of a mixture with the largest a score + b strictness."""
         mixed = objective.scaled(a).plus(side.scaled(b * constraint.sign * program.sense))
-        found = best_mixture(space, others.changed(mixed), 0.0, master)
+        found = best_mixture(space, replace(others, objective=mixed), 0.0, master)
         f, g = float(objective.value(found.v)), float(side.value(found.v))
         corner = (program.sense * f, constraint.sign * g)
         choice_of.setdefault(corner, found.choice)

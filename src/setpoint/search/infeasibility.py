@@ -169,7 +169,7 @@ def _reach(
     solve: Callable[[S, Program], Optimum],
 ) -> _Reached | None:
     """How far the left side of one constraint can be taken, and the objective there."""
-    furthest = program.changed(c.function, others, sense=c.sign)
+    furthest = replace(program, objective=c.function, constraints=others, sense=c.sign)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StoppedWarning)

@@ -257,7 +257,8 @@ Found = TypeVar("Found")
 def worked_with(meant: Program, inwards: Floats) -> Program:
     """The program that a search works with: bounds moved inwards (m,), below 0 outwards."""
     bounds = zip(meant.constraints, inwards.tolist(), strict=True)
-    return meant.changed(constraints=[replace(c, level=c.level + c.sign * by) for c, by in bounds])
+    moved = tuple(replace(c, level=c.level + c.sign * by) for c, by in bounds)
+    return replace(meant, constraints=moved)
 
 
 def solve_and_recount(

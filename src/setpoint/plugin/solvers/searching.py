@@ -336,7 +336,7 @@ def _tolerance(program: Program, tol: float) -> float:
     """The tolerance in the units of the objective: of values of rows a share of their range."""
     if not program.codebook.measures:
         return tol
-    low, high = program.range
+    low, high = program.objective.low, program.objective.high
     return tol * (high - low if np.isfinite(high - low) and high > low else 1.0)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from setpoint import search
 from setpoint.array_types import Floats
-from setpoint.counts import BestCutoff, Ratios, best_of, zeros_of
+from setpoint.counts import BestCutoff, best_of
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED, tied
 from setpoint.program import Program, ProgramConstraint, algebra
@@ -41,20 +41,10 @@ def sweep(
     if segment.k > 1:
         return _general(segment, objective, constraints, extra)
     bounds = [b for c in constraints for b in simple_bounds(c.function, c.level, c.sign)]
-    found = [segment.rows.fraction(x, extra) for x in (objective, *(b[0] for b in bounds))]
-    known = [x for x in found if x is not None]
-    if len(known) < len(found):
+    ratios = segment.rows.as_ratios(objective, bounds, extra)
+    if ratios is None:
         return _general(segment, objective, constraints, extra)
-    counts = segment.curve.counts
-    forms = np.array([x.forms for x in known])
-    ratios = Ratios(
-        forms,
-        zeros_of(forms, counts[:, -1]),
-        np.array([x.offset for x in known]),
-        np.array([k if s > 0 else -INF for _, k, s in bounds]),
-        np.array([k if s < 0 else INF for _, k, s in bounds]),
-    )
-    return best_of(counts, ratios, tiebreak=segment.nearest)
+    return best_of(segment.curve.counts, ratios, tiebreak=segment.nearest)
 
 
 def simple_bounds(
