@@ -20,79 +20,38 @@ from setpoint.program import Program, RateTable
 from setpoint.rules import Rule
 from setpoint.search.limits import Limits, TracePoint
 
-# --- Columns and their features, stored once: sets add them ---------------------------------------
+# --- Features of columns, which grow in number ----------------------------------------------------
 
 
-_FIRST = 256
+class FeatureTable:
+    """Features of columns, each of one shape: more can be added, and the last ones taken out."""
 
-
-class ColumnStore:
-    """Some columns of each block, numbered in the order in which they are first asked for.
-
-    Examples
-    --------
-    >>> store = ColumnStore(1)
-    >>> store.numbers(0, [7, 3], lambda keys: np.array([[float(k)] for k in keys]))
-    [0, 1]
-    >>> store.numbers(1, [7], lambda keys: np.array([[0.5]]))
-    [2]
-    >>> store.features.ravel()
-    array([7. , 3. , 0.5])
-    """
-
-    def __init__(self, d: int) -> None:
-        self._table = np.zeros((_FIRST, d))
-        self._number: dict[tuple[int, int], int] = {}
-
-    @property
-    def features(self) -> Floats:
-        """Features (columns, d) by number."""
-        return self._table[: len(self._number)]
-
-    def numbers(
-        self, block: int, keys: Sequence[int], features_of: Callable[[Sequence[int]], Floats]
-    ) -> list[int]:
-        """The numbers of some columns; `features_of` gives the features (k, d) of new ones."""
-        new = [k for k in keys if (block, k) not in self._number]
-        if new:
-            start = len(self._number)
-            while start + len(new) > len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            self._table[start : start + len(new)] = features_of(new)
-            self._number.update({(block, k): start + i for i, k in enumerate(new)})
-        return [self._number[block, k] for k in keys]
-
-
-class DenseColumns:
-    """Columns that come for all blocks at once; the k-th is the column `k` of each block."""
-
-    def __init__(self, n_blocks: int, d: int) -> None:
-        self.n_blocks = n_blocks
-        self._table = np.zeros((4, n_blocks, d))
+    def __init__(self, *shape: int) -> None:
+        self._table = np.zeros((0, *shape))
         self._n = 0
 
     def __len__(self) -> int:
         return self._n
 
     def add(self, features: Floats) -> None:
-        """Columns (k, blocks, d)."""
-        while self._n + len(features) > len(self._table):
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-        self._table[self._n : self._n + len(features)] = features
-        self._n += len(features)
+        """The features (k, ...) of some more columns."""
+        need = self._n + len(features)
+        if need > len(self._table):
+            # Copying all of them each time one joins takes seconds.
+            grown = np.empty((2 * need, *self._table.shape[1:]))
+            grown[: self._n] = self.features
+            self._table = grown
+        self._table[self._n : need] = features
+        self._n = need
 
-    def drop_last(self) -> None:
-        """Take the last one out."""
-        self._n -= 1
+    def keep(self, n: int) -> None:
+        """Take out all but the first n."""
+        self._n = min(self._n, n)
 
     @property
-    def by_key(self) -> Floats:
-        """Features (k, blocks, d)."""
+    def features(self) -> Floats:
+        """The features (n, ...) of all."""
         return self._table[: self._n]
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """The numbers of some columns of a block."""
-        return [k * self.n_blocks + block for k in keys]
 
 
 # --- Achievable sets: the features that rules, and draws among them -------------------------------
@@ -130,7 +89,6 @@ class AchievableSet(ABC):
     def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
         self.rates = rates
         self.d = len(rates)
-        self._store = ColumnStore(self.d)
         self.limits = limits or Limits()
 
     @property
@@ -150,15 +108,6 @@ class AchievableSet(ABC):
     @abstractmethod
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some columns of a block."""
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """Where some columns stand in :attr:`table`."""
-        return self._store.numbers(block, keys, lambda new: self.columns(block, new))
-
-    @property
-    def table(self) -> Floats:
-        """Features (columns, d) of all columns that were asked for by number."""
-        return self._store.features
 
     @abstractmethod
     def price(self, slopes: Floats) -> Priced:

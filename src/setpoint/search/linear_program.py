@@ -25,7 +25,7 @@ from setpoint.program import (
     WeightedSum,
     algebra,
 )
-from setpoint.search.achievable import AchievableSet, MixtureWeights
+from setpoint.search.achievable import AchievableSet, FeatureTable, MixtureWeights
 from setpoint.search.limits import Limits
 
 # --- A linear program that grows ------------------------------------------------------------------
@@ -365,9 +365,7 @@ class ColumnProgram:
         self._scaled: list[tuple[Floats, dict[int, float], float, float]] = []
         self._variable: list[int] = []
         self._blocks = np.zeros(0, np.int64)
-        self._numbers: list[int] = []
-        self._gathered = np.zeros((0, space.d))
-        self._n_gathered = 0
+        self._table = FeatureTable(space.d)
         for block in range(space.n_blocks):
             self.join(block, space.initial_columns(block))
 
@@ -390,15 +388,14 @@ class ColumnProgram:
         new = [k for k in numbers if k not in self.place[block]]
         if not new:
             return
-        numbers = self.space.numbers(block, new)
-        features = self.space.table[numbers]
+        features = self.space.columns(block, new)
+        self._table.add(features)
         matrix = np.array([s[0] for s in self._scaled]).reshape(len(self._scaled), self.space.d)
         rows = features @ matrix.T
-        for k, number, over in zip(new, numbers, rows, strict=True):
+        for k, over in zip(new, rows, strict=True):
             at = len(self.owner)
             self.place[block][k] = at
             self.owner.append((block, k))
-            self._numbers.append(number)
             if self._built_lp is not None:
                 coefs = _unit(self._built_lp.n_rows, block)
                 coefs[self.space.n_blocks :] = over
@@ -407,16 +404,7 @@ class ColumnProgram:
     @property
     def known(self) -> Floats:
         """Features (columns, d) of all columns so far."""
-        have, need = self._n_gathered, len(self._numbers)
-        if need > have:
-            if need > len(self._gathered):
-                # Room to grow: copying all of them each time one joins takes seconds.
-                grown = np.empty((need + need // 8, self.space.d))
-                grown[:have] = self._gathered[:have]
-                self._gathered = grown
-            self._gathered[have:need] = self.space.table[self._numbers[have:]]
-            self._n_gathered = need
-        return self._gathered[:need]
+        return self._table.features
 
     def demand(self, rows: Sequence[Affine]) -> None:
         """Make the rows of the program these; what begins alike stays."""

@@ -20,7 +20,7 @@ from setpoint.counts import Confusion, Counted, Curve, plain_threshold
 from setpoint.program import AcceptedRates, RateTable
 from setpoint.program import functions as fn
 from setpoint.rules import Band, PerSegment, Rule, Threshold, mixture
-from setpoint.search import AchievableSet, ColumnStore, Limits, MixtureWeights, Priced
+from setpoint.search import AchievableSet, Limits, MixtureWeights, Priced
 
 # --- One cut-off a segment ------------------------------------------------------------------------
 
@@ -399,7 +399,6 @@ class CutoffSet(AchievableSet):
     def window(self, first: Sequence[int], last: Sequence[int], limits: Limits) -> CutoffSet:
         """Some cut-offs of each segment, the last one included, numbered from the first."""
         out = self.within(limits)
-        out._store = ColumnStore(self.d)
         out.segments = tuple(
             replace(s, curve=s.curve.piece(a, b))
             for s, a, b in zip(self.segments, first, last, strict=True)
