@@ -169,7 +169,7 @@ class WholeRules(AchievableSet):
     def __init__(self, rates: RateTable, limits: Limits | None, n_blocks: int = 1) -> None:
         super().__init__(rates, limits)
         self._columns = FeatureTable(n_blocks, self.d)
-        self._n_blocks = n_blocks
+        self.n_blocks = n_blocks
 
     @abstractmethod
     def ask(self, slopes: Floats) -> int:
@@ -185,11 +185,6 @@ class WholeRules(AchievableSet):
         for number in range(len(self._columns), len(self.atoms)):
             self._columns.add(self._counted_atom(number)[None])
         return self._columns.features
-
-    @property
-    def n_blocks(self) -> int:
-        """Parts of the rows for which atoms are chosen one by one."""
-        return self._n_blocks
 
     def initial_columns(self, block: int) -> Sequence[int]:
         """All atoms so far."""

@@ -82,6 +82,7 @@ class AchievableSet(ABC):
     """The achievable features: a sum over blocks of mixtures of columns."""
 
     evidence: Counted
+    n_blocks: int
     is_certain = True
     otherwise = "a black-box method may"
     smoothing: tuple[float, ...] = ()
@@ -90,16 +91,6 @@ class AchievableSet(ABC):
         self.rates = rates
         self.d = len(rates)
         self.limits = limits or Limits()
-
-    @property
-    def n_calls(self) -> int:
-        """Times that columns were priced."""
-        return self.limits.calls
-
-    @property
-    @abstractmethod
-    def n_blocks(self) -> int:
-        """Number of blocks."""
 
     @abstractmethod
     def initial_columns(self, block: int) -> Sequence[int]:
@@ -184,6 +175,8 @@ class Optimum:
     mixed: float = -INF
     violation: float = 0.0
     blame: Mapping[int, float] = field(default_factory=dict)
+    drawing_helps: bool = False
+    """There is no choice, and a mixture meets the constraints."""
 
     @property
     def is_feasible(self) -> bool:
@@ -209,6 +202,12 @@ class Optimum:
         if status == "optimal" and not closed:
             status = "feasible"
         return replace(self, bound=max(bound, value), status=status)
+
+
+def nothing(space: AchievableSet, *, certain: bool) -> Optimum:
+    """No choice: none meets the constraints if `certain`, else none was found."""
+    bound, status = (-INF, "optimal") if certain else (INF, "feasible")
+    return Optimum((), np.zeros(space.d), -INF, bound, status)
 
 
 def measure(
@@ -314,15 +313,6 @@ class Found:
         return self.evidence
 
 
-class NoRuleError(Exception):
-    """Nothing feasible; `certain` unless only a part was searched."""
-
-    def __init__(self, certain: bool, drawing_helps: bool = False) -> None:
-        super().__init__()
-        self.certain = certain
-        self.drawing_helps = drawing_helps
-
-
 def found_of(
     space: AchievableSet,
     program: Program,
@@ -338,14 +328,33 @@ def found_of(
     bound = max(best.bound, value)
     gap = 0.0 if bound == value else bound - value
     known = space.is_certain and bool(np.isfinite(gap))
+    expected = space.expected(program, best.choice)
+    objective, violation, calibration = expected or (None, None, None)
     certificate = Certificate(
         gap if known else None,
         program.sense * bound if known else None,
         best.rivals,
         partial(_with_draws, space, program, best, v, drawn),  # type: ignore[arg-type]
+        violation,
+        calibration,
     )
-    status = "optimal" if known and gap <= proved else best.status
-    return _found(space, program, best, solver, v, status, best.why, certificate)
+    return Found(
+        best.choice,
+        space.rule(best.choice),
+        space.confusion(best.choice),
+        v,
+        space.evidence,
+        best.why,
+        "optimal" if known and gap <= proved else best.status,
+        certificate,
+        space.randomized_share(best.choice),
+        space.limits.calls,
+        solver,
+        best.stopped,
+        by_posteriors=objective,
+        # A few passes over cut-offs need no trace.
+        trace=() if solver == EXACT else tuple(space.limits.trace),
+    )
 
 
 def _with_draws(
@@ -374,44 +383,9 @@ def nearest_of(
     why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
     if not (near.status == "nearest" and space.is_certain):
         why += " as far as was searched"
-    v = space.features(near.choice)
-    found = _found(space, program, near, solver, v, "nearest", why, Certificate())
     blame = {str(program.constraints[i]): share for i, share in near.blame.items()}
-    return replace(found, blame=blame)
-
-
-def _found(
-    space: AchievableSet,
-    program: Program,
-    best: Optimum,
-    solver: str,
-    v: Floats,
-    status: Status,
-    why: str,
-    certificate: Certificate,
-) -> Found:
-    """A choice with its rule, counted."""
-    expected = space.expected(program, best.choice)
-    if expected is not None:
-        _, violation, calibration = expected
-        certificate = replace(certificate, violation=violation, calibration=calibration)
-    return Found(
-        best.choice,
-        space.rule(best.choice),
-        space.confusion(best.choice),
-        v,
-        space.evidence,
-        why,
-        status,
-        certificate,
-        space.randomized_share(best.choice),
-        space.n_calls,
-        solver,
-        best.stopped,
-        by_posteriors=None if expected is None else expected[0],
-        # A few passes over cut-offs need no trace.
-        trace=() if solver == EXACT else tuple(space.limits.trace),
-    )
+    found = found_of(space, program, near, proved=-1.0, solver=solver)
+    return replace(found, why=why, status="nearest", blame=blame)
 
 
 def warn_constant(space: AchievableSet, program: Program, found: Found) -> None:

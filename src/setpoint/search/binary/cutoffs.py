@@ -48,11 +48,6 @@ class Segment:
     rounded: ClassVar[str] = "rounding"
 
     @property
-    def base(self) -> Floats:
-        """The features (d,) of the segment's rows when nobody is accepted."""
-        return self.rows.base
-
-    @property
     def n_choices(self) -> int:
         """Number of choices."""
         return self.curve.n_cutoffs
@@ -88,7 +83,7 @@ class Segment:
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some choices, or a slice of all; each lies contiguous in memory."""
         return np.asarray(
-            (self.rows.gains.T @ self.curve.counts[:, numbers] + self.base[:, None]).T
+            (self.rows.gains.T @ self.curve.counts[:, numbers] + self.rows.base[:, None]).T
         )
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
@@ -125,9 +120,9 @@ class Segment:
             return int(hull[k]), float(gains[k])
         ends, rates = self._ends_of_blocks, (self.rows.gains @ slopes)[:, None]
         most = np.maximum(rates * ends[:, :-1], rates * ends[:, 1:]).sum(axis=0)
-        most += self.base @ slopes
+        most += self.rows.base @ slopes
         # What rounding may add to a sum of so few terms.
-        most += 1e-12 * np.abs(rates * ends[:, -1:]).sum() + 1e-12 * abs(self.base @ slopes)
+        most += 1e-12 * np.abs(rates * ends[:, -1:]).sum() + 1e-12 * abs(self.rows.base @ slopes)
         top, at = -np.inf, 0
         for block in np.argsort(-most, kind="stable").tolist():
             if most[block] < top:
@@ -297,7 +292,7 @@ class BandSegment(Segment):
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some pairs, or a slice of all; each lies contiguous in memory."""
         high, low = self.cutoffs(self.every[numbers] if isinstance(numbers, slice) else numbers)
-        out = self.rows.gains.T @ self.curve.counts[:, low] + self.base[:, None]
+        out = self.rows.gains.T @ self.curve.counts[:, low] + self.rows.base[:, None]
         out += self.accepted.gains.T @ self.curve.counts[:, high]
         return np.asarray(out.T)
 
@@ -316,12 +311,12 @@ class BandSegment(Segment):
             value = float(high @ counts[:, i] + low @ counts[:, j])
         if i > j:
             i, j, value = best_in_order(counts, high, low)
-        return i * self.curve.n_cutoffs + j, float(value + self.base @ slopes)
+        return i * self.curve.n_cutoffs + j, float(value + self.rows.base @ slopes)
 
     def worth(self, slopes: Floats, least: float, most: float) -> NDArray[np.int64] | None:
         """The pairs with ``slopes @ features`` of at least so much; None: more than `most`."""
         first = self.accepted.gains @ slopes @ self.curve.counts
-        second = self.rows.gains @ slopes @ self.curve.counts + (self.base @ slopes - least)
+        second = self.rows.gains @ slopes @ self.curve.counts + (self.rows.base @ slopes - least)
         i = np.flatnonzero(first + second.max() >= 0.0)
         j = np.flatnonzero(second + first.max() >= 0.0)
         j = j[np.argsort(-second[j], kind="stable")]
@@ -386,13 +381,15 @@ class CutoffSet(AchievableSet):
         curves = [evidence.curve(s) for s in range(len(evidence.segments))]
         plain = plain_threshold(curves)
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
-        defers = evidence.codebook.defers
-        answers = _REJECTED, _DEFERRED if defers else _ACCEPTED
-        kind = partial(BandSegment, table=rates) if defers else Segment
+        self.defers = evidence.codebook.defers
+        self.kind: type[Segment] = BandSegment if self.defers else Segment
+        answers = _REJECTED, _DEFERRED if self.defers else _ACCEPTED
+        make = partial(BandSegment, table=rates) if self.defers else Segment
         self.segments = tuple(
-            kind(c, AcceptedRates(rates, c.kinds, c.counts[:, -1], None, answers), plain)
+            make(c, AcceptedRates(rates, c.kinds, c.counts[:, -1], None, answers), plain)
             for c in curves
         )
+        self.n_blocks = len(self.segments)
         few = max(most, sum(len(s.ends) for s in self.segments))
         self._whole = sum(s.n_columns for s in self.segments) <= few
 
@@ -406,26 +403,11 @@ class CutoffSet(AchievableSet):
         return out
 
     @property
-    def kind(self) -> type[Segment]:
-        """How many cut-offs its segments have, and what follows from that."""
-        return type(self.segments[0])
-
-    @property
-    def defers(self) -> bool:
-        """Whether what lies between two cut-offs is deferred."""
-        return self.kind.k > 1
-
-    @property
     def otherwise(self) -> str:  # type: ignore[override]
         """What would take a shape that no linear program does."""
         if self.defers:
             return "with one segment and few distinct scores every pair of cut-offs is tried"
         return "with one segment and randomized=False every cut-off is tried"
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of segments."""
-        return len(self.segments)
 
     @property
     def n_combinations(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from setpoint.search.binary.solver import find_rule
 # --- Frontiers of binary goals: every step of a threshold -----------------------------------------
 
 
-INF = float("inf")
 _POINTS = 100
 _SLOW_POINTS = 20
 """Bounds looked at where breakpoints are not known, and where each is a search of its own."""
@@ -45,53 +45,47 @@ def frontier_exact(
     cuts = CutoffSet(program.table, evidence, most=0)
     if randomized is True or (randomized == "auto" and _draws(cuts, program, tol)):
         try:
-            found, kind = search.trace_frontier(cuts, program, i, levels, _POINTS)
-            if (found.gaps > SATISFIED).any() and cuts.n_blocks == 1 and not cuts.defers:
-                found = _against_steps(cuts, program, i, found)
-            return search.frontier_of(program, i, found, kind)
+            found = search.trace_frontier(cuts, program, i, levels, _POINTS)
+            if found.gaps.any() and cuts.n_blocks == 1 and not cuts.defers:
+                return _against_steps(cuts, program, i, found)
+            return found
         except ShapeError:
             if randomized is True:
                 raise
     if not cuts.defers and (cuts.n_combinations <= cuts.kind.at_last or cuts.n_blocks == 1):
-        found, thresholds = _steps(cuts, program, i), None
-        if cuts.n_blocks == 1:
-            curve = cuts.segments[0].curve
-            thresholds = np.array([curve.threshold(*one[0]) for one in found.choices if one])
-        whole = search.frontier_of(program, i, found, "steps", thresholds)
+        whole = _steps(cuts, program, i)
         return whole if levels is None else whole.sampled(levels)
     if levels is None:
-        laxest, _ = search.trace_frontier(cuts, program, i, None, 2)
+        laxest = search.trace_frontier(cuts, program, i, None, 2)
         levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
-    return search.frontier_of(program, i, _searched(cuts, program, i, levels), "points")
+    return _searched(cuts, program, i, levels)
 
 
 def _draws(cuts: CutoffSet, program: Program, tol: float) -> bool:
     """Whether the rule at the bound asked draws; of several segments mixtures are available."""
     if cuts.n_blocks > 1:
         return True
-    try:
-        return find_rule(cuts, program, "auto", tol).is_drawn
-    except search.NoRuleError:
-        return False
+    return find_rule(cuts, program, "auto", tol).is_drawn
 
 
 def _against_steps(
-    cuts: CutoffSet, program: Program, i: int, found: search.FrontierPoints
-) -> search.FrontierPoints:
+    cuts: CutoffSet, program: Program, i: int, found: search.Frontier
+) -> search.Frontier:
     """Thresholds without draws, where they are better than a stationary point."""
-    steps = search.frontier_of(program, i, _steps(cuts, program, i), "steps")
-    plain = steps.sampled(found.bounds)
+    plain = _steps(cuts, program, i).sampled(found.bounds)
     gain = program.sense * (plain.values - found.values)
     better = gain > 0.0
-    values = np.where(better, plain.values, found.values)
-    reached = np.where(better, plain.reached, found.reached)
     both = zip(better, plain.choices, found.choices, strict=True)
-    choices = tuple(step if gains else mixed for gains, step, mixed in both)
-    gaps = np.where(better, np.maximum(found.gaps - gain, 0.0), found.gaps)
-    return search.FrontierPoints(found.bounds, values, reached, gaps, choices)
+    return replace(
+        found,
+        values=np.where(better, plain.values, found.values),
+        reached=np.where(better, plain.reached, found.reached),
+        gaps=search.shown_gaps(np.where(better, found.gaps - gain, found.gaps)),
+        choices=tuple(step if gains else mixed for gains, step, mixed in both),
+    )
 
 
-def _steps(cuts: CutoffSet, program: Program, i: int) -> search.FrontierPoints:
+def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
     """The undominated choices of thresholds, by objective and strictness."""
     moving = program.constraints[i]
     others = program.without(i).constraints
@@ -116,8 +110,12 @@ def _steps(cuts: CutoffSet, program: Program, i: int) -> search.FrontierPoints:
     sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
     numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
     choices = tuple([{j: 1.0} for j in one] for one in numbers)
-    return search.FrontierPoints(
-        bounds, program.sense * f, bounds.copy(), np.zeros(len(f)), choices
+    thresholds = None
+    if cuts.n_blocks == 1:
+        thresholds = np.array([cuts.segments[0].curve.threshold(j) for (j,) in numbers])
+    words, values = search.words_of(program, i), program.sense * f
+    return search.Frontier(
+        *words, bounds, values, bounds.copy(), "steps", thresholds=thresholds, choices=choices
     )
 
 
@@ -148,15 +146,10 @@ def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
     return np.asarray(at[last])
 
 
-def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> search.FrontierPoints:
+def _searched(cuts: CutoffSet, program: Program, i: int, levels: Floats) -> search.Frontier:
     """Without draws, where there are too many combinations to try: a search for each bound."""
 
-    def solve(level: float) -> tuple[search.Optimum | None, float]:
-        try:
-            found = find_rule(cuts, program.at_level(i, level), False, 0.0, search.Limits())
-        except search.NoRuleError as error:
-            # Unless that is proved, a rule may be there that was not found.
-            return None, -INF if error.certain else INF
-        return found, found.bound
+    def solve(level: float) -> search.Optimum:
+        return find_rule(cuts, program.at_level(i, level), False, 0.0, search.Limits())
 
     return search.solve_levels(program, i, levels, solve)

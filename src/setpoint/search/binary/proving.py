@@ -109,7 +109,7 @@ class _Incumbent:
         closed = not stopped and bound <= self.value + self.least_gain
         status: search.Status = "optimal" if closed else "feasible"
         if self.choice is None:
-            return replace(start, choice=(), stopped=stopped, status=status)
+            return replace(search.nothing(self.cuts, certain=closed), stopped=stopped)
         found = search.measure(self.cuts, self.program, self.choice, status, method)
         return replace(found, bound=self.value if closed else float(bound), stopped=stopped)
 

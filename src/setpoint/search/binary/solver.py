@@ -19,10 +19,10 @@ from setpoint.search.binary.deterministic import (
     enumerate_cutoffs,
     from_nearest,
     nearest_cutoffs,
-    parts_of,
     plainest,
     round_mixture,
-    solve_separable,
+    solve_apart,
+    split_of,
 )
 from setpoint.search.binary.levels import solve_by_levels
 from setpoint.search.binary.proving import branch_and_bound, closed_by_multipliers
@@ -44,24 +44,20 @@ def solve_exact(
 ) -> search.Found:
     """The rule over cut-offs that reaches a binary goal on these rows."""
     cuts = CutoffSet(program.table, evidence)
-    found: search.Optimum | search.NoRuleError
-    try:
-        found = find_rule(cuts, program, randomized, tol, limits)
-    except search.NoRuleError as error:
-        found = error
+    found = find_rule(cuts, program, randomized, tol, limits)
     return conclude(cuts, program, found, randomized, on_infeasible, tol)
 
 
 def conclude(
     cuts: CutoffSet,
     program: Program,
-    found: search.Optimum | search.NoRuleError,
+    found: search.Optimum,
     randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
 ) -> search.Found:
     """What a search found as a rule with its certificate; or what is nearest, or why not."""
-    if isinstance(found, search.NoRuleError):
+    if not found.is_feasible:
         near = search.nearest_of(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "nearest":
             return near
@@ -128,21 +124,19 @@ def find_rule(
     """The choice of cut-offs that reaches a program, and what is known of it."""
     shape, kind = program.score.shape, cuts.kind
     at_once = kind.at_once if shape.concave or shape.quasiconcave else kind.at_last
-    apart = solve_separable(cuts, program, at_once) if randomized is not True else None
-    if apart is not None:
-        at_vertex = _at_vertex(cuts, program)
-        if apart.is_feasible and (randomized is False or at_vertex):
-            return _fixed(apart, apart.value, among_all=at_vertex)
-        if not apart.is_feasible and randomized is False:
-            raise search.NoRuleError(True, _mixture_exists(cuts, program))
-    elif cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
+    split = split_of(cuts, program)
+    apart = solve_apart(cuts, program, split, at_once) if randomized is not True else None
+    # Without bounds, and where each segment has its optimum at a cut-off, drawing cannot help.
+    at_vertex = apart is not None and not program.constraints
+    at_vertex = at_vertex and all(part.score.shape.quasiconvex for part in split.parts)
+    if apart is None and cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
         _require_mixable(cuts, program)
-    elif randomized is False and cuts.n_combinations <= at_once:
-        every = best_of_all(cuts, program, at_once)
-        assert every is not None
-        if not every.is_feasible:
-            raise search.NoRuleError(True, _mixture_exists(cuts, program))
-        return _fixed(every, every.value, among_all=False)
+    elif apart is None and randomized is False and cuts.n_combinations <= at_once:
+        apart = best_of_all(cuts, program, at_once)
+    if apart is not None and apart.is_feasible and (randomized is False or at_vertex):
+        return _fixed(apart, apart.value, among_all=at_vertex)
+    if apart is not None and randomized is False:
+        return replace(apart, drawing_helps=_mixture_exists(cuts, program))
     master = search.Master(cuts)
     try:
         mixed = search.best_mixture(cuts, program, master=master)
@@ -152,7 +146,7 @@ def find_rule(
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return _fixed(replace(apart, status="feasible"), INF)
-        raise search.NoRuleError(isinstance(error, search.InfeasibleMasterError)) from None
+        return search.nothing(cuts, certain=isinstance(error, search.InfeasibleMasterError))
     except ShapeError:
         if apart is None and randomized is not True:
             apart = best_of_all(cuts, program, kind.at_last)
@@ -161,7 +155,7 @@ def find_rule(
         return _without_mixture(cuts, program, randomized, apart)
     if randomized is True:
         if mixed.status == "stationary":
-            apart = solve_separable(cuts, program, kind.at_last)
+            apart = solve_apart(cuts, program, split, kind.at_last)
             mixed = _better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
         return _drawn(mixed, kind.rivals)
     fixed = _without_draws(cuts, program, mixed, apart, tol)
@@ -197,14 +191,6 @@ def _require_mixable(cuts: CutoffSet, program: Program) -> None:
         )
 
 
-def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
-    """Whether drawing cannot help: no bounds, and each segment has its optimum at a cut-off."""
-    if program.constraints:
-        return False
-    parts = parts_of(cuts, program)
-    return parts is not None and all(x.shape.quasiconvex for x in parts)
-
-
 def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
     """Whether rules that draw can meet the constraints."""
     try:
@@ -231,8 +217,6 @@ def _without_mixture(
             "ratios, such as precision, are one), and there are too many combinations to try; "
             "decide on the score alone (`decide_on=None`)"
         )
-    if not apart.is_feasible:
-        raise search.NoRuleError(True)
     return _fixed(apart, apart.value, among_all=False)
 
 
@@ -273,7 +257,7 @@ def _settled(
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
-            raise search.NoRuleError(fixed.status == "optimal", True)
+            return replace(fixed, drawing_helps=True)
         bound = fixed.value if exact else min(fixed.bound, mixed.bound)
         fixed = replace(fixed, mixed=mixed.value)
         return _fixed(fixed, bound, among_all=bound >= mixed.bound)

@@ -25,7 +25,7 @@ from setpoint.program import (
     range_over_boxes,
 )
 from setpoint.search.binary.cutoffs import CutoffSet, Segment
-from setpoint.search.binary.deterministic import SegmentGoal, separated, sweep
+from setpoint.search.binary.deterministic import SegmentGoal, split_of, sweep
 from setpoint.search.binary.solver import conclude, find_rule
 
 # --- What the next pass counts: ranges of bins ----------------------------------------------------
@@ -151,22 +151,22 @@ def _over_bins(segment: Segment, slopes: Floats) -> Floats:
     """The largest ``slopes @ features`` inside each open bin (m,); -inf for closed ones."""
     rates, counts = (segment.rows.gains @ slopes)[:, None], segment.curve.counts
     most = np.maximum(rates * counts[:, :-1], rates * counts[:, 1:]).sum(axis=0)
-    return np.where(_is_open(segment), most + segment.base @ slopes, -INF)
+    return np.where(_is_open(segment), most + segment.rows.rows.base @ slopes, -INF)
 
 
 def bins_to_refine(
     cuts: TalliedSet,
     program: Program,
-    found: search.Optimum | search.NoRuleError,
+    found: search.Optimum,
     randomized: search.Randomized,
 ) -> tuple[list[NDArray[np.int64]], float]:
     """The bins of each segment that could hold something better, and by how much at most."""
     kept: list[NDArray[np.int64]] = [np.empty(0, np.int64) for _ in cuts.segments]
     gap = 0.0
-    alone = separated(cuts, program) if randomized is not True else None
-    if alone is not None:
+    split = split_of(cuts, program)
+    if split.is_apart and randomized is not True:
         gains = []
-        for s, (segment, part) in enumerate(zip(cuts.segments, alone, strict=True)):
+        for s, (segment, part) in enumerate(zip(cuts.segments, split.parts, strict=True)):
             kept[s], gain = _could_win(cuts, segment, part)
             gains.append(gain)
         if isinstance(program.score, Min):
@@ -177,16 +177,16 @@ def bins_to_refine(
         return _in_combinations(cuts, program, found)
     if cuts.asked:  # mixtures were searched
         kept = [np.union1d(a, b) for a, b in zip(kept, cuts.above_known(), strict=True)]
-        if isinstance(found, search.Optimum):
+        if found.is_feasible:
             gap = max(gap, found.bound - max(found.value, found.mixed))
-    return kept, INF if isinstance(found, search.NoRuleError) else gap
+    return kept, gap if found.is_feasible else INF
 
 
 def _could_win(
     cuts: CutoffSet, segment: Segment, part: SegmentGoal
 ) -> tuple[NDArray[np.int64], float]:
     """The open bins of a segment that may hold its best cut-off, and what they may gain."""
-    best = sweep(cuts, segment, part.score, part.constraints, part.rest).value
+    best = sweep(cuts, segment, *part).value
     at = np.flatnonzero(_is_open(segment))
     counts = segment.curve.counts
     low, high = counts[:, at], counts[:, at + 1]
@@ -230,10 +230,10 @@ def _without_ends(
 
 
 def _in_combinations(
-    cuts: TalliedSet, program: Program, found: search.Optimum | search.NoRuleError
+    cuts: TalliedSet, program: Program, found: search.Optimum
 ) -> tuple[list[NDArray[np.int64]], float]:
     """The open bins that may be part of a better combination, by the bound of mixtures."""
-    value = found.value if isinstance(found, search.Optimum) else -INF
+    value = found.value
     try:
         bound = search.best_mixture(cuts, program).bound
     except search.InfeasibleMasterError:
@@ -263,7 +263,7 @@ def only_searched(cuts: TalliedSet, program: Program) -> bool:
     """Whether there are too many combinations of coupled cut-offs to try them all."""
     some_open = any(_is_open(s).any() for s in cuts.segments)
     many = cuts.n_combinations > cuts.kind.at_last
-    return some_open and many and separated(cuts, program) is None
+    return some_open and many and not split_of(cuts, program).is_apart
 
 
 # --- Two classes by counts of bins: the rule that the whole sort would give -----------------------
@@ -300,11 +300,7 @@ def solve_tallied(
     while True:
         program = linked.at(tally.marginals)
         cuts = TalliedSet(program.table, tally)
-        found: search.Optimum | search.NoRuleError
-        try:
-            found = find_rule(cuts, program, randomized, tol, limits)
-        except search.NoRuleError as error:
-            found = error
+        found = find_rule(cuts, program, randomized, tol, limits)
         kept, gap = bins_to_refine(cuts, program, found, randomized)
         n_bins = sum(map(len, kept))
         proved = randomized is False and not n_bins and is_priced(program)
@@ -312,7 +308,7 @@ def solve_tallied(
         if watch is not None:
             watch(step)
         if not step.bins or (within > 0.0 and gap <= within):
-            unsure = isinstance(found, search.Optimum) and found.status != "optimal"
+            unsure = found.is_feasible and found.status != "optimal"
             if proved and unsure and not (limits and limits.stopped):
                 # Bins that cannot win only loosened the bounds of its boxes.
                 known = CutoffSet(program.table, tally)
@@ -334,9 +330,9 @@ def solve_tallied(
     return conclude(cuts, program, found, randomized, on_infeasible, tol), step
 
 
-def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: bool) -> float:
+def _certified(found: search.Optimum, gap: float, proved: bool) -> float:
     """By how much another rule of the kind may be better, whatever bins hold."""
-    if isinstance(found, search.NoRuleError):
+    if not found.is_feasible:
         return INF
     return max(gap, max(found.bound, -INF if proved else found.mixed) - found.value)
 
@@ -344,14 +340,14 @@ def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: b
 def _bounded(
     cuts: TalliedSet,
     program: Program,
-    found: search.Optimum | search.NoRuleError,
+    found: search.Optimum,
     step: CountPass,
     randomized: search.Randomized,
-) -> search.Optimum | search.NoRuleError:
+) -> search.Optimum:
     """What was found, its bound for all cut-offs."""
-    if isinstance(found, search.NoRuleError):
+    if not found.is_feasible:
         # What bins hold is not known to the last one: then nothing is proved.
-        return search.NoRuleError(found.certain and not step.bins, found.drawing_helps)
+        return replace(found, status="feasible") if step.bins else found
     open_yet = step.bins or not is_priced(program)
     if open_yet and randomized is False and only_searched(cuts, program):
         # Combinations were tried of known cut-offs alone; mixtures bound them all.
