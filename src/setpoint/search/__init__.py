@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     )
     from setpoint.search.binary.cutoffs import CutoffSet, Segment
     from setpoint.search.binary.deterministic import least_violation, sweep
-    from setpoint.search.binary.frontier import frontier_exact
-    from setpoint.search.binary.solver import find_rule, solve_exact
+    from setpoint.search.binary.solver import find_rule, frontier_exact, solve_exact
     from setpoint.search.binary.tallied import CountPass, Ranges, solve_tallied
     from setpoint.search.frontier import (
         Frontier,

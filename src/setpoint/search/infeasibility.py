@@ -5,18 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from setpoint.counts import Evidence
 from setpoint.errors import SetpointError, ShapeError
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, ProgramConstraint
-from setpoint.search.achievable import (
-    AchievableSet,
-    Found,
-    Optimum,
-)
+from setpoint.search.achievable import AchievableSet, Found, Optimum
 from setpoint.search.limits import StoppedError, StoppedWarning
 
 # --- Goals that cannot be met: what is reachable --------------------------------------------------
@@ -108,7 +104,7 @@ def explain(
     limits.max_calls = min(limits.max_calls or _MOST_CALLS, _MOST_CALLS)
     space = space.within(limits)
     alone = {c: _reach(space, program, c, (), solve) for c in program.constraints}
-    hopeless = [c for c in program.constraints if _misses(c, alone[c])]
+    hopeless = [c for c, r in alone.items() if r and c.sign * (c.level - r[0]) > SATISFIED]
     blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
     blamed = blamed or list(program.constraints)
     reachable: dict[str, float] = {}
@@ -120,10 +116,10 @@ def explain(
         if reached is None:
             lines.append(str(c))
             continue
-        reachable[str(c)] = reached.value
+        value, objective = reached
+        reachable[str(c)] = value
         word = "highest" if c.sign > 0 else "lowest"
-        value = _apart(reached.value, c.level)
-        at = f"{value}, at {program.goal.objective} = {reached.objective:.4g}"
+        at = f"{_apart(value, c.level)}, at {program.goal.objective} = {objective:.4g}"
         if c in hopeless:
             lines.append(f"{c} {cannot} met: the {word} {best} is {at}")
         else:
@@ -145,22 +141,13 @@ def _apart(value: float, level: float) -> str:
     return f"{value:.{digits}g}"
 
 
-class _Reached(NamedTuple):
-    value: float
-    objective: float
-
-
-def _misses(c: ProgramConstraint, reached: _Reached | None) -> bool:
-    return reached is not None and c.sign * (c.level - reached.value) > SATISFIED
-
-
 def _reach(
     space: S,
     program: Program,
     c: ProgramConstraint,
     others: tuple[ProgramConstraint, ...],
     solve: Callable[[S, Program], Optimum],
-) -> _Reached | None:
+) -> tuple[float, float] | None:
     """How far the left side of one constraint can be taken, and the objective there."""
     furthest = program.changed(c.function, others, sense=c.sign)
     try:
@@ -172,4 +159,4 @@ def _reach(
     if not found.choice:
         return None
     v = space.features(found.choice)
-    return _Reached(float(furthest.value(v)), float(program.value(v)))
+    return float(furthest.value(v)), float(program.value(v))

@@ -50,22 +50,12 @@ class Segment:
     @property
     def n_choices(self) -> int:
         """Number of choices."""
-        return self.curve.n_cutoffs
-
-    @property
-    def n_columns(self) -> int:
-        """Number of choices that mixtures may need."""
-        return len(self.curve.hull)
+        return math.comb(self.curve.n_cutoffs + self.k - 1, self.k)
 
     @property
     def every(self) -> NDArray[np.int64]:
         """The numbers of all choices, ascending."""
         return np.arange(self.curve.n_cutoffs)
-
-    @property
-    def hull(self) -> NDArray[np.int64]:
-        """The choices that mixtures may need."""
-        return self.curve.hull
 
     @property
     def ends(self) -> list[int]:
@@ -78,7 +68,7 @@ class Segment:
 
     def alike(self, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The choices that lie at one cut-off."""
-        return cutoffs
+        return cutoffs * sum(self.curve.n_cutoffs**t for t in range(self.k))
 
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some choices, or a slice of all; each lies contiguous in memory."""
@@ -253,27 +243,11 @@ class BandSegment(Segment):
     def _between(self, rest: Floats | None, answers: tuple[int, int]) -> AcceptedRates:
         return AcceptedRates(self.table, self.curve.kinds, self.rows.totals, rest, answers)
 
-    @property
-    def n_choices(self) -> int:
-        """Number of pairs."""
-        n = self.curve.n_cutoffs
-        return n * (n + 1) // 2
-
-    @property
-    def n_columns(self) -> int:
-        """Number of pairs."""
-        return self.n_choices
-
     @cached_property
     def every(self) -> NDArray[np.int64]:
         """The numbers of all pairs, ascending."""
         at = np.arange(self.curve.n_cutoffs)
         return np.asarray((at[:, None] * len(at) + at)[at[:, None] <= at], np.int64)
-
-    @property
-    def hull(self) -> NDArray[np.int64]:
-        """All pairs."""
-        return self.every
 
     @property
     def ends(self) -> list[int]:
@@ -285,16 +259,12 @@ class BandSegment(Segment):
         """The higher and the lower cut-off (m,) of some pairs."""
         return np.divmod(numbers, self.curve.n_cutoffs)
 
-    def alike(self, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The pairs that defer nobody."""
-        return cutoffs * (self.curve.n_cutoffs + 1)
-
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some pairs, or a slice of all; each lies contiguous in memory."""
         high, low = self.cutoffs(self.every[numbers] if isinstance(numbers, slice) else numbers)
-        out = self.rows.gains.T @ self.curve.counts[:, low] + self.rows.base[:, None]
-        out += self.accepted.gains.T @ self.curve.counts[:, high]
-        return np.asarray(out.T)
+        out = super().features(low)
+        out += (self.accepted.gains.T @ self.curve.counts[:, high]).T
+        return out
 
     @cached_property
     def _on_hull(self) -> Floats:
@@ -390,12 +360,12 @@ class CutoffSet(AchievableSet):
             for c in curves
         )
         self.n_blocks = len(self.segments)
-        few = max(most, sum(len(s.ends) for s in self.segments))
-        self._whole = sum(s.n_columns for s in self.segments) <= few
+        self._most = most
 
     def window(self, first: Sequence[int], last: Sequence[int], limits: Limits) -> CutoffSet:
         """Some cut-offs of each segment, the last one included, numbered from the first."""
         out = self.within(limits)
+        out._is_small = self._is_small
         out.segments = tuple(
             replace(s, curve=s.curve.piece(a, b))
             for s, a, b in zip(self.segments, first, last, strict=True)
@@ -414,10 +384,18 @@ class CutoffSet(AchievableSet):
         """Number of ways to pick one choice a segment."""
         return math.prod(s.n_choices for s in self.segments)
 
+    @cached_property
+    def _is_small(self) -> bool:
+        """Whether a search begins with all choices that mixtures may need."""
+        needed = (s.n_choices if self.defers else len(s.curve.hull) for s in self.segments)
+        return sum(needed) <= max(self._most, sum(len(s.ends) for s in self.segments))
+
     def initial_columns(self, block: int) -> Sequence[int]:
         """All choices that mixtures may need where they are few, else the constants."""
         segment = self.segments[block]
-        return list(dict.fromkeys(segment.hull.tolist() if self._whole else segment.ends))
+        if not self._is_small:
+            return list(dict.fromkeys(segment.ends))
+        return (segment.every if self.defers else segment.curve.hull).tolist()
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some choices."""

@@ -66,8 +66,7 @@ def _bound_at(
     if not isinstance(score, Affine):
         if not score.shape.concave or score.smallest_floored_argument(at) < _FLOOR:
             return None
-        slopes = score.gradient(at)
-        score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
+        score = search.tangent(score, at)
     try:
         region = search.Region(cuts, program, master)
         for _ in range(_PRICINGS):

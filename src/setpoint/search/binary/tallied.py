@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Literal, NamedTuple
@@ -19,7 +19,6 @@ from setpoint.program import (
     LinkedGoal,
     Min,
     Program,
-    RateTable,
     Ratio,
     most_in_parts,
     range_over_boxes,
@@ -109,29 +108,21 @@ _LOOSEST = 8
 class TalliedSet(CutoffSet):
     """What cut-offs between bins do; a price says also what those inside bins could."""
 
-    def __init__(self, rates: RateTable, tally: Tally) -> None:
-        super().__init__(rates, tally)
-        self.asked: list[Floats] = []
+    asked: Floats | None = None
+    """The last multipliers that columns were asked for."""
 
     def price(self, slopes: Floats) -> search.Priced:
         """Each segment's best known cut-off; the value bounds those inside bins, too."""
         priced = super().price(slopes)
-        self.asked.append(slopes)
+        self.asked = slopes
         most = [_over_bins(s, slopes).max(initial=-INF) for s in self.segments]
         return search.Priced(priced.columns, np.maximum(priced.values, most))
 
-    def window(self, first: Sequence[int], last: Sequence[int], limits: search.Limits) -> CutoffSet:
-        """Some cut-offs of each segment; what is asked there is not kept."""
-        out = super().window(first, last, limits)
-        assert isinstance(out, TalliedSet)
-        out.asked = []
-        return out
-
     def above_known(self) -> list[NDArray[np.int64]]:
         """The bins of each segment that may hold a better column at the last multipliers."""
-        if not self.asked:
+        slopes = self.asked
+        if slopes is None:
             return [np.empty(0, np.int64) for _ in self.segments]
-        slopes = self.asked[-1]
         out = []
         for segment in self.segments:
             known = segment.best(slopes)[1]
@@ -151,7 +142,7 @@ def _over_bins(segment: Segment, slopes: Floats) -> Floats:
     """The largest ``slopes @ features`` inside each open bin (m,); -inf for closed ones."""
     rates, counts = (segment.rows.gains @ slopes)[:, None], segment.curve.counts
     most = np.maximum(rates * counts[:, :-1], rates * counts[:, 1:]).sum(axis=0)
-    return np.where(_is_open(segment), most + segment.rows.rows.base @ slopes, -INF)
+    return np.where(_is_open(segment), most + segment.rows.base @ slopes, -INF)
 
 
 def bins_to_refine(
@@ -173,9 +164,9 @@ def bins_to_refine(
             gap = max(gains)
         else:
             gap = sum(gains)
-    elif not cuts.asked or (randomized is False and is_priced(program)):
+    elif cuts.asked is None or (randomized is False and is_priced(program)):
         return _in_combinations(cuts, program, found)
-    if cuts.asked:  # mixtures were searched
+    if cuts.asked is not None:  # mixtures were searched
         kept = [np.union1d(a, b) for a, b in zip(kept, cuts.above_known(), strict=True)]
         if found.is_feasible:
             gap = max(gap, found.bound - max(found.value, found.mixed))
@@ -241,7 +232,8 @@ def _in_combinations(
     except (ShapeError, search.UnfinishedError):
         kept = [np.flatnonzero(_is_open(s)) for s in cuts.segments]
         return kept, INF if any(map(len, kept)) else 0.0
-    slopes, score = cuts.asked[-1], program.score
+    slopes, score = cuts.asked, program.score
+    assert slopes is not None
     most_below = cuts.rates.range(score.below)[1] if isinstance(score, Ratio) else 1.0
     room = (bound - value) * max(most_below, 1.0) + _TIE * (1.0 + abs(value))
     kept = []
