@@ -38,7 +38,6 @@ from setpoint.search import (
     InfeasibleError,
     Limits,
     MixtureWeights,
-    NoRuleError,
     find_rule,
 )
 from setpoint.solvers import Confidence
@@ -203,9 +202,8 @@ class NestedCuts:
         asked = replace(program, constraints=tuple(program.constraints[i] for i in tests.others))
         first, last = zip(*windows, strict=True)
         cuts = CutoffSet(program.table, self.cuts.evidence).window(first, last, Limits())
-        try:
-            found = find_rule(cuts, asked, False, 0.0, Limits())
-        except NoRuleError:
+        found = find_rule(cuts, asked, False, 0.0, Limits())
+        if not found.choice:
             return None
         return [
             {j + start: p for j, p in part.items()}

@@ -36,7 +36,6 @@ from setpoint.search import (
     Randomized,
     Vary,
     frontier_exact,
-    frontier_of,
     levels_of,
     trace_frontier,
     vary_of,
@@ -161,10 +160,8 @@ def frontier_of_evidence(
     goal, i = vary_of(goal, vary)
     levels = levels_of(values)
     space, program = explored(goal, evidence, soft=soft, gap=gap)
-    found, kind = trace_frontier(space, program, i, levels, _POINTS, gap)
-    if not space.is_certain:
-        found = replace(found, gaps=np.full(len(found.bounds), np.inf))
-    return frontier_of(program, i, found, kind)
+    found = trace_frontier(space, program, i, levels, _POINTS, gap)
+    return found if space.is_certain else replace(found, gaps=np.full(len(found.bounds), np.inf))
 
 
 # --- The explorer for scores and labels: what to choose on, what to check on ----------------------

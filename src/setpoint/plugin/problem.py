@@ -17,7 +17,7 @@ from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form, li
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
 from setpoint.search import (
     AchievableSet,
-    DenseColumns,
+    FeatureTable,
     Limits,
     MixtureWeights,
     Optimum,
@@ -168,7 +168,8 @@ class WholeRules(AchievableSet):
 
     def __init__(self, rates: RateTable, limits: Limits | None, n_blocks: int = 1) -> None:
         super().__init__(rates, limits)
-        self._columns = DenseColumns(n_blocks, self.d)
+        self._columns = FeatureTable(n_blocks, self.d)
+        self.n_blocks = n_blocks
 
     @abstractmethod
     def ask(self, slopes: Floats) -> int:
@@ -183,12 +184,7 @@ class WholeRules(AchievableSet):
         """Features (atoms, blocks, d); atoms found for other rates are counted when asked for."""
         for number in range(len(self._columns), len(self.atoms)):
             self._columns.add(self._counted_atom(number)[None])
-        return self._columns.by_key
-
-    @property
-    def n_blocks(self) -> int:
-        """Parts of the rows for which atoms are chosen one by one."""
-        return self._columns.n_blocks
+        return self._columns.features
 
     def initial_columns(self, block: int) -> Sequence[int]:
         """All atoms so far."""
@@ -197,15 +193,6 @@ class WholeRules(AchievableSet):
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) that some atoms give in a block."""
         return self._features[list(numbers), block]
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """Where some atoms of a block stand in :attr:`table`."""
-        return self._columns.numbers(block, keys)
-
-    @property
-    def table(self) -> Floats:
-        """Features (atoms * blocks, d)."""
-        return self._features.reshape(-1, self.d)
 
     def features_of(self, atom: int) -> Floats:
         """Features (d,) of one atom for all rows."""
@@ -304,8 +291,7 @@ class Achievable(WholeRules):
     def drop(self, n: int) -> None:
         """Forget all atoms but the first n."""
         del self.atoms[n:]
-        while len(self._columns) > n:
-            self._columns.drop_last()
+        self._columns.keep(n)
 
     def ask(self, slopes: Floats) -> int:
         """One oracle call: the number of the atom that maximises ``slopes @ v``."""

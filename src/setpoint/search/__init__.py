@@ -13,12 +13,10 @@ if TYPE_CHECKING:
         SAME,
         AchievableSet,
         Certificate,
-        ColumnStore,
         ConstantGoalWarning,
-        DenseColumns,
+        FeatureTable,
         Found,
         MixtureWeights,
-        NoRuleError,
         Optimum,
         Priced,
         Randomized,
@@ -26,29 +24,26 @@ if TYPE_CHECKING:
         found_of,
         measure,
         nearest_of,
+        nothing,
         warn_constant,
     )
     from setpoint.search.binary.cutoffs import CutoffSet, Segment
     from setpoint.search.binary.deterministic import least_violation, sweep
-    from setpoint.search.binary.frontier import frontier_exact
-    from setpoint.search.binary.solver import find_rule, solve_exact
+    from setpoint.search.binary.solver import find_rule, frontier_exact, solve_exact
     from setpoint.search.binary.tallied import CountPass, Ranges, solve_tallied
     from setpoint.search.frontier import (
         Frontier,
-        FrontierPoints,
         Vary,
-        frontier_of,
         levels_of,
+        shown_gaps,
         solve_levels,
         trace_frontier,
         vary_of,
+        words_of,
     )
     from setpoint.search.infeasibility import (
         InfeasibleError,
-        blame_of,
         explain,
-        least_violating,
-        nearest_mixture,
         not_found,
     )
     from setpoint.search.limits import (
@@ -72,7 +67,12 @@ if TYPE_CHECKING:
         solve_and_recount,
         worked_with,
     )
-    from setpoint.search.mixtures import best_mixture
+    from setpoint.search.mixtures import (
+        best_mixture,
+        blame_of,
+        least_violating,
+        nearest_mixture,
+    )
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

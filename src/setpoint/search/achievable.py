@@ -20,79 +20,38 @@ from setpoint.program import Program, RateTable
 from setpoint.rules import Rule
 from setpoint.search.limits import Limits, TracePoint
 
-# --- Columns and their features, stored once: sets add them ---------------------------------------
+# --- Features of columns, which grow in number ----------------------------------------------------
 
 
-_FIRST = 256
+class FeatureTable:
+    """Features of columns, each of one shape: more can be added, and the last ones taken out."""
 
-
-class ColumnStore:
-    """Some columns of each block, numbered in the order in which they are first asked for.
-
-    Examples
-    --------
-    >>> store = ColumnStore(1)
-    >>> store.numbers(0, [7, 3], lambda keys: np.array([[float(k)] for k in keys]))
-    [0, 1]
-    >>> store.numbers(1, [7], lambda keys: np.array([[0.5]]))
-    [2]
-    >>> store.features.ravel()
-    array([7. , 3. , 0.5])
-    """
-
-    def __init__(self, d: int) -> None:
-        self._table = np.zeros((_FIRST, d))
-        self._number: dict[tuple[int, int], int] = {}
-
-    @property
-    def features(self) -> Floats:
-        """Features (columns, d) by number."""
-        return self._table[: len(self._number)]
-
-    def numbers(
-        self, block: int, keys: Sequence[int], features_of: Callable[[Sequence[int]], Floats]
-    ) -> list[int]:
-        """The numbers of some columns; `features_of` gives the features (k, d) of new ones."""
-        new = [k for k in keys if (block, k) not in self._number]
-        if new:
-            start = len(self._number)
-            while start + len(new) > len(self._table):
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-            self._table[start : start + len(new)] = features_of(new)
-            self._number.update({(block, k): start + i for i, k in enumerate(new)})
-        return [self._number[block, k] for k in keys]
-
-
-class DenseColumns:
-    """Columns that come for all blocks at once; the k-th is the column `k` of each block."""
-
-    def __init__(self, n_blocks: int, d: int) -> None:
-        self.n_blocks = n_blocks
-        self._table = np.zeros((4, n_blocks, d))
+    def __init__(self, *shape: int) -> None:
+        self._table = np.zeros((0, *shape))
         self._n = 0
 
     def __len__(self) -> int:
         return self._n
 
     def add(self, features: Floats) -> None:
-        """Columns (k, blocks, d)."""
-        while self._n + len(features) > len(self._table):
-            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
-        self._table[self._n : self._n + len(features)] = features
-        self._n += len(features)
+        """The features (k, ...) of some more columns."""
+        need = self._n + len(features)
+        if need > len(self._table):
+            # Copying all of them each time one joins takes seconds.
+            grown = np.empty((2 * need, *self._table.shape[1:]))
+            grown[: self._n] = self.features
+            self._table = grown
+        self._table[self._n : need] = features
+        self._n = need
 
-    def drop_last(self) -> None:
-        """Take the last one out."""
-        self._n -= 1
+    def keep(self, n: int) -> None:
+        """Take out all but the first n."""
+        self._n = min(self._n, n)
 
     @property
-    def by_key(self) -> Floats:
-        """Features (k, blocks, d)."""
+    def features(self) -> Floats:
+        """The features (n, ...) of all."""
         return self._table[: self._n]
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """The numbers of some columns of a block."""
-        return [k * self.n_blocks + block for k in keys]
 
 
 # --- Achievable sets: the features that rules, and draws among them -------------------------------
@@ -123,6 +82,7 @@ class AchievableSet(ABC):
     """The achievable features: a sum over blocks of mixtures of columns."""
 
     evidence: Counted
+    n_blocks: int
     is_certain = True
     otherwise = "a black-box method may"
     smoothing: tuple[float, ...] = ()
@@ -130,18 +90,7 @@ class AchievableSet(ABC):
     def __init__(self, rates: RateTable, limits: Limits | None = None) -> None:
         self.rates = rates
         self.d = len(rates)
-        self._store = ColumnStore(self.d)
         self.limits = limits or Limits()
-
-    @property
-    def n_calls(self) -> int:
-        """Times that columns were priced."""
-        return self.limits.calls
-
-    @property
-    @abstractmethod
-    def n_blocks(self) -> int:
-        """Number of blocks."""
 
     @abstractmethod
     def initial_columns(self, block: int) -> Sequence[int]:
@@ -150,15 +99,6 @@ class AchievableSet(ABC):
     @abstractmethod
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some columns of a block."""
-
-    def numbers(self, block: int, keys: Sequence[int]) -> list[int]:
-        """Where some columns stand in :attr:`table`."""
-        return self._store.numbers(block, keys, lambda new: self.columns(block, new))
-
-    @property
-    def table(self) -> Floats:
-        """Features (columns, d) of all columns that were asked for by number."""
-        return self._store.features
 
     @abstractmethod
     def price(self, slopes: Floats) -> Priced:
@@ -235,6 +175,8 @@ class Optimum:
     mixed: float = -INF
     violation: float = 0.0
     blame: Mapping[int, float] = field(default_factory=dict)
+    drawing_helps: bool = False
+    """There is no choice, and a mixture meets the constraints."""
 
     @property
     def is_feasible(self) -> bool:
@@ -260,6 +202,12 @@ class Optimum:
         if status == "optimal" and not closed:
             status = "feasible"
         return replace(self, bound=max(bound, value), status=status)
+
+
+def nothing(space: AchievableSet, *, certain: bool) -> Optimum:
+    """No choice: none meets the constraints if `certain`, else none was found."""
+    bound, status = (-INF, "optimal") if certain else (INF, "feasible")
+    return Optimum((), np.zeros(space.d), -INF, bound, status)
 
 
 def measure(
@@ -365,15 +313,6 @@ class Found:
         return self.evidence
 
 
-class NoRuleError(Exception):
-    """Nothing feasible; `certain` unless only a part was searched."""
-
-    def __init__(self, certain: bool, drawing_helps: bool = False) -> None:
-        super().__init__()
-        self.certain = certain
-        self.drawing_helps = drawing_helps
-
-
 def found_of(
     space: AchievableSet,
     program: Program,
@@ -389,14 +328,33 @@ def found_of(
     bound = max(best.bound, value)
     gap = 0.0 if bound == value else bound - value
     known = space.is_certain and bool(np.isfinite(gap))
+    expected = space.expected(program, best.choice)
+    objective, violation, calibration = expected or (None, None, None)
     certificate = Certificate(
         gap if known else None,
         program.sense * bound if known else None,
         best.rivals,
         partial(_with_draws, space, program, best, v, drawn),  # type: ignore[arg-type]
+        violation,
+        calibration,
     )
-    status = "optimal" if known and gap <= proved else best.status
-    return _found(space, program, best, solver, v, status, best.why, certificate)
+    return Found(
+        best.choice,
+        space.rule(best.choice),
+        space.confusion(best.choice),
+        v,
+        space.evidence,
+        best.why,
+        "optimal" if known and gap <= proved else best.status,
+        certificate,
+        space.randomized_share(best.choice),
+        space.limits.calls,
+        solver,
+        best.stopped,
+        by_posteriors=objective,
+        # A few passes over cut-offs need no trace.
+        trace=() if solver == EXACT else tuple(space.limits.trace),
+    )
 
 
 def _with_draws(
@@ -425,44 +383,9 @@ def nearest_of(
     why = f"no rule meets the goal; the least violation is {near.violation:.4g}"
     if not (near.status == "nearest" and space.is_certain):
         why += " as far as was searched"
-    v = space.features(near.choice)
-    found = _found(space, program, near, solver, v, "nearest", why, Certificate())
     blame = {str(program.constraints[i]): share for i, share in near.blame.items()}
-    return replace(found, blame=blame)
-
-
-def _found(
-    space: AchievableSet,
-    program: Program,
-    best: Optimum,
-    solver: str,
-    v: Floats,
-    status: Status,
-    why: str,
-    certificate: Certificate,
-) -> Found:
-    """A choice with its rule, counted."""
-    expected = space.expected(program, best.choice)
-    if expected is not None:
-        _, violation, calibration = expected
-        certificate = replace(certificate, violation=violation, calibration=calibration)
-    return Found(
-        best.choice,
-        space.rule(best.choice),
-        space.confusion(best.choice),
-        v,
-        space.evidence,
-        why,
-        status,
-        certificate,
-        space.randomized_share(best.choice),
-        space.n_calls,
-        solver,
-        best.stopped,
-        by_posteriors=None if expected is None else expected[0],
-        # A few passes over cut-offs need no trace.
-        trace=() if solver == EXACT else tuple(space.limits.trace),
-    )
+    found = found_of(space, program, near, proved=-1.0, solver=solver)
+    return replace(found, why=why, status="nearest", blame=blame)
 
 
 def warn_constant(space: AchievableSet, program: Program, found: Found) -> None:

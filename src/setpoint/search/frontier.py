@@ -17,34 +17,20 @@ from setpoint.errors import GoalError, InputError, InputTypeError, nearest
 from setpoint.goals import Constraint, Goal
 from setpoint.parameters import SATISFIED
 from setpoint.program import Affine, Program
-from setpoint.search.achievable import AchievableSet, MixtureWeights, Optimum
+from setpoint.search.achievable import AchievableSet, MixtureWeights, Optimum, nothing
 from setpoint.search.infeasibility import InfeasibleError
 from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import InfeasibleMasterError, Master
 from setpoint.search.mixtures import best_mixture
 
 INF = float("inf")
+Relation: TypeAlias = Literal[">=", "<="]
 Corner: TypeAlias = tuple[float, float]
 """Score and strictness: higher is better, and stricter."""
-
-Found: TypeAlias = tuple[Optimum | None, float]
-"""A rule, if one was found, and the score that none passes: -inf where it is proved that there
-is none, inf where nothing is."""
 
 _EDGE = 1e-9
 """A corner that stands out less, relative to the objective, is rounding."""
 MOST_CORNERS = 400
-
-
-@dataclass(frozen=True)
-class FrontierPoints:
-    """What the best rules under some bounds reach."""
-
-    bounds: Floats
-    values: Floats
-    reached: Floats
-    gaps: Floats
-    choices: tuple[MixtureWeights | None, ...]
 
 
 def trace_frontier(
@@ -54,12 +40,12 @@ def trace_frontier(
     levels: Floats | None,
     points: int,
     gap: float = 0.0,
-) -> tuple[FrontierPoints, Literal["lines", "points"]]:
+) -> Frontier:
     """The best mixtures as the i-th bound moves: all corners, or those of some levels."""
     sides = (program.objective, program.constraints[i].function)
     try:
         if levels is None and gap == 0.0 and all(isinstance(x, Affine) for x in sides):
-            return breakpoints(space, program, i), "lines"
+            return breakpoints(space, program, i)
         if levels is None:
             free, strictest = bound_range(space, program, i)
             asked = program.constraints[i].level
@@ -72,12 +58,12 @@ def trace_frontier(
         raise InfeasibleError(
             f"without {program.constraints[i]} no rule meets the other constraints either"
         ) from None
-    return solve_levels(program, i, levels, _mixtures(space, program, i, gap)), "points"
+    return solve_levels(program, i, levels, _mixtures(space, program, i, gap))
 
 
 def solve_levels(
-    program: Program, i: int, levels: Floats, solve: Callable[[float], Found]
-) -> FrontierPoints:
+    program: Program, i: int, levels: Floats, solve: Callable[[float], Optimum]
+) -> Frontier:
     """What a search finds under each level of the i-th bound."""
     side = program.constraints[i]
     values, reached = np.full((2, len(levels)), np.nan)
@@ -86,10 +72,10 @@ def solve_levels(
     bound = INF
     lax_first = np.arange(len(levels))[:: int(side.sign)].tolist()
     for k in lax_first:
-        found, passed_by_none = solve(float(levels[k]))
+        found = solve(float(levels[k]))
         # No stricter level has a better rule.
-        bound = most[k] = min(bound, passed_by_none)
-        if found is not None:
+        bound = most[k] = min(bound, found.bound)
+        if found.choice:
             values[k] = float(program.value(found.v))
             reached[k] = float(side.function.value(found.v))
             choices[k] = found.choice
@@ -101,32 +87,32 @@ def solve_levels(
             choices[lax] = choices[strict]
     short = np.maximum(most - program.sense * values, 0.0)
     gaps = np.where(np.isnan(values), np.where(most == -INF, 0.0, INF), short)
-    return FrontierPoints(levels, values, reached, gaps, tuple(choices))
+    words, gaps = words_of(program, i), shown_gaps(gaps)
+    return Frontier(*words, levels, values, reached, "points", gaps, choices=tuple(choices))
 
 
 def _mixtures(
     space: AchievableSet, program: Program, i: int, gap: float
-) -> Callable[[float], Found]:
+) -> Callable[[float], Optimum]:
     """The best mixture under one level of the i-th bound after the other, from lax to strict."""
     master = Master(space)
     # Last, so that the rows of the others stay in the linear program.
     others = program.without(i)
     ordered = replace(others, constraints=(*others.constraints, program.constraints[i]))
     found: Optimum | None = None
-    hopeless = False
 
-    def solve(level: float) -> Found:
-        nonlocal found, hopeless
+    def solve(level: float) -> Optimum:
+        nonlocal found
         asked = ordered.at_level(len(others.constraints), level)
-        # What was best under a laxer bound, and meets this one, still is.
-        if not hopeless and (found is None or float(asked.violation(found.v)) > SATISFIED):
+        # What was best under a laxer bound, and meets this one, still is; so is that there is none.
+        if found is None or (found.choice and float(asked.violation(found.v)) > SATISFIED):
             try:
                 found = best_mixture(space, asked, max(gap, _EDGE), master)
             except InfeasibleMasterError:
-                hopeless = True  # under all stricter levels, too
+                found = nothing(space, certain=True)
             except UnfinishedError:
-                return None, INF
-        return (None, -INF) if hopeless or found is None else (found, found.bound)
+                return nothing(space, certain=False)
+        return found
 
     return solve
 
@@ -141,7 +127,7 @@ def bound_range(space: AchievableSet, program: Program, i: int) -> tuple[float, 
     return free, strictest
 
 
-def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoints:
+def breakpoints(space: AchievableSet, program: Program, i: int) -> Frontier:
     """All corners of the frontier of an affine objective and an affine side."""
     objective, constraint = program.objective, program.constraints[i]
     side = constraint.function
@@ -167,7 +153,8 @@ def breakpoints(space: AchievableSet, program: Program, i: int) -> FrontierPoint
     order = np.argsort(constraint.sign * g)
     bounds = constraint.sign * g[order]
     choices = tuple(choice_of[kept[k]] for k in order.tolist())
-    return FrontierPoints(bounds, program.sense * f[order], bounds.copy(), gaps[order], choices)
+    words, values, gaps = words_of(program, i), program.sense * f[order], shown_gaps(gaps[order])
+    return Frontier(*words, bounds, values, bounds.copy(), "lines", gaps, choices=choices)
 
 
 def _corners(
@@ -271,7 +258,7 @@ class Frontier:
     vary: str
     objective: str
     side: str
-    relation: Literal[">=", "<="]
+    relation: Relation
     asked: float
     bounds: Floats
     values: Floats
@@ -541,27 +528,13 @@ def levels_of(values: Any) -> Floats | None:
     return np.unique(levels)
 
 
-def frontier_of(
-    program: Program,
-    i: int,
-    found: FrontierPoints,
-    kind: Literal["steps", "lines", "points"],
-    thresholds: Floats | None = None,
-) -> Frontier:
-    """What was found along the i-th bound, with the goal's words."""
-    moving = program.constraints[i]
-    return Frontier(
-        str(program.goal),
-        str(moving.written),
-        str(program.goal.objective),
-        str(moving.side),
-        moving.written.relation,
-        moving.level,
-        found.bounds,
-        found.values,
-        found.reached,
-        kind,
-        np.where(found.gaps > SATISFIED, found.gaps, 0.0),
-        thresholds,
-        found.choices,
-    )
+def words_of(program: Program, i: int) -> tuple[str, str, str, str, Relation, float]:
+    """What a frontier says of its goal and of the bound that moves."""
+    moving, goal = program.constraints[i], program.goal
+    texts = str(goal), str(moving.written), str(goal.objective), str(moving.side)
+    return *texts, moving.written.relation, moving.level
+
+
+def shown_gaps(gaps: Floats) -> Floats:
+    """Gaps without what a search cannot tell from none."""
+    return np.where(gaps > SATISFIED, gaps, 0.0)

@@ -1,31 +1,19 @@
-"""Goals that cannot be met: who is to blame, and the nearest rule."""
+"""Goals that cannot be met: what is to blame, and what is reachable."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, TypeVar
-
-import numpy as np
+from typing import TypeVar
 
 from setpoint.counts import Evidence
 from setpoint.errors import SetpointError, ShapeError
 from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
-from setpoint.program import Affine, Program, ProgramConstraint
-from setpoint.search.achievable import (
-    AchievableSet,
-    Found,
-    MixtureWeights,
-    NoRuleError,
-    Optimum,
-    measure,
-)
+from setpoint.program import Program, ProgramConstraint
+from setpoint.search.achievable import AchievableSet, Found, Optimum
 from setpoint.search.limits import StoppedError, StoppedWarning
-from setpoint.search.linear_program import UnfinishedError
-from setpoint.search.master import InfeasibleMasterError, Region, worked_with
 
 # --- Goals that cannot be met: what is reachable --------------------------------------------------
 
@@ -98,15 +86,16 @@ def explain(
     space: S,
     program: Program,
     nearest: Found,
-    error: NoRuleError,
+    found: Optimum,
     solve: Callable[[S, Program], Optimum],
 ) -> InfeasibleError:
     """The error for a goal that no rule meets; `solve` finds how far one side can be taken."""
     violation = float(program.violation(nearest.values))
-    if error.drawing_helps:
-        found = "meets" if error.certain else "was found to meet"
+    certain = found.status == "optimal"
+    if found.drawing_helps:
+        meets = "meets" if certain else "was found to meet"
         return InfeasibleError(
-            f"No rule without draws {found} the goal (the least violation is {violation:.4g}); a "
+            f"No rule without draws {meets} the goal (the least violation is {violation:.4g}); a "
             "mixture of rules does: allow it with `randomized='auto'`",
             violation=violation,
         )
@@ -115,27 +104,27 @@ def explain(
     limits.max_calls = min(limits.max_calls or _MOST_CALLS, _MOST_CALLS)
     space = space.within(limits)
     alone = {c: _reach(space, program, c, (), solve) for c in program.constraints}
-    hopeless = [c for c in program.constraints if _misses(c, alone[c])]
+    hopeless = [c for c, r in alone.items() if r and c.sign * (c.level - r[0]) > SATISFIED]
     blamed = hopeless or [c for c in program.constraints if str(c) in nearest.blame]
     blamed = blamed or list(program.constraints)
     reachable: dict[str, float] = {}
     lines = []
-    cannot, best = ("cannot be", "reachable") if error.certain else ("was not", "found")
+    cannot, best = ("cannot be", "reachable") if certain else ("was not", "found")
     for c in blamed:
         others = tuple(o for o in program.constraints if o is not c)
         reached = alone[c] if c in hopeless else _reach(space, program, c, others, solve)
         if reached is None:
             lines.append(str(c))
             continue
-        reachable[str(c)] = reached.value
+        value, objective = reached
+        reachable[str(c)] = value
         word = "highest" if c.sign > 0 else "lowest"
-        value = _apart(reached.value, c.level)
-        at = f"{value}, at {program.goal.objective} = {reached.objective:.4g}"
+        at = f"{_apart(value, c.level)}, at {program.goal.objective} = {objective:.4g}"
         if c in hopeless:
             lines.append(f"{c} {cannot} met: the {word} {best} is {at}")
         else:
             lines.append(f"{c} (with the others met the {word} {best} is {at})")
-    together = "These cannot hold together: " if error.certain else "No rule found meets these: "
+    together = "These cannot hold together: " if certain else "No rule found meets these: "
     message = "; ".join(lines) if hopeless else together + "; ".join(lines)
     return InfeasibleError(
         f"{message}. The least violation of all constraints is {violation:.4g}",
@@ -152,101 +141,22 @@ def _apart(value: float, level: float) -> str:
     return f"{value:.{digits}g}"
 
 
-class _Reached(NamedTuple):
-    value: float
-    objective: float
-
-
-def _misses(c: ProgramConstraint, reached: _Reached | None) -> bool:
-    return reached is not None and c.sign * (c.level - reached.value) > SATISFIED
-
-
 def _reach(
     space: S,
     program: Program,
     c: ProgramConstraint,
     others: tuple[ProgramConstraint, ...],
     solve: Callable[[S, Program], Optimum],
-) -> _Reached | None:
+) -> tuple[float, float] | None:
     """How far the left side of one constraint can be taken, and the objective there."""
     furthest = replace(program, objective=c.function, constraints=others, sense=c.sign)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StoppedWarning)
-            v = space.features(solve(space, furthest).choice)
-    except (NoRuleError, ShapeError, StoppedError):
+            found = solve(space, furthest)
+    except (ShapeError, StoppedError):
         return None
-    return _Reached(float(furthest.value(v)), float(program.value(v)))
-
-
-# --- The mixture nearest to a goal that cannot be met ---------------------------------------------
-
-
-_NOTHING = Affine({}, 0.0)
-
-_CERTAIN = 1e-5
-"""The violation is the least that there is if a bound is this close."""
-_CRUMBS, _WORSE = (1e-4, 1e-5), 1e-6
-"""Parts of a mixture that are left out if the violation grows by no more than this."""
-
-
-def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
-    """The mixture with the least largest violation, by bisection over the bounds."""
-    region = Region(space, program)
-    blame = blame_of(region)
-    best, high = least_violating(space, program, [*space.constants(), space.uniform()])
-    low = 0.0
-    while high - low > 1e-7 * (1 + high) and not space.limits.is_late:
-        middle = 0.5 * (low + high)
-        try:
-            relaxed = worked_with(program, np.full(len(program.constraints), -middle))
-            found = Region(space, relaxed, region.master).solve(_NOTHING)
-        except InfeasibleMasterError:
-            low = middle
-            continue
-        except (StoppedError, UnfinishedError):
-            break
-        worst = float(program.violation(space.features(found.choice)))
-        if worst >= high:
-            # The edge of what the solver of linear programs tells apart.
-            break
-        best, high = found.choice, worst
-    best, high = _without_crumbs(space, program, best, high)
-    near = measure(space, program, best)
-    certain = high - low <= _CERTAIN * (1 + high)
-    return replace(near, blame=blame, status="nearest" if certain else "feasible")
-
-
-def blame_of(region: Region) -> dict[int, float]:
-    """The constraints that make a region empty, as far as that is found out."""
-    try:
-        region.solve(_NOTHING)
-    except InfeasibleMasterError as error:
-        return region.blame(error)
-    except (StoppedError, UnfinishedError):
-        pass
-    return {}
-
-
-def _without_crumbs(
-    space: AchievableSet, program: Program, choice: MixtureWeights, violation: float
-) -> tuple[MixtureWeights, float]:
-    """The choice without parts that only the last step of the bisection asks for."""
-    for least in _CRUMBS:
-        if all(p >= least for part in choice for p in part.values()):
-            continue
-        kept = [{k: p for k, p in part.items() if p >= least} for part in choice]
-        kept = [{k: p / sum(part.values()) for k, p in part.items()} for part in kept]
-        now = float(program.violation(space.features(kept)))
-        if now <= violation + _WORSE * (1 + violation):
-            return kept, now
-    return choice, violation
-
-
-def least_violating(
-    space: AchievableSet, program: Program, choices: Sequence[MixtureWeights]
-) -> tuple[MixtureWeights, float]:
-    """Of several choices the one with the least violation, and that."""
-    violations = [float(program.violation(space.features(c))) for c in choices]
-    k = int(np.argmin(violations))
-    return choices[k], violations[k]
+    if not found.choice:
+        return None
+    v = space.features(found.choice)
+    return float(furthest.value(v)), float(program.value(v))

@@ -115,7 +115,7 @@ class Limits:
         """Go on."""
         if self.stopped:
             raise StoppedError(self.stopped, limit=self._limit)
-        if self.is_late:
+        if self.seconds_left <= 0.0:
             raise self.too_late
 
     def call(self) -> None:

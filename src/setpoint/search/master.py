@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -21,16 +22,17 @@ from setpoint.program import (
     RowBuilder,
     algebra,
 )
-from setpoint.search.achievable import AchievableSet
+from setpoint.search.achievable import INF, AchievableSet, FeatureTable, MixtureWeights
+from setpoint.search.limits import Limits
 from setpoint.search.linear_program import (
     TOLERANCE,
     UNSOLVED,
-    ColumnProgram,
     EpigraphTerm,
-    MasterResult,
+    IncrementalLP,
     UnfinishedError,
     pieces_of_level,
     split_terms,
+    value_at,
 )
 
 # --- One block and one row ------------------------------------------------------------------------
@@ -84,10 +86,27 @@ def best_pair(gains: Floats, slack: Floats) -> ColumnPair | None:
 # --- The master: a linear program over mixtures of columns (CMA's restricted ----------------------
 
 
-INF = float("inf")
+_HIDDEN = 1e-9
+"""A row that reaches this little, relative to its coefficients, shows rounding only."""
+_SAMPLE = 4000
+"""About so many columns show how large a row is."""
 _PRICED = 1e-11
 _FEW_ROWS = 2
 """A bound on a ratio is one row, and one for its denominator."""
+
+
+@dataclass(frozen=True)
+class MasterResult:
+    """A solved master, over the columns so far."""
+
+    choice: MixtureWeights
+    v: Floats
+    value: float
+    duals: Floats
+    slopes: Floats
+    const: float
+    prices: Floats
+    aux: dict[int, float] = field(default_factory=dict)
 
 
 class InfeasibleMasterError(Exception):
@@ -117,7 +136,18 @@ class Master:
         self.built: dict[
             tuple[RateFunction, float, float], tuple[list[Affine], list[EpigraphTerm]]
         ] = {}
-        self._columns = ColumnProgram(space)
+        self.place: list[dict[int, int]] = [{} for _ in range(space.n_blocks)]
+        self.owner: list[tuple[int, int]] = []
+        self._limits: Limits | None = None
+        self._miss = 0
+        self._aux: dict[int, int] = {}
+        self._rows: list[Affine] = []
+        self._scaled: list[tuple[Floats, dict[int, float], float, float]] = []
+        self._variable: list[int] = []
+        self._blocks = np.zeros(0, np.int64)
+        self._table = FeatureTable(space.d)
+        for block in range(space.n_blocks):
+            self._join(block, space.initial_columns(block))
 
     # ------------------------------------------------------------------ solving
     def solve(self, objective: Affine, rows: Sequence[Affine]) -> MasterResult:
@@ -132,16 +162,14 @@ class Master:
             drawn = self._drawn(gain, objective.const, rows)
             if drawn is not None:
                 return drawn
-        columns = self._columns
-        columns.demand(rows)
-        found = columns.best(gain, aux, objective.const)
+        self._demand(rows)
+        found = self._best(gain, aux, objective.const)
         if found is None:
             duals = self._meet()
-            found = columns.best(gain, aux, objective.const)
+            found = self._best(gain, aux, objective.const)
             if found is None:
                 # Feasible within tolerance only: grant what it takes.
-                with columns.relaxed(2.0 * TOLERANCE):
-                    found = columns.best(gain, aux, objective.const)
+                found = self._best(gain, aux, objective.const, 2.0 * TOLERANCE)
                 if found is None:
                     raise InfeasibleMasterError(duals)
         return found
@@ -164,10 +192,10 @@ class Master:
 
     def _free(self, gain: Floats, const: float) -> MasterResult:
         """Without rows each block picks its own best column."""
-        totals = self._columns.known @ gain
-        best = [max(place.values(), key=lambda at: totals[at]) for place in self._columns.place]
-        v = self._columns.known[best].sum(axis=0)
-        choice = [{self._columns.owner[at][1]: 1.0} for at in best]
+        totals = self.known @ gain
+        best = [max(place.values(), key=lambda at: totals[at]) for place in self.place]
+        v = self.known[best].sum(axis=0)
+        choice = [{self.owner[at][1]: 1.0} for at in best]
         prices = totals[best]
         value = float(v @ gain) + const
         return MasterResult(choice, v, value, np.zeros(0), gain, const, prices)
@@ -176,11 +204,10 @@ class Master:
         """One block: a draw that is best under one row alone, if it meets the others too."""
         if any(j < 0 for row in rows for j in row.terms):
             return None
-        gains, slopes = self._columns.known @ gain, np.zeros((len(rows), self.space.d))
-        for i, row in enumerate(rows):
-            slopes[i, list(row.terms)] = list(row.terms.values())
+        gains = self.known @ gain
+        slopes = np.array([split_terms(row, self.space.d)[0] for row in rows])
         consts = np.array([row.const for row in rows])
-        slack = -(self._columns.known @ slopes.T + consts)
+        slack = -(self.known @ slopes.T + consts)
         for i in range(len(rows)):
             pair = best_pair(gains, slack[:, i])
             if pair is None:
@@ -189,25 +216,25 @@ class Master:
             if pair.p >= 1.0:
                 draw = {pair.inside: 1.0}
             at = list(draw)
-            v = np.array(list(draw.values())) @ self._columns.known[at]
+            v = np.array(list(draw.values())) @ self.known[at]
             others = np.delete(np.arange(len(rows)), i)
             if (slopes[others] @ v + consts[others] > 0.0).any():
                 continue
             duals = np.zeros(len(rows))
             duals[i] = pair.multiplier
             net = gain - pair.multiplier * slopes[i]
-            prices = np.array([(self._columns.known @ net).max()])
-            choice = [{self._columns.owner[k][1]: p for k, p in draw.items()}]
+            prices = np.array([(self.known @ net).max()])
+            choice = [{self.owner[k][1]: p for k, p in draw.items()}]
             least = const - pair.multiplier * consts[i]
             return MasterResult(choice, v, float(v @ gain) + const, duals, net, least, prices)
         return None
 
     def _meet(self) -> Floats:
         """Add columns until the rows can be met; duals of the last program."""
-        self._columns.let_miss(INF)
+        self._lp.set_bounds(self._miss, 0.0, INF)
         try:
             while True:
-                least = self._columns.least_miss()
+                least = self._solve(np.zeros(self.space.d), {self._miss: -1.0}, 0.0)
                 if least is None:
                     raise UnfinishedError(UNSOLVED)
                 if least.value >= -TOLERANCE:
@@ -215,7 +242,7 @@ class Master:
                 if not self.price(least).grown:
                     raise InfeasibleMasterError(least.duals)
         finally:
-            self._columns.let_miss(0.0)
+            self._lp.set_bounds(self._miss, 0.0, 0.0)
 
     # ------------------------------------------------------------------ pricing
     def price(self, found: MasterResult, toward: Pricing | None = None) -> Pricing:
@@ -242,10 +269,149 @@ class Master:
                 found.slopes @ self.space.columns(block, [k])[0] if apart else priced.values[block]
             )
             slack += max(float(gain), 0.0)
-            if gain > least and k not in self._columns.place[block]:
-                self._columns.join(block, [k])
+            if gain > least and k not in self.place[block]:
+                self._join(block, [k])
                 grown = True
         return Pricing(const + float(priced.values.sum()), grown, slack, slopes, const)
+
+    # ------------------------------------------------------------------ columns and rows
+    @cached_property
+    def _lp(self) -> IncrementalLP:
+        """The linear program over the columns so far, made when one is first solved."""
+        lp = IncrementalLP()
+        for _ in range(self.space.n_blocks):
+            lp.add_row(np.zeros(0), 1.0, 1.0)
+        # By how far all rows may be missed, while a first point is looked for.
+        self._miss = lp.add_column(np.zeros(self.space.n_blocks), 0.0, 0.0)
+        for block, _ in self.owner:
+            self._variable.append(lp.add_column(_unit(lp.n_rows, block)))
+        return lp
+
+    def _join(self, block: int, numbers: Sequence[int]) -> None:
+        """Take in columns of a block that are new."""
+        features = self.space.columns(block, numbers)
+        self._table.add(features)
+        matrix = np.array([s[0] for s in self._scaled]).reshape(len(self._scaled), self.space.d)
+        rows = features @ matrix.T
+        for k, over in zip(numbers, rows, strict=True):
+            at = len(self.owner)
+            self.place[block][k] = at
+            self.owner.append((block, k))
+            if "_lp" in vars(self):
+                coefs = _unit(self._lp.n_rows, block)
+                coefs[self.space.n_blocks :] = over
+                self._variable.append(self._lp.add_column(coefs))
+
+    @property
+    def known(self) -> Floats:
+        """Features (columns, d) of all columns so far."""
+        return self._table.features
+
+    def _demand(self, rows: Sequence[Affine]) -> None:
+        """Make the rows of the program these; what begins alike stays."""
+        same = 0
+        while same < min(len(rows), len(self._rows)) and rows[same] is self._rows[same]:
+            same += 1
+        self._lp.drop_rows(self.space.n_blocks + same)
+        del self._rows[same:], self._scaled[same:]
+        for row in rows[same:]:
+            self._append(row)
+
+    def _append(self, row: Affine) -> None:
+        over, aux = split_terms(row, self.space.d)
+        scale = self._scale(over, aux, row.const)
+        over, const = over / scale, row.const / scale
+        aux = {j: a / scale for j, a in aux.items()}
+        for j in aux:
+            self._auxiliary(j)
+        coefs = np.zeros(self._lp.n_columns)
+        used = np.flatnonzero(over)
+        coefs[self._variable] = self.known[:, used] @ over[used]
+        for j, a in aux.items():
+            coefs[self._aux[j]] = a
+        coefs[self._miss] = -1.0
+        self._lp.add_row(coefs, -INF, -const)
+        self._rows.append(row)
+        self._scaled.append((over, aux, const, scale))
+
+    def _auxiliary(self, j: int) -> None:
+        if j not in self._aux:
+            self._aux[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
+
+    def _scale(self, over: Floats, aux: dict[int, float], const: float) -> float:
+        """To O(1), by what the columns reach."""
+        some = slice(None, None, 1 + len(self.known) // _SAMPLE)
+        used = np.flatnonzero(over)
+        sizes = np.abs(self.known[some, used] @ over[used])
+        if len(self._blocks) != len(self.owner):
+            self._blocks = np.array([block for block, _ in self.owner])
+        most = np.zeros(self.space.n_blocks)
+        np.maximum.at(most, self._blocks[some], sizes)
+        reach = max(float(most.sum()), abs(const), *(abs(a) for a in aux.values()))
+        size = float(np.abs(over).max(initial=0.0))
+        if reach <= _HIDDEN * size:
+            # The columns so far say nothing: constants treat all groups alike.
+            return size
+        if reach <= 1e-300:
+            return 1.0
+        return const if const > 1e-12 * reach and (over <= 0).all() else reach
+
+    def _best(
+        self, gain: Floats, aux: dict[int, float], const: float, past: float = 0.0
+    ) -> MasterResult | None:
+        """The mixture with the largest ``gain @ v`` and `aux` gains; None if infeasible.
+
+        Rows that were exceeded, by up to `past`, are made anew when rows are next demanded.
+        """
+        for j in aux:
+            self._auxiliary(j)
+        if past:
+            self._lp.relax_rows(self.space.n_blocks, past)
+            self._rows.clear()
+        return self._solve(gain, {self._aux[j]: a for j, a in aux.items()}, const)
+
+    def _solve(self, gain: Floats, others: dict[int, float], const: float) -> MasterResult | None:
+        """One linear program; `others` are gains by variables that are not columns."""
+        costs = np.zeros(self._lp.n_columns)
+        costs[self._variable] = -(self.known @ gain)
+        for j, a in others.items():
+            costs[j] = -a
+        self._lp.set_costs(costs)
+        solved = self._lp.solve(self._limits)
+        if solved is None:
+            return None
+        self._limits = self.space.limits  # not before: a first mixture is needed in any case
+        value, x, y = solved
+        m = self.space.n_blocks
+        weights = x[self._variable]
+        choice: list[dict[int, float]] = [{} for _ in range(m)]
+        for at in np.flatnonzero(weights > 1e-13).tolist():
+            block, k = self.owner[at]
+            choice[block][k] = float(weights[at])
+        for part in choice:
+            total = sum(part.values())
+            for k in part:
+                part[k] /= total
+        v = np.zeros(self.space.d)
+        for block, part in enumerate(choice):
+            for k, p in part.items():
+                v += p * self.known[self.place[block][k]]
+        duals = np.maximum(-y[m:], 0.0)
+        slopes, least = gain.copy(), const
+        for z, (over, _, c, _) in zip(duals, self._scaled, strict=True):
+            if z:
+                slopes -= z * over
+                least -= z * c
+        scales = np.array([s for *_, s in self._scaled])
+        unscaled = duals / scales if len(scales) else duals
+        values = {j: float(x[at]) for j, at in self._aux.items()}
+        return MasterResult(choice, v, const - value, unscaled, slopes, least, -y[:m], values)
+
+
+def _unit(size: int, at: int) -> Floats:
+    out = np.zeros(size)
+    out[at] = 1.0
+    return out
 
 
 # --- The one place where bounds move: solve, recount, move what is missed -------------------------
@@ -366,7 +532,7 @@ class Region:
         worst = 0.0
         for piece, source in self.curved:
             missing = piece.missing(found.v, found.aux)
-            if missing > _CLOSED * (1.0 + abs(piece.level(found.aux))):
+            if missing > _CLOSED * (1.0 + abs(value_at(piece.under, found.v, found.aux))):
                 cuts = piece.cuts(found.v, found.aux, self.inner)
                 self.rows += cuts
                 self.sources += [source] * len(cuts)

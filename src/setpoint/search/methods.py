@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +11,11 @@ from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
 from setpoint.program import (
+    Absolute,
     Affine,
+    Max,
+    Min,
+    MinOverMax,
     NotLinearError,
     Program,
     RateFunction,
@@ -22,8 +25,13 @@ from setpoint.program import (
     algebra,
 )
 from setpoint.search.achievable import MixtureWeights, Optimum, mixed_of
-from setpoint.search.linear_program import TOLERANCE, MasterResult, sum_of
-from setpoint.search.master import InfeasibleMasterError, Pricing, Region
+from setpoint.search.linear_program import (
+    TOLERANCE,
+    ConcaveSum,
+    split_terms,
+    sum_of,
+)
+from setpoint.search.master import InfeasibleMasterError, MasterResult, Pricing, Region
 
 # --- Column generation: solve over the columns so far, ask for better ones ------------------------
 
@@ -53,9 +61,9 @@ class MixtureSearch(ABC):
     def step(self, gap: float) -> MasterResult | None:
         """Solve over the columns so far, to within about `gap`."""
 
+    @abstractmethod
     def bound_at(self, bound: float) -> float:
         """From a bound on that program's objective to one on the score."""
-        return bound
 
     def take(self, found: MasterResult) -> None:
         """Make a mixture the best one."""
@@ -152,8 +160,8 @@ _ROUNDS = 300
 _CLOSED = 1e-13
 
 
-class LinearSearch(MixtureSearch):
-    """An affine objective, or one that linear rows describe: one linear program a step."""
+class ConcaveSearch(MixtureSearch):
+    """One linear program a step where rows describe the objective; else tangents (Kelley 1960)."""
 
     method = "linear program"
     smooths = True
@@ -162,35 +170,23 @@ class LinearSearch(MixtureSearch):
         super().__init__(region, score)
         self.rows: list[Affine] = []
         if isinstance(score, Affine):
-            self.target = score
+            self.sum = ConcaveSum(score, [], float)
             return
-        self.target = region.builder.auxiliary()
-        self.rows = region.builder.bound(score, self.target, 1.0)
+        target = region.builder.auxiliary()
+        try:
+            self.rows = region.builder.bound(score, target, 1.0)
+            self.sum = ConcaveSum(target, [], float)
+        except NotLinearError:
+            self.method = "cutting planes"
+            self.sum = sum_of(score, region.builder)
+            self.rows = [piece.touching(region.inner) for piece in self.sum.pieces]
 
     def step(self, gap: float) -> MasterResult:
-        """Solve the program over the columns so far."""
-        found = self.region.solve(self.target, self.rows)
-        self.take(found)
-        return found
-
-
-class ConcaveSearch(MixtureSearch):
-    """Cutting planes: tangents bound a concave objective from above (Kelley 1960)."""
-
-    method = "cutting planes"
-    smooths = True
-
-    def __init__(self, region: Region, score: RateFunction) -> None:
-        super().__init__(region, score)
-        self.sum = sum_of(score, region.builder)
-        self.cuts = [piece.touching(region.inner) for piece in self.sum.pieces]
-
-    def step(self, gap: float) -> MasterResult:
-        """Add tangents until the program and the function agree to within `gap`."""
+        """Solve over the columns; add tangents until program and function agree within `gap`."""
         for _ in range(_ROUNDS):
-            found = self.region.solve(self.sum.total, self.cuts)
+            found = self.region.solve(self.sum.total, self.rows)
             now = float(self.score.value(found.v))
-            if now > self.value or self.best is None:
+            if now > self.value or self.best is None or not self.sum.pieces:
                 self.best, self.value = found, now
             near = gap * (1 + abs(self.value))
             if np.isfinite(self.value) and self.sum.back(found.value) - self.value <= near:
@@ -204,24 +200,16 @@ class ConcaveSearch(MixtureSearch):
         return self.sum.back(bound)
 
     def _cut(self, found: MasterResult, best: MasterResult) -> bool:
-        before = len(self.cuts)
+        before = len(self.rows)
         # One tangent where the master stands, one nearer the best point: fewer rounds.
         middle = 0.5 * (found.v + best.v)
         for piece in self.sum.pieces:
             if piece.missing(found.v, found.aux) <= _CLOSED:
                 continue
-            self.cuts += piece.cuts(found.v, found.aux, self.region.inner)
+            self.rows += piece.cuts(found.v, found.aux, self.region.inner)
             if len(self.sum.pieces) == 1 and piece.missing(middle, found.aux) > _CLOSED:
-                self.cuts += piece.cuts(middle, found.aux, self.region.inner)
-        return len(self.cuts) > before
-
-
-def concave_search(region: Region, score: RateFunction) -> LinearSearch | ConcaveSearch:
-    """The search for a concave score: by rows where it has them."""
-    try:
-        return LinearSearch(region, score)
-    except NotLinearError:
-        return ConcaveSearch(region, score)
+                self.rows += piece.cuts(middle, found.aux, self.region.inner)
+        return len(self.rows) > before
 
 
 # --- A ratio over mixtures: Dinkelbach's method ---------------------------------------------------
@@ -307,6 +295,111 @@ def least_denominator(weights: RateTable, below: Affine) -> float:
 def closed(bound: float, value: float, stretch: float) -> float:
     """The bound, or the value where only a program's rounding, stretched, parts them."""
     return value if bound - value <= min(2.0 * TOLERANCE * stretch, _ROUNDING) else bound
+
+
+# --- The smallest of several ratios over mixtures -------------------------------------------------
+
+
+_ONE = Affine({}, 1.0)
+
+
+@dataclass(frozen=True)
+class _RatioPart:
+    """One of several ratios ``above / below``: `size` is the denominator at features v."""
+
+    above: Affine
+    below: Affine
+    size: RateFunction
+    least: float
+    at_zero: float = INF
+
+
+class SmallestSearch(MixtureSearch):
+    """The largest smallest ratio."""
+
+    method = "Dinkelbach"
+
+    def __init__(self, region: Region, score: RateFunction) -> None:
+        super().__init__(region, score)
+        self.rows: list[Affine] = []
+        self.parts = self._split(score, 1.0, 0.0)
+        self.margin = region.builder.auxiliary()
+        self.stretch = 1.0
+
+    def step(self, gap: float) -> MasterResult | None:
+        """Solve over the columns so far; `gap` is not used, each round is exact."""
+        if self.best is None:
+            self.take(self.region.solve(Affine({}, 0.0)))
+        for _ in range(_DINKELBACH_ROUNDS):
+            assert self.best is not None
+            rows, self.stretch = self._rows_at(self.best)
+            try:
+                found = self.region.solve(self.margin, rows)
+            except InfeasibleMasterError:
+                # Some denominator is 0 in every mixture allowed.
+                return None
+            if not self.improves(found):
+                break
+        return found
+
+    def bound_at(self, bound: float) -> float:
+        """What a margin can be worth at most."""
+        return closed(self.value + max(bound, 0.0) * self.stretch, self.value, self.stretch)
+
+    def _rows_at(self, at: MasterResult) -> tuple[list[Affine], float]:
+        """Rows of the margin at the present value, and how much a margin can be worth."""
+        rows = list(self.rows)
+        stretch = 1.0
+        for p in self.parts:
+            size = max(float(p.size.value(at.v)), p.least)
+            stretch = max(stretch, size / p.least)
+            level = p.below.scaled(self.value).plus(p.above.scaled(-1.0))
+            rows.append(level.plus(self.margin.scaled(size)))
+            if p.at_zero < self.value + _TINY:
+                rows.append(Affine({}, p.least).plus(p.below.scaled(-1.0)))
+        return rows, stretch
+
+    def _split(self, x: RateFunction, k: float, c: float) -> list[_RatioPart]:
+        """The ratios whose smallest is ``k x + c``."""
+        forms = self.region.forms
+        if isinstance(x, Affine):
+            return [_RatioPart(x.scaled(k).plus(c), _ONE, _ONE, 1.0)]
+        if isinstance(x, Ratio):
+            above = x.above.scaled(k).plus(x.below.scaled(k * x.offset + c))
+            least = least_denominator(forms, x.below) or 1.0
+            at_zero = k * x.at_zero + c if forms.range(x.below)[0] <= _TINY else INF
+            return [_RatioPart(above, x.below, x.below, least, at_zero)]
+        if isinstance(x, Min if k > 0 else Max):
+            return [p for child in x.children for p in self._split(child, k, c)]
+        if isinstance(x, Absolute) and k < 0:
+            return [p for sign in (1.0, -1.0) for p in self._split(x.children[0], sign * k, c)]
+        if isinstance(x, MinOverMax) and k > 0:
+            return self._extremes(x, k, c)
+        if isinstance(x, WeightedSum):
+            terms = list(zip(x.coefs, x.children, strict=True))
+            moving = [(a, child) for a, child in terms if not child.is_constant]
+            fixed = sum(a * child.low for a, child in terms if child.is_constant)
+            if len(moving) == 1:
+                return self._split(moving[0][1], k * moving[0][0], c + k * fixed)
+        raise ShapeError(
+            f"{self.region.program.goal.objective}: no exact method for mixtures "
+            f"takes this quasiconcave shape; {self.region.space.otherwise}"
+        )
+
+    def _extremes(self, x: MinOverMax, k: float, c: float) -> list[_RatioPart]:
+        """Smallest over largest: x_i / t for all i, where t is at least each of them."""
+        forms, t = self.region.forms, self.region.builder.auxiliary()
+        children = [child for child in x.children if isinstance(child, Affine)]
+        self.rows += [child.plus(t.scaled(-1.0)) for child in children]
+        largest = Max(children)
+        least = max(forms.range(child)[0] for child in children)
+        vanishes = least <= _TINY
+        if vanishes:
+            least = min((s for y in children if (s := forms.step(y))), default=1.0)
+        at_zero = c if vanishes else INF
+        return [
+            _RatioPart(y.scaled(k).plus(t.scaled(c)), t, largest, least, at_zero) for y in children
+        ]
 
 
 # --- Sums of ratios over mixtures: conditional gradients ------------------------------------------
@@ -503,13 +596,13 @@ class _Sum:
     def __init__(self, region: Region, score: WeightedSum) -> None:
         affine, ratios = terms_of(region, score)
         d, forms = region.space.d, region.forms
-        self.const, self.affine = affine.const, _coefs(affine, d)
-        self.factor = np.array([r.factor for r in ratios])
-        self.zero = np.array([r.zero for r in ratios])
-        self.above = np.array([_coefs(r.above, d) for r in ratios]).reshape(-1, d)
-        self.below = np.array([_coefs(r.below, d) for r in ratios]).reshape(-1, d)
-        self.consts = np.array([(r.above.const, r.below.const) for r in ratios]).reshape(-1, 2)
-        self.least = np.array([least_denominator(forms, r.below) or 1.0 for r in ratios])
+        self.const, self.affine = affine.const, split_terms(affine, d)[0]
+        self.factor = np.array([factor for factor, _ in ratios])
+        self.zero = np.array([r.at_zero for _, r in ratios])
+        self.above = np.array([split_terms(r.above, d)[0] for _, r in ratios]).reshape(-1, d)
+        self.below = np.array([split_terms(r.below, d)[0] for _, r in ratios]).reshape(-1, d)
+        self.consts = np.array([(r.above.const, r.below.const) for _, r in ratios]).reshape(-1, 2)
+        self.least = np.array([least_denominator(forms, r.below) or 1.0 for _, r in ratios])
 
     def value(self, v: Floats) -> Floats:
         """The sum (...,) at features (..., d)."""
@@ -529,35 +622,20 @@ class _Sum:
         return np.asarray(self.affine + up @ self.above - (up * above / below) @ self.below)
 
 
-def _coefs(x: Affine, d: int) -> Floats:
-    out = np.zeros(d)
-    out[list(x.terms)] = list(x.terms.values())
-    return out
-
-
 def bound_of_sum(region: Region, score: WeightedSum, gap: float) -> float:
     """The sum of the largest values of the terms: no mixture of the region has more."""
     affine, ratios = terms_of(region, score)
-    bound = generate(region, concave_search(region, affine), gap, partial=False).bound
-    for r in ratios:
+    bound = generate(region, ConcaveSearch(region, affine), gap, partial=False).bound
+    for factor, r in ratios:
         search = RatioSearch(region, Ratio(r.above, r.below))
-        bound += r.factor * generate(region, search, gap, partial=False).bound
+        bound += factor * generate(region, search, gap, partial=False).bound
     return bound
 
 
-class _RatioTerm(NamedTuple):
-    """A ratio ``factor * above / below`` with factor > 0 and above >= 0; `zero` at 0/0."""
-
-    factor: float
-    above: Affine
-    below: Affine
-    zero: float
-
-
-def terms_of(region: Region, score: WeightedSum) -> tuple[Affine, list[_RatioTerm]]:
-    """A sum as an affine function and ratios."""
+def terms_of(region: Region, score: WeightedSum) -> tuple[Affine, list[tuple[float, Ratio]]]:
+    """A sum as an affine function and ratios above / below, each with a factor > 0, above >= 0."""
     affine = algebra.constant(0.0)
-    ratios: list[_RatioTerm] = []
+    ratios: list[tuple[float, Ratio]] = []
     for coef, child in zip(score.coefs, score.children, strict=True):
         if isinstance(child, Affine):
             affine = affine.plus(child.scaled(coef))
@@ -576,5 +654,5 @@ def terms_of(region: Region, score: WeightedSum) -> tuple[Affine, list[_RatioTer
             affine = affine.plus(k * m)
             zero = (zero - m) * (1.0 if k > 0 else -1.0)
             k = abs(k)
-        ratios.append(_RatioTerm(k, above, child.below, zero))
+        ratios.append((k, Ratio(above, child.below, at_zero=zero)))
     return affine, ratios

@@ -1,27 +1,26 @@
-"""The best mixture of any goal: which method takes it."""
+"""The best mixture of any goal, by the method that takes it; the nearest where there is none."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.errors import ShapeError
 from setpoint.parameters import SATISFIED
-from setpoint.program import (
-    Absolute,
-    Affine,
-    Max,
-    Min,
-    MinOverMax,
-    Program,
-    RateFunction,
-    Ratio,
-    WeightedSum,
+from setpoint.program import Affine, Program, RateFunction, Ratio, WeightedSum
+from setpoint.search.achievable import (
+    INF,
+    AchievableSet,
+    MixtureWeights,
+    Optimum,
+    measure,
+    mixed_of,
 )
-from setpoint.search.achievable import AchievableSet, Optimum, mixed_of
-from setpoint.search.linear_program import MasterResult, UnfinishedError
+from setpoint.search.limits import StoppedError
+from setpoint.search.linear_program import UnfinishedError
 from setpoint.search.master import (
     InfeasibleMasterError,
     Master,
@@ -30,139 +29,14 @@ from setpoint.search.master import (
     worked_with,
 )
 from setpoint.search.methods import (
+    ConcaveSearch,
     MixtureSearch,
     RatioSearch,
+    SmallestSearch,
     SumSearch,
     bound_of_sum,
-    closed,
-    concave_search,
     generate,
-    least_denominator,
 )
-
-# --- The smallest of several ratios over mixtures -------------------------------------------------
-
-
-INF = float("inf")
-_TINY = 1e-12
-_ONE = Affine({}, 1.0)
-_ROUNDS = 100
-
-
-@dataclass(frozen=True)
-class _RatioPart:
-    """One of several ratios ``above / below``: `size` is the denominator at features v."""
-
-    above: Affine
-    below: Affine
-    size: RateFunction
-    least: float
-    at_zero: float = INF
-
-
-class SmallestSearch(MixtureSearch):
-    """The largest smallest ratio."""
-
-    method = "Dinkelbach"
-
-    def __init__(self, region: Region, score: RateFunction) -> None:
-        super().__init__(region, score)
-        self.splitter = _Splitter(region)
-        self.parts = self.splitter.split(score, 1.0, 0.0)
-        self.margin = region.builder.auxiliary()
-        self.stretch = 1.0
-
-    def step(self, gap: float) -> MasterResult | None:
-        """Solve over the columns so far; `gap` is not used, each round is exact."""
-        if self.best is None:
-            self.take(self.region.solve(Affine({}, 0.0)))
-        for _ in range(_ROUNDS):
-            assert self.best is not None
-            rows, self.stretch = self._rows(self.best)
-            try:
-                found = self.region.solve(self.margin, rows)
-            except InfeasibleMasterError:
-                # Some denominator is 0 in every mixture allowed.
-                return None
-            if not self.improves(found):
-                break
-        return found
-
-    def bound_at(self, bound: float) -> float:
-        """What a margin can be worth at most."""
-        return closed(self.value + max(bound, 0.0) * self.stretch, self.value, self.stretch)
-
-    def _rows(self, at: MasterResult) -> tuple[list[Affine], float]:
-        """Rows of the margin at the present value, and how much a margin can be worth."""
-        rows = list(self.splitter.rows)
-        stretch = 1.0
-        for p in self.parts:
-            size = max(float(p.size.value(at.v)), p.least)
-            stretch = max(stretch, size / p.least)
-            level = p.below.scaled(self.value).plus(p.above.scaled(-1.0))
-            rows.append(level.plus(self.margin.scaled(size)))
-            if p.at_zero < self.value + _TINY:
-                rows.append(Affine({}, p.least).plus(p.below.scaled(-1.0)))
-        return rows, stretch
-
-
-class _Splitter:
-    """Takes a quasiconcave function apart into ratios of which it is the smallest."""
-
-    def __init__(self, region: Region) -> None:
-        self.region = region
-        self.weights = region.forms
-        self.rows: list[Affine] = []
-
-    def split(self, x: RateFunction, k: float, c: float) -> list[_RatioPart]:
-        """The ratios whose smallest is ``k x + c``."""
-        if isinstance(x, Affine):
-            return [_RatioPart(x.scaled(k).plus(c), _ONE, _ONE, 1.0)]
-        if isinstance(x, Ratio):
-            above = x.above.scaled(k).plus(x.below.scaled(k * x.offset + c))
-            vanishes = self.weights.range(x.below)[0] <= _TINY
-            at_zero = k * x.at_zero + c if vanishes else INF
-            return [
-                _RatioPart(
-                    above,
-                    x.below,
-                    x.below,
-                    least_denominator(self.weights, x.below) or 1.0,
-                    at_zero,
-                )
-            ]
-        if isinstance(x, Min if k > 0 else Max):
-            return [p for child in x.children for p in self.split(child, k, c)]
-        if isinstance(x, Absolute) and k < 0:
-            return [p for sign in (1.0, -1.0) for p in self.split(x.children[0], sign * k, c)]
-        if isinstance(x, MinOverMax) and k > 0:
-            return self._extremes(x, k, c)
-        if isinstance(x, WeightedSum):
-            terms = list(zip(x.coefs, x.children, strict=True))
-            moving = [(a, child) for a, child in terms if not child.is_constant]
-            fixed = sum(a * child.low for a, child in terms if child.is_constant)
-            if len(moving) == 1:
-                return self.split(moving[0][1], k * moving[0][0], c + k * fixed)
-        raise ShapeError(
-            f"{self.region.program.goal.objective}: no exact method for mixtures "
-            f"takes this quasiconcave shape; {self.region.space.otherwise}"
-        )
-
-    def _extremes(self, x: MinOverMax, k: float, c: float) -> list[_RatioPart]:
-        """Smallest over largest: x_i / t for all i, where t is at least each of them."""
-        t = self.region.builder.auxiliary()
-        children = [child for child in x.children if isinstance(child, Affine)]
-        self.rows += [child.plus(t.scaled(-1.0)) for child in children]
-        largest = Max(children)
-        least = max(self.weights.range(child)[0] for child in children)
-        vanishes = least <= _TINY
-        if vanishes:
-            least = min((s for y in children if (s := self.weights.step(y))), default=1.0)
-        return [
-            _RatioPart(y.scaled(k).plus(t.scaled(c)), t, largest, least, c if vanishes else INF)
-            for y in children
-        ]
-
 
 # --- The best mixture, by the shape of the objective ----------------------------------------------
 
@@ -231,7 +105,7 @@ def _against_constants(space: AchievableSet, program: Program, mixed: Optimum) -
 def search_for(region: Region, score: RateFunction) -> MixtureSearch:
     """The search that takes a score's shape."""
     if score.shape.concave:
-        return concave_search(region, score)
+        return ConcaveSearch(region, score)
     if isinstance(score, Ratio):
         return RatioSearch(region, score)
     if score.shape.quasiconcave:
@@ -261,3 +135,76 @@ def _search(region: Region, meant: Program, gap: float) -> Optimum:
             found = replace(found, stopped=limits.stopped)
         return replace(found, bound=bound, status="stationary")
     return found
+
+
+# --- The mixture nearest to a goal that cannot be met ---------------------------------------------
+
+
+_NOTHING = Affine({}, 0.0)
+
+_CERTAIN = 1e-5
+"""The violation is the least that there is if a bound is this close."""
+_CRUMBS, _WORSE = (1e-4, 1e-5), 1e-6
+"""Parts of a mixture that are left out if the violation grows by no more than this."""
+
+
+def nearest_mixture(space: AchievableSet, program: Program) -> Optimum:
+    """The mixture with the least largest violation, by bisection over the bounds."""
+    region = Region(space, program)
+    blame = blame_of(region)
+    best, high = least_violating(space, program, [*space.constants(), space.uniform()])
+    low = 0.0
+    while high - low > 1e-7 * (1 + high) and not space.limits.is_late:
+        middle = 0.5 * (low + high)
+        try:
+            relaxed = worked_with(program, np.full(len(program.constraints), -middle))
+            found = Region(space, relaxed, region.master).solve(_NOTHING)
+        except InfeasibleMasterError:
+            low = middle
+            continue
+        except (StoppedError, UnfinishedError):
+            break
+        worst = float(program.violation(space.features(found.choice)))
+        if worst >= high:
+            # The edge of what the solver of linear programs tells apart.
+            break
+        best, high = found.choice, worst
+    best, high = _without_crumbs(space, program, best, high)
+    near = measure(space, program, best)
+    certain = high - low <= _CERTAIN * (1 + high)
+    return replace(near, blame=blame, status="nearest" if certain else "feasible")
+
+
+def blame_of(region: Region) -> dict[int, float]:
+    """The constraints that make a region empty, as far as that is found out."""
+    try:
+        region.solve(_NOTHING)
+    except InfeasibleMasterError as error:
+        return region.blame(error)
+    except (StoppedError, UnfinishedError):
+        pass
+    return {}
+
+
+def _without_crumbs(
+    space: AchievableSet, program: Program, choice: MixtureWeights, violation: float
+) -> tuple[MixtureWeights, float]:
+    """The choice without parts that only the last step of the bisection asks for."""
+    for least in _CRUMBS:
+        if all(p >= least for part in choice for p in part.values()):
+            continue
+        kept = [{k: p for k, p in part.items() if p >= least} for part in choice]
+        kept = [{k: p / sum(part.values()) for k, p in part.items()} for part in kept]
+        now = float(program.violation(space.features(kept)))
+        if now <= violation + _WORSE * (1 + violation):
+            return kept, now
+    return choice, violation
+
+
+def least_violating(
+    space: AchievableSet, program: Program, choices: Sequence[MixtureWeights]
+) -> tuple[MixtureWeights, float]:
+    """Of several choices the one with the least violation, and that."""
+    violations = [float(program.violation(space.features(c))) for c in choices]
+    k = int(np.argmin(violations))
+    return choices[k], violations[k]

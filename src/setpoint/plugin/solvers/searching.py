@@ -273,17 +273,17 @@ def search_space(
             stopped=space.limits.stopped,
             draws=_NO_DRAWS,
         )
-    except search.NoRuleError as error:
+    if not found.choice:
         nearest = _nearest(space, program, options)
         if options.on_infeasible == "raise":
             plain = replace(options, solver="auto")
             said = search.explain(
-                space, program, nearest, error, lambda s, asked: _find(s, asked, plain)
+                space, program, nearest, found, lambda s, asked: _find(s, asked, plain)
             )
             calibration = nearest.certificate.calibration
             if calibration is not None and isinstance(space, Achievable):
                 said = _of_posteriors(said, calibration)
-            raise said from None
+            raise said
         return nearest
     # A stationary point is the best one only where a bound is reached exactly.
     near = (
@@ -355,11 +355,12 @@ def _find(space: WholeRules, program: Program, options: Options) -> search.Optim
         # Linear programs give up; the rules found on the way are counted exactly.
         mixed = best_atom(space, program)
         if not mixed.is_feasible:
-            raise search.NoRuleError(False) from None
+            return search.nothing(space, certain=False)
         mixed = replace(mixed, method="the best single rule found")
     except search.InfeasibleMasterError:
         # What an algorithm of the paper gathered is not all there is.
-        raise search.NoRuleError(space.is_certain and options.solver not in ALGORITHMS) from None
+        every = space.is_certain and options.solver not in ALGORITHMS
+        return search.nothing(space, certain=every)
     mixed = _against_starts(space, program, mixed)
     floor = mixed.value - max(gap, search.SAME)
     if space.is_certain:
@@ -379,7 +380,7 @@ def _find(space: WholeRules, program: Program, options: Options) -> search.Optim
                 polish(space, program, _best_rule(space, program))
                 fixed = _better(fixed, best_atom(space, program))
             if not fixed.is_feasible:
-                raise search.NoRuleError(False, True)
+                return replace(search.nothing(space, certain=False), drawing_helps=True)
             found = _chosen(mixed, space, fixed.choice, _NO_DRAWS)
             return replace(found, mixed=mixed.value if mixed.is_drawn else -np.inf)
         if fixed.is_feasible and fixed.value >= floor:

@@ -20,7 +20,7 @@ from setpoint.counts import Confusion, Counted, Curve, plain_threshold
 from setpoint.program import AcceptedRates, RateTable
 from setpoint.program import functions as fn
 from setpoint.rules import Band, PerSegment, Rule, Threshold, mixture
-from setpoint.search import AchievableSet, ColumnStore, Limits, MixtureWeights, Priced
+from setpoint.search import AchievableSet, Limits, MixtureWeights, Priced
 
 # --- One cut-off a segment ------------------------------------------------------------------------
 
@@ -48,29 +48,14 @@ class Segment:
     rounded: ClassVar[str] = "rounding"
 
     @property
-    def base(self) -> Floats:
-        """The features (d,) of the segment's rows when nobody is accepted."""
-        return self.rows.base
-
-    @property
     def n_choices(self) -> int:
         """Number of choices."""
-        return self.curve.n_cutoffs
-
-    @property
-    def n_columns(self) -> int:
-        """Number of choices that mixtures may need."""
-        return len(self.curve.hull)
+        return math.comb(self.curve.n_cutoffs + self.k - 1, self.k)
 
     @property
     def every(self) -> NDArray[np.int64]:
         """The numbers of all choices, ascending."""
         return np.arange(self.curve.n_cutoffs)
-
-    @property
-    def hull(self) -> NDArray[np.int64]:
-        """The choices that mixtures may need."""
-        return self.curve.hull
 
     @property
     def ends(self) -> list[int]:
@@ -83,12 +68,12 @@ class Segment:
 
     def alike(self, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The choices that lie at one cut-off."""
-        return cutoffs
+        return cutoffs * sum(self.curve.n_cutoffs**t for t in range(self.k))
 
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some choices, or a slice of all; each lies contiguous in memory."""
         return np.asarray(
-            (self.rows.gains.T @ self.curve.counts[:, numbers] + self.base[:, None]).T
+            (self.rows.gains.T @ self.curve.counts[:, numbers] + self.rows.base[:, None]).T
         )
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
@@ -125,9 +110,9 @@ class Segment:
             return int(hull[k]), float(gains[k])
         ends, rates = self._ends_of_blocks, (self.rows.gains @ slopes)[:, None]
         most = np.maximum(rates * ends[:, :-1], rates * ends[:, 1:]).sum(axis=0)
-        most += self.base @ slopes
+        most += self.rows.base @ slopes
         # What rounding may add to a sum of so few terms.
-        most += 1e-12 * np.abs(rates * ends[:, -1:]).sum() + 1e-12 * abs(self.base @ slopes)
+        most += 1e-12 * np.abs(rates * ends[:, -1:]).sum() + 1e-12 * abs(self.rows.base @ slopes)
         top, at = -np.inf, 0
         for block in np.argsort(-most, kind="stable").tolist():
             if most[block] < top:
@@ -258,27 +243,11 @@ class BandSegment(Segment):
     def _between(self, rest: Floats | None, answers: tuple[int, int]) -> AcceptedRates:
         return AcceptedRates(self.table, self.curve.kinds, self.rows.totals, rest, answers)
 
-    @property
-    def n_choices(self) -> int:
-        """Number of pairs."""
-        n = self.curve.n_cutoffs
-        return n * (n + 1) // 2
-
-    @property
-    def n_columns(self) -> int:
-        """Number of pairs."""
-        return self.n_choices
-
     @cached_property
     def every(self) -> NDArray[np.int64]:
         """The numbers of all pairs, ascending."""
         at = np.arange(self.curve.n_cutoffs)
         return np.asarray((at[:, None] * len(at) + at)[at[:, None] <= at], np.int64)
-
-    @property
-    def hull(self) -> NDArray[np.int64]:
-        """All pairs."""
-        return self.every
 
     @property
     def ends(self) -> list[int]:
@@ -290,16 +259,12 @@ class BandSegment(Segment):
         """The higher and the lower cut-off (m,) of some pairs."""
         return np.divmod(numbers, self.curve.n_cutoffs)
 
-    def alike(self, cutoffs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The pairs that defer nobody."""
-        return cutoffs * (self.curve.n_cutoffs + 1)
-
     def features(self, numbers: NDArray[np.int64] | slice) -> Floats:
         """Features (m, d) of some pairs, or a slice of all; each lies contiguous in memory."""
         high, low = self.cutoffs(self.every[numbers] if isinstance(numbers, slice) else numbers)
-        out = self.rows.gains.T @ self.curve.counts[:, low] + self.base[:, None]
-        out += self.accepted.gains.T @ self.curve.counts[:, high]
-        return np.asarray(out.T)
+        out = super().features(low)
+        out += (self.accepted.gains.T @ self.curve.counts[:, high]).T
+        return out
 
     @cached_property
     def _on_hull(self) -> Floats:
@@ -316,12 +281,12 @@ class BandSegment(Segment):
             value = float(high @ counts[:, i] + low @ counts[:, j])
         if i > j:
             i, j, value = best_in_order(counts, high, low)
-        return i * self.curve.n_cutoffs + j, float(value + self.base @ slopes)
+        return i * self.curve.n_cutoffs + j, float(value + self.rows.base @ slopes)
 
     def worth(self, slopes: Floats, least: float, most: float) -> NDArray[np.int64] | None:
         """The pairs with ``slopes @ features`` of at least so much; None: more than `most`."""
         first = self.accepted.gains @ slopes @ self.curve.counts
-        second = self.rows.gains @ slopes @ self.curve.counts + (self.base @ slopes - least)
+        second = self.rows.gains @ slopes @ self.curve.counts + (self.rows.base @ slopes - least)
         i = np.flatnonzero(first + second.max() >= 0.0)
         j = np.flatnonzero(second + first.max() >= 0.0)
         j = j[np.argsort(-second[j], kind="stable")]
@@ -386,35 +351,26 @@ class CutoffSet(AchievableSet):
         curves = [evidence.curve(s) for s in range(len(evidence.segments))]
         plain = plain_threshold(curves)
         # Totals from the prefix sums: "all but the accepted" must end at nothing.
-        defers = evidence.codebook.defers
-        answers = _REJECTED, _DEFERRED if defers else _ACCEPTED
-        kind = partial(BandSegment, table=rates) if defers else Segment
+        self.defers = evidence.codebook.defers
+        self.kind: type[Segment] = BandSegment if self.defers else Segment
+        answers = _REJECTED, _DEFERRED if self.defers else _ACCEPTED
+        make = partial(BandSegment, table=rates) if self.defers else Segment
         self.segments = tuple(
-            kind(c, AcceptedRates(rates, c.kinds, c.counts[:, -1], None, answers), plain)
+            make(c, AcceptedRates(rates, c.kinds, c.counts[:, -1], None, answers), plain)
             for c in curves
         )
-        few = max(most, sum(len(s.ends) for s in self.segments))
-        self._whole = sum(s.n_columns for s in self.segments) <= few
+        self.n_blocks = len(self.segments)
+        self._most = most
 
     def window(self, first: Sequence[int], last: Sequence[int], limits: Limits) -> CutoffSet:
         """Some cut-offs of each segment, the last one included, numbered from the first."""
         out = self.within(limits)
-        out._store = ColumnStore(self.d)
+        out._is_small = self._is_small
         out.segments = tuple(
             replace(s, curve=s.curve.piece(a, b))
             for s, a, b in zip(self.segments, first, last, strict=True)
         )
         return out
-
-    @property
-    def kind(self) -> type[Segment]:
-        """How many cut-offs its segments have, and what follows from that."""
-        return type(self.segments[0])
-
-    @property
-    def defers(self) -> bool:
-        """Whether what lies between two cut-offs is deferred."""
-        return self.kind.k > 1
 
     @property
     def otherwise(self) -> str:  # type: ignore[override]
@@ -424,19 +380,22 @@ class CutoffSet(AchievableSet):
         return "with one segment and randomized=False every cut-off is tried"
 
     @property
-    def n_blocks(self) -> int:
-        """Number of segments."""
-        return len(self.segments)
-
-    @property
     def n_combinations(self) -> int:
         """Number of ways to pick one choice a segment."""
         return math.prod(s.n_choices for s in self.segments)
 
+    @cached_property
+    def _is_small(self) -> bool:
+        """Whether a search begins with all choices that mixtures may need."""
+        needed = (s.n_choices if self.defers else len(s.curve.hull) for s in self.segments)
+        return sum(needed) <= max(self._most, sum(len(s.ends) for s in self.segments))
+
     def initial_columns(self, block: int) -> Sequence[int]:
         """All choices that mixtures may need where they are few, else the constants."""
         segment = self.segments[block]
-        return list(dict.fromkeys(segment.hull.tolist() if self._whole else segment.ends))
+        if not self._is_small:
+            return list(dict.fromkeys(segment.ends))
+        return (segment.every if self.defers else segment.curve.hull).tolist()
 
     def columns(self, block: int, numbers: Sequence[int]) -> Floats:
         """Features (k, d) of some choices."""

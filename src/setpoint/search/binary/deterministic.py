@@ -108,84 +108,56 @@ def least_violation(
 _NOTHING = fn.Affine({}, 0.0)
 
 
-def solve_separable(cuts: CutoffSet, program: Program, most: int) -> search.Optimum | None:
-    """One sweep a segment; None where the goal couples them, or some has too many pairs."""
-    parts, bounds = separated(cuts, program), bounds_of(cuts, program)
-    if parts is None or (cuts.defers and max(s.n_choices for s in cuts.segments) > most):
-        return None
-    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in bounds.idle):
-        return nothing(cuts, "optimal")
-    choice: list[dict[int, float]] = []
-    for segment, part in zip(cuts.segments, parts, strict=True):
-        best = sweep(cuts, segment, part.score, part.constraints, part.rest)
-        if best.cutoff < 0:
-            return nothing(cuts, "optimal")
-        choice.append({best.cutoff: 1.0})
-    return search.measure(cuts, program, choice, "optimal", cuts.kind.swept)
-
-
 class SegmentGoal(NamedTuple):
-    """What one segment is to do, where none depends on another."""
+    """What one segment is to do, the others held where nobody is accepted."""
 
     score: fn.RateFunction
     constraints: tuple[ProgramConstraint, ...]
     rest: Floats
 
 
-def separated(cuts: CutoffSet, program: Program) -> list[SegmentGoal] | None:
-    """What each segment is to do by itself; None where objective or constraints couple them."""
-    parts, bounds = parts_of(cuts, program), bounds_of(cuts, program)
-    if parts is None or bounds.joint:
-        return None
-    each = zip(parts, bounds.alone, rests_of(cuts), strict=True)
-    return [SegmentGoal(part, tuple(own), rest) for part, own, rest in each]
+class Split(NamedTuple):
+    """A program by segments, and what does not come apart."""
 
-
-def rests_of(cuts: CutoffSet) -> list[Floats]:
-    """For each segment the features (d,) of all others where nobody is accepted."""
-    if cuts.n_blocks == 1:
-        return [np.zeros(cuts.d)]
-    base = sum((s.base for s in cuts.segments), np.zeros(cuts.d))
-    return [base - s.base for s in cuts.segments]
-
-
-class Bounds(NamedTuple):
-    """The constraints on each segment alone, on several, and those that no decision changes."""
-
-    alone: list[list[ProgramConstraint]]
+    parts: list[SegmentGoal]
     joint: list[ProgramConstraint]
+    """Constraints on several segments."""
     idle: list[ProgramConstraint]
+    """Constraints that no decision changes."""
+    is_joint: bool
+    """Whether the objective couples segments: then it is that of each part."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether nothing couples the segments."""
+        return not (self.is_joint or self.joint)
 
 
-def bounds_of(cuts: CutoffSet, program: Program) -> Bounds:
-    """The constraints by the segments that they bind: a floor on the smallest is one on each."""
-    out = Bounds([[] for _ in cuts.segments], [], [])
-    for c in (x for bound in program.constraints for x in _each_alone(bound)):
+def split_of(cuts: CutoffSet, program: Program) -> Split:
+    """What each segment is to do alone: a floor on the smallest of several is one on each."""
+    scores = _scores_of(cuts, program.score)
+    alone: list[list[ProgramConstraint]] = [[] for _ in cuts.segments]
+    joint: list[ProgramConstraint] = []
+    idle: list[ProgramConstraint] = []
+    left = list(reversed(program.constraints))
+    while left:
+        c = left.pop()
+        if isinstance(c.function, fn.Min if c.sign > 0 else fn.Max):
+            left += [replace(c, function=child) for child in reversed(c.function.children)]
+            continue
         where = cuts.segments_of(c.function)
-        kind = out.joint if len(where) > 1 else out.alone[min(where)] if where else out.idle
-        kind.append(c)
-    return out
+        bound = joint if len(where) > 1 else alone[min(where)] if where else idle
+        bound.append(c)
+    base = sum((s.rows.base for s in cuts.segments[1:]), cuts.segments[0].rows.base)
+    each = zip(scores or [program.score] * cuts.n_blocks, alone, cuts.segments, strict=True)
+    parts = [SegmentGoal(score, tuple(own), base - s.rows.base) for score, own, s in each]
+    return Split(parts, joint, idle, scores is None)
 
 
-def _each_alone(c: ProgramConstraint) -> list[ProgramConstraint]:
-    """A floor on the smallest of several as a floor on each; likewise caps."""
-    if not isinstance(c.function, fn.Min if c.sign > 0 else fn.Max):
-        return [c]
-    return [x for child in c.function.children for x in _each_alone(replace(c, function=child))]
-
-
-def nothing(cuts: CutoffSet, status: search.Status) -> search.Optimum:
-    """No choice; "optimal" where all were tried."""
-    return search.Optimum((), np.zeros(cuts.d), -INF, status=status)
-
-
-def parts_of(cuts: CutoffSet, program: Program) -> list[fn.RateFunction] | None:
+def _scores_of(cuts: CutoffSet, score: fn.RateFunction) -> list[fn.RateFunction] | None:
     """What each segment is to maximise on its own; None where the objective couples segments."""
-    score = program.score
     m = cuts.n_blocks
-    if m == 1:
-        return [score]
-    if isinstance(score, fn.Affine):
+    if m == 1 or isinstance(score, fn.Affine):
         return [score] * m
     children = score.children if isinstance(score, (fn.WeightedSum, fn.Min)) else (score,)
     own: list[list[tuple[float, fn.RateFunction]]] = [[] for _ in range(m)]
@@ -201,6 +173,23 @@ def parts_of(cuts: CutoffSet, program: Program) -> list[fn.RateFunction] | None:
     if isinstance(score, fn.Min):
         return [algebra.reduced("min", [x for _, x in o]) if o else _NOTHING for o in own]
     return [algebra.add(o) if o else _NOTHING for o in own]
+
+
+def solve_apart(
+    cuts: CutoffSet, program: Program, split: Split, most: int
+) -> search.Optimum | None:
+    """One sweep a segment; None where the goal couples them, or some has too many pairs."""
+    if not split.is_apart or (cuts.defers and max(s.n_choices for s in cuts.segments) > most):
+        return None
+    if any(float(c.violation(np.zeros(cuts.d))) > SATISFIED for c in split.idle):
+        return search.nothing(cuts, certain=True)
+    choice: list[dict[int, float]] = []
+    for segment, part in zip(cuts.segments, split.parts, strict=True):
+        best = sweep(cuts, segment, *part)
+        if best.cutoff < 0:
+            return search.nothing(cuts, certain=True)
+        choice.append({best.cutoff: 1.0})
+    return search.measure(cuts, program, choice, "optimal", cuts.kind.swept)
 
 
 # --- Combinations: one choice of each segment -----------------------------------------------------
@@ -244,7 +233,7 @@ def enumerate_cutoffs(
     choice, best = best_combination(cuts, program, lists)
     status: search.Status = "optimal" if candidates is None else "feasible"
     if choice is None:
-        return nothing(cuts, status)
+        return search.nothing(cuts, certain=candidates is None)
     how = cuts.kind.tried if candidates is None else cuts.kind.rounded
     return replace(search.measure(cuts, program, choice, status, how), value=best)
 
@@ -317,7 +306,7 @@ def near_mixture(
 def round_mixture(cuts: CutoffSet, program: Program, mixed: search.Optimum) -> search.Optimum:
     """Cut-offs near a mixture, improved one after the other; "feasible" at best."""
     near = near_mixture(cuts, mixed.choice, NEAR_A_MIXTURE)
-    best = nothing(cuts, "feasible")
+    best = search.nothing(cuts, certain=False)
     if 1 < math.prod(map(len, near)) <= _MOST_ROUNDED:
         best = enumerate_cutoffs(cuts, program, near)
     starts = cuts.constants()
@@ -328,14 +317,14 @@ def round_mixture(cuts: CutoffSet, program: Program, mixed: search.Optimum) -> s
         found = search.measure(cuts, program, choice, "feasible", cuts.kind.rounded)
         if found.is_feasible and (not best.is_feasible or found.value > best.value):
             best = found
-    return _improved(cuts, program, best) if best.is_feasible else best
+    return _improved(cuts, program, best)
 
 
 def from_nearest(cuts: CutoffSet, program: Program) -> search.Optimum:
     """Cut-offs that a search for the least violation ends at, if they meet the goal."""
     choice = nearest_cutoffs(cuts, program).choice
     found = search.measure(cuts, program, choice, "feasible", "search for the least violation")
-    return _improved(cuts, program, found) if found.is_feasible else nothing(cuts, "feasible")
+    return _improved(cuts, program, found)
 
 
 def nearest_cutoffs(cuts: CutoffSet, program: Program) -> search.Optimum:
@@ -423,6 +412,8 @@ def coordinate_descent(
 
 def _improved(cuts: CutoffSet, program: Program, best: search.Optimum) -> search.Optimum:
     """Sweep one cut-off after the other, the rest held fixed, until nothing is gained."""
+    if not best.is_feasible:
+        return search.nothing(cuts, certain=False)
 
     def best_on(line: Segment, rest: Floats) -> tuple[int, float]:
         found = sweep(cuts, line, program.score, program.constraints, rest)

@@ -15,9 +15,9 @@ from setpoint.array_types import Floats
 from setpoint.parameters import SATISFIED
 from setpoint.program import Program, ProgramConstraint
 from setpoint.program import functions as fn
-from setpoint.search import MixtureWeights, Optimum, UnfinishedError, measure
+from setpoint.search import MixtureWeights, Optimum, UnfinishedError, measure, nothing
 from setpoint.search.binary.cutoffs import CutoffSet, Segment
-from setpoint.search.binary.deterministic import bounds_of, nothing, parts_of, rests_of
+from setpoint.search.binary.deterministic import Split, split_of
 
 INF = float("inf")
 _ONE, _SEVERAL = (256, 1), (512, 64, 8, 1)
@@ -29,39 +29,39 @@ _ROUNDS = 100
 
 def solve_by_levels(cuts: CutoffSet, program: Program, near: float | None = None) -> Optimum | None:
     """The best thresholds, among all; None where the goal couples segments in another way."""
-    score = program.score
-    parts, below = parts_of(cuts, program), None
-    if parts is None and isinstance(score, fn.Ratio) and score.at_zero == score.offset:
-        parts, below = [score.above] * cuts.n_blocks, score.below
-    sweep = _sweep_of(cuts, program) if parts is not None else None
-    if parts is None or sweep is None:
+    split = split_of(cuts, program)
+    if split.is_joint and not _is_plain_ratio(program.score):
+        return None
+    sweep = _sweep_of(cuts, split)
+    if sweep is None:
         return None
     cuts.limits.call()
     with suppress(UnfinishedError):
-        choice = _best_choice(cuts, program, sweep, parts, below, near)
+        choice = _best_choice(cuts, program, split, sweep, near)
         if choice is None:
-            return nothing(cuts, "optimal")
+            return nothing(cuts, certain=True)
         found = measure(cuts, program, choice, "optimal", "sweep over every level of the groups")
         return found if found.is_feasible else None
     return None
 
 
+def _is_plain_ratio(score: fn.RateFunction) -> bool:
+    """Whether a score is a ratio whose value is no other where its denominator is 0."""
+    return isinstance(score, fn.Ratio) and score.at_zero == score.offset
+
+
 def _best_choice(
-    cuts: CutoffSet,
-    program: Program,
-    sweep: _Sweep,
-    parts: list[fn.RateFunction],
-    below: fn.RateFunction | None,
-    near: float | None,
+    cuts: CutoffSet, program: Program, split: Split, sweep: _Sweep, near: float | None
 ) -> MixtureWeights | None:
     """The best cut-offs by what each segment adds, above and perhaps below a line."""
     score = program.score
-    own = list(zip(cuts.segments, rests_of(cuts), strict=True))
-    gains = [_values(x, *part) for x, part in zip(parts, own, strict=True)]
-    if below is None:
+    own = list(zip(cuts.segments, split.parts, strict=True))
+    if not split.is_joint:
+        gains = [_values(part.score, segment, part.rest) for segment, part in own]
         return sweep.best(gains, np.minimum if isinstance(score, fn.Min) else np.add)
     assert isinstance(score, fn.Ratio)
-    weights = [_values(below, *part) for part in own]
+    gains = [_values(score.above, segment, part.rest) for segment, part in own]
+    weights = [_values(score.below, segment, part.rest) for segment, part in own]
     choice, value = None, -INF
     # The largest ratio; where the first round overshoots it, the second comes from below.
     gamma = 0.0 if near is None else near - score.offset
@@ -76,14 +76,13 @@ def _best_choice(
     return choice
 
 
-def _sweep_of(cuts: CutoffSet, program: Program) -> _Sweep | None:
+def _sweep_of(cuts: CutoffSet, split: Split) -> _Sweep | None:
     """None where something else than differences and ratios couples the segments."""
-    bounds = bounds_of(cuts, program)
-    ends = [_end(c) for c in bounds.joint]
+    ends = [_end(c) for c in split.joint]
     if None in ends:
         return None
     axes: list[dict[int, fn.RateFunction]] = []
-    for c in bounds.joint:
+    for c in split.joint:
         rates: dict[int, fn.RateFunction] = {}
         for child in c.function.children:
             of = cuts.segments_of(child)
@@ -91,18 +90,20 @@ def _sweep_of(cuts: CutoffSet, program: Program) -> _Sweep | None:
                 return None
             rates[min(of)] = child
         axes.append(rates)
-    # What no decision changes: one segment knows whether it is met.
-    bounds.alone[0].extend(bounds.idle)
-    own = list(zip(cuts.segments, rests_of(cuts), strict=True))
-    allowed = []
-    for (segment, rest), alone in zip(own, bounds.alone, strict=True):
+    allowed, idle = [], split.idle  # what no decision changes: one segment knows whether it is met
+    for segment, part in zip(cuts.segments, split.parts, strict=True):
         met = np.ones(segment.n_choices, bool)
-        for c in alone:
-            met &= np.concatenate([c.violation(v + rest) <= SATISFIED for _, v in segment.blocks()])
+        for c in (*part.constraints, *idle):
+            every = (c.violation(v + part.rest) <= SATISFIED for _, v in segment.blocks())
+            met &= np.concatenate(list(every))
         allowed.append(np.flatnonzero(met))
-    values = [{s: _values(x, *own[s]) for s, x in rates.items()} for rates in axes]
+        idle = []
+    values = [
+        {s: _values(x, cuts.segments[s], split.parts[s].rest) for s, x in rates.items()}
+        for rates in axes
+    ]
     if len(axes) > 1:  # in one order with others, a rate that falls rises with its sign turned
-        for each, c in zip(values, bounds.joint, strict=True):
+        for each, c in zip(values, split.joint, strict=True):
             if isinstance(c.function, fn.MaxMinusMin) and all(x[-1] < x[0] for x in each.values()):
                 each.update({s: -x for s, x in each.items()})
     sides = [_LevelCutoffs.of(at, [x.get(s) for x in values]) for s, at in enumerate(allowed)]

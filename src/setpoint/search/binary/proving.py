@@ -66,8 +66,7 @@ def _bound_at(
     if not isinstance(score, Affine):
         if not score.shape.concave or score.smallest_floored_argument(at) < _FLOOR:
             return None
-        slopes = score.gradient(at)
-        score = Affine(dict(enumerate(slopes.tolist())), float(score.value(at) - slopes @ at))
+        score = search.tangent(score, at)
     try:
         region = search.Region(cuts, program, master)
         for _ in range(_PRICINGS):
@@ -109,7 +108,7 @@ class _Incumbent:
         closed = not stopped and bound <= self.value + self.least_gain
         status: search.Status = "optimal" if closed else "feasible"
         if self.choice is None:
-            return replace(start, choice=(), stopped=stopped, status=status)
+            return replace(search.nothing(self.cuts, certain=closed), stopped=stopped)
         found = search.measure(self.cuts, self.program, self.choice, status, method)
         return replace(found, bound=self.value if closed else float(bound), stopped=stopped)
 

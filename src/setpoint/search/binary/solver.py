@@ -1,28 +1,35 @@
-"""The exact solver of two classes: from a program and evidence to a rule."""
+"""The exact solver of two classes: from a program and evidence to a rule, or a frontier."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from setpoint import search
-from setpoint.counts import Counted
+from setpoint.array_types import Floats
+from setpoint.counts import Counted, Evidence
 from setpoint.errors import ShapeError
+from setpoint.goals import Goal
 from setpoint.parameters import SATISFIED
-from setpoint.program import Affine, Program
+from setpoint.program import Affine, Program, link
 from setpoint.search.binary.cutoffs import CutoffSet
 from setpoint.search.binary.deterministic import (
     NEAR_A_MIXTURE,
     enumerate_cutoffs,
     from_nearest,
+    iter_combinations,
     nearest_cutoffs,
-    parts_of,
     plainest,
     round_mixture,
-    solve_separable,
+    solve_apart,
+    split_of,
 )
 from setpoint.search.binary.levels import solve_by_levels
 from setpoint.search.binary.proving import branch_and_bound, closed_by_multipliers
@@ -44,24 +51,20 @@ def solve_exact(
 ) -> search.Found:
     """The rule over cut-offs that reaches a binary goal on these rows."""
     cuts = CutoffSet(program.table, evidence)
-    found: search.Optimum | search.NoRuleError
-    try:
-        found = find_rule(cuts, program, randomized, tol, limits)
-    except search.NoRuleError as error:
-        found = error
+    found = find_rule(cuts, program, randomized, tol, limits)
     return conclude(cuts, program, found, randomized, on_infeasible, tol)
 
 
 def conclude(
     cuts: CutoffSet,
     program: Program,
-    found: search.Optimum | search.NoRuleError,
+    found: search.Optimum,
     randomized: search.Randomized,
     on_infeasible: Literal["raise", "nearest"],
     tol: float = 0.0,
 ) -> search.Found:
     """What a search found as a rule with its certificate; or what is nearest, or why not."""
-    if isinstance(found, search.NoRuleError):
+    if not found.is_feasible:
         near = search.nearest_of(cuts, program, _nearest(cuts, program, randomized))
         if on_infeasible == "nearest":
             return near
@@ -128,21 +131,19 @@ def find_rule(
     """The choice of cut-offs that reaches a program, and what is known of it."""
     shape, kind = program.score.shape, cuts.kind
     at_once = kind.at_once if shape.concave or shape.quasiconcave else kind.at_last
-    apart = solve_separable(cuts, program, at_once) if randomized is not True else None
-    if apart is not None:
-        at_vertex = _at_vertex(cuts, program)
-        if apart.is_feasible and (randomized is False or at_vertex):
-            return _fixed(apart, apart.value, among_all=at_vertex)
-        if not apart.is_feasible and randomized is False:
-            raise search.NoRuleError(True, _mixture_exists(cuts, program))
-    elif cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
+    split = split_of(cuts, program)
+    apart = solve_apart(cuts, program, split, at_once) if randomized is not True else None
+    # Without bounds, and where each segment has its optimum at a cut-off, drawing cannot help.
+    at_vertex = apart is not None and not program.constraints
+    at_vertex = at_vertex and all(part.score.shape.quasiconvex for part in split.parts)
+    if apart is None and cuts.n_blocks > 1 and cuts.n_combinations > kind.at_last:
         _require_mixable(cuts, program)
-    elif randomized is False and cuts.n_combinations <= at_once:
-        every = best_of_all(cuts, program, at_once)
-        assert every is not None
-        if not every.is_feasible:
-            raise search.NoRuleError(True, _mixture_exists(cuts, program))
-        return _fixed(every, every.value, among_all=False)
+    elif apart is None and randomized is False and cuts.n_combinations <= at_once:
+        apart = best_of_all(cuts, program, at_once)
+    if apart is not None and apart.is_feasible and (randomized is False or at_vertex):
+        return _fixed(apart, apart.value, among_all=at_vertex)
+    if apart is not None and randomized is False:
+        return replace(apart, drawing_helps=_mixture_exists(cuts, program))
     master = search.Master(cuts)
     try:
         mixed = search.best_mixture(cuts, program, master=master)
@@ -152,7 +153,7 @@ def find_rule(
         if apart is not None and apart.is_feasible:
             # On the edge of what linear programs can tell; the sweep counts exactly.
             return _fixed(replace(apart, status="feasible"), INF)
-        raise search.NoRuleError(isinstance(error, search.InfeasibleMasterError)) from None
+        return search.nothing(cuts, certain=isinstance(error, search.InfeasibleMasterError))
     except ShapeError:
         if apart is None and randomized is not True:
             apart = best_of_all(cuts, program, kind.at_last)
@@ -161,7 +162,7 @@ def find_rule(
         return _without_mixture(cuts, program, randomized, apart)
     if randomized is True:
         if mixed.status == "stationary":
-            apart = solve_separable(cuts, program, kind.at_last)
+            apart = solve_apart(cuts, program, split, kind.at_last)
             mixed = _better_of(mixed, _without_draws(cuts, program, mixed, apart, 0.0))
         return _drawn(mixed, kind.rivals)
     fixed = _without_draws(cuts, program, mixed, apart, tol)
@@ -197,14 +198,6 @@ def _require_mixable(cuts: CutoffSet, program: Program) -> None:
         )
 
 
-def _at_vertex(cuts: CutoffSet, program: Program) -> bool:
-    """Whether drawing cannot help: no bounds, and each segment has its optimum at a cut-off."""
-    if program.constraints:
-        return False
-    parts = parts_of(cuts, program)
-    return parts is not None and all(x.shape.quasiconvex for x in parts)
-
-
 def _mixture_exists(cuts: CutoffSet, program: Program) -> bool:
     """Whether rules that draw can meet the constraints."""
     try:
@@ -231,8 +224,6 @@ def _without_mixture(
             "ratios, such as precision, are one), and there are too many combinations to try; "
             "decide on the score alone (`decide_on=None`)"
         )
-    if not apart.is_feasible:
-        raise search.NoRuleError(True)
     return _fixed(apart, apart.value, among_all=False)
 
 
@@ -273,7 +264,7 @@ def _settled(
     exact = fixed.is_feasible and fixed.status == "optimal"
     if randomized is False:
         if not fixed.is_feasible:
-            raise search.NoRuleError(fixed.status == "optimal", True)
+            return replace(fixed, drawing_helps=True)
         bound = fixed.value if exact else min(fixed.bound, mixed.bound)
         fixed = replace(fixed, mixed=mixed.value)
         return _fixed(fixed, bound, among_all=bound >= mixed.bound)
@@ -302,3 +293,132 @@ def _better_of(mixed: search.Optimum, fixed: search.Optimum) -> search.Optimum:
     if not fixed.is_feasible or fixed.value <= mixed.value:
         return mixed
     return replace(mixed, choice=fixed.choice, v=fixed.v, value=fixed.value, method=fixed.method)
+
+
+# --- Frontiers of binary goals: every step of a threshold -----------------------------------------
+
+
+_POINTS = 100
+_SLOW_POINTS = 20
+"""Bounds looked at where breakpoints are not known, and where each is a search of its own."""
+
+
+def frontier_exact(
+    goal: Goal,
+    evidence: Evidence,
+    vary: search.Vary = None,
+    values: Any = None,
+    *,
+    randomized: search.Randomized = False,
+    tol: float = 1e-4,
+) -> search.Frontier:
+    """The best objective of a binary goal as one bound moves."""
+    goal, i = search.vary_of(goal, vary)
+    levels = search.levels_of(values)
+    # Of many programs in a row each needs few columns, and small ones are solved sooner.
+    program = link(goal, evidence.codebook).at(evidence.marginals)
+    cuts = CutoffSet(program.table, evidence, most=0)
+    if randomized is True or (
+        # Of several segments mixtures are available; one draws where the bound asked needs it.
+        randomized == "auto"
+        and (cuts.n_blocks > 1 or find_rule(cuts, program, "auto", tol).is_drawn)
+    ):
+        try:
+            found = search.trace_frontier(cuts, program, i, levels, _POINTS)
+            if found.gaps.any() and cuts.n_blocks == 1 and not cuts.defers:
+                return _against_steps(cuts, program, i, found)
+            return found
+        except ShapeError:
+            if randomized is True:
+                raise
+    if not cuts.defers and (cuts.n_combinations <= cuts.kind.at_last or cuts.n_blocks == 1):
+        whole = _steps(cuts, program, i)
+        return whole if levels is None else whole.sampled(levels)
+    if levels is None:
+        laxest = search.trace_frontier(cuts, program, i, None, 2)
+        levels = np.linspace(laxest.bounds[0], laxest.bounds[-1], _SLOW_POINTS)
+    # Without draws, where there are too many combinations to try: a search for each bound.
+    return search.solve_levels(
+        program,
+        i,
+        levels,
+        lambda level: find_rule(cuts, program.at_level(i, level), False, 0.0, search.Limits()),
+    )
+
+
+def _against_steps(
+    cuts: CutoffSet, program: Program, i: int, found: search.Frontier
+) -> search.Frontier:
+    """Thresholds without draws, where they are better than a stationary point."""
+    plain = _steps(cuts, program, i).sampled(found.bounds)
+    gain = program.sense * (plain.values - found.values)
+    better = gain > 0.0
+    both = zip(better, plain.choices, found.choices, strict=True)
+    return replace(
+        found,
+        values=np.where(better, plain.values, found.values),
+        reached=np.where(better, plain.reached, found.reached),
+        gaps=search.shown_gaps(np.where(better, found.gaps - gain, found.gaps)),
+        choices=tuple(step if gains else mixed for gains, step, mixed in both),
+    )
+
+
+def _steps(cuts: CutoffSet, program: Program, i: int) -> search.Frontier:
+    """The undominated choices of thresholds, by objective and strictness."""
+    moving = program.constraints[i]
+    others = program.without(i).constraints
+    kept: list[tuple[Floats, Floats, NDArray[np.int64]]] = []
+    for start, v in _features(cuts):
+        f = program.sense * np.asarray(program.value(v))
+        g = moving.sign * np.asarray(moving.function.value(v))
+        allowed = ~np.isnan(g)
+        for c in others:
+            allowed &= c.violation(v) <= SATISFIED
+        index = np.flatnonzero(allowed)
+        best = _undominated(f[index], g[index])
+        kept.append((f[index][best], g[index][best], index[best] + start))
+    f, g, index = (np.concatenate(part) for part in zip(*kept, strict=True))
+    if not len(f):
+        raise search.InfeasibleError(f"without {moving} no rule meets the other constraints either")
+    best = _undominated(f, g)[::-1]  # from lax to strict
+    f, g, index = f[best], g[best], index[best]
+    if moving.sign < 0:
+        f, g, index = f[::-1], g[::-1], index[::-1]
+    bounds = moving.sign * g
+    sizes = [segment.curve.n_cutoffs for segment in cuts.segments]
+    numbers = np.stack(np.unravel_index(index, sizes), axis=-1).tolist()
+    choices = tuple([{j: 1.0} for j in one] for one in numbers)
+    thresholds = None
+    if cuts.n_blocks == 1:
+        thresholds = np.array([cuts.segments[0].curve.threshold(j) for (j,) in numbers])
+    words, values = search.words_of(program, i), program.sense * f
+    return search.Frontier(
+        *words, bounds, values, bounds.copy(), "steps", thresholds=thresholds, choices=choices
+    )
+
+
+def _features(cuts: CutoffSet) -> Iterator[tuple[int, Floats]]:
+    """Features (m, d) of all choices of thresholds, some at a time, with the first's number."""
+    if cuts.n_blocks == 1:
+        cuts.limits.call()
+        for cutoffs, v in cuts.segments[0].blocks():
+            yield cutoffs.start, v
+        return
+    start = 0
+    for v, _ in iter_combinations(cuts, [s.every for s in cuts.segments]):
+        yield start, v
+        start += len(v)
+
+
+def _undominated(f: Floats, g: Floats) -> NDArray[np.int64]:
+    """Indices of the points that none beats in both, from strict to lax."""
+    order = np.argsort(-g, kind="stable")
+    top = np.maximum.accumulate(f[order])
+    better = np.ones(len(order), bool)
+    better[1:] = top[1:] > top[:-1]
+    better = better & (f[order] == top)
+    at = order[better]
+    # Of several with the same strictness the last is the best.
+    last = np.ones(len(at), bool)
+    last[:-1] = g[at][:-1] != g[at][1:]
+    return np.asarray(at[last])

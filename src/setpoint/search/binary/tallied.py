@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 from typing import Literal, NamedTuple
@@ -19,13 +19,12 @@ from setpoint.program import (
     LinkedGoal,
     Min,
     Program,
-    RateTable,
     Ratio,
     most_in_parts,
     range_over_boxes,
 )
 from setpoint.search.binary.cutoffs import CutoffSet, Segment
-from setpoint.search.binary.deterministic import SegmentGoal, separated, sweep
+from setpoint.search.binary.deterministic import SegmentGoal, split_of, sweep
 from setpoint.search.binary.solver import conclude, find_rule
 
 # --- What the next pass counts: ranges of bins ----------------------------------------------------
@@ -109,29 +108,21 @@ _LOOSEST = 8
 class TalliedSet(CutoffSet):
     """What cut-offs between bins do; a price says also what those inside bins could."""
 
-    def __init__(self, rates: RateTable, tally: Tally) -> None:
-        super().__init__(rates, tally)
-        self.asked: list[Floats] = []
+    asked: Floats | None = None
+    """The last multipliers that columns were asked for."""
 
     def price(self, slopes: Floats) -> search.Priced:
         """Each segment's best known cut-off; the value bounds those inside bins, too."""
         priced = super().price(slopes)
-        self.asked.append(slopes)
+        self.asked = slopes
         most = [_over_bins(s, slopes).max(initial=-INF) for s in self.segments]
         return search.Priced(priced.columns, np.maximum(priced.values, most))
 
-    def window(self, first: Sequence[int], last: Sequence[int], limits: search.Limits) -> CutoffSet:
-        """Some cut-offs of each segment; what is asked there is not kept."""
-        out = super().window(first, last, limits)
-        assert isinstance(out, TalliedSet)
-        out.asked = []
-        return out
-
     def above_known(self) -> list[NDArray[np.int64]]:
         """The bins of each segment that may hold a better column at the last multipliers."""
-        if not self.asked:
+        slopes = self.asked
+        if slopes is None:
             return [np.empty(0, np.int64) for _ in self.segments]
-        slopes = self.asked[-1]
         out = []
         for segment in self.segments:
             known = segment.best(slopes)[1]
@@ -151,42 +142,42 @@ def _over_bins(segment: Segment, slopes: Floats) -> Floats:
     """The largest ``slopes @ features`` inside each open bin (m,); -inf for closed ones."""
     rates, counts = (segment.rows.gains @ slopes)[:, None], segment.curve.counts
     most = np.maximum(rates * counts[:, :-1], rates * counts[:, 1:]).sum(axis=0)
-    return np.where(_is_open(segment), most + segment.base @ slopes, -INF)
+    return np.where(_is_open(segment), most + segment.rows.base @ slopes, -INF)
 
 
 def bins_to_refine(
     cuts: TalliedSet,
     program: Program,
-    found: search.Optimum | search.NoRuleError,
+    found: search.Optimum,
     randomized: search.Randomized,
 ) -> tuple[list[NDArray[np.int64]], float]:
     """The bins of each segment that could hold something better, and by how much at most."""
     kept: list[NDArray[np.int64]] = [np.empty(0, np.int64) for _ in cuts.segments]
     gap = 0.0
-    alone = separated(cuts, program) if randomized is not True else None
-    if alone is not None:
+    split = split_of(cuts, program)
+    if split.is_apart and randomized is not True:
         gains = []
-        for s, (segment, part) in enumerate(zip(cuts.segments, alone, strict=True)):
+        for s, (segment, part) in enumerate(zip(cuts.segments, split.parts, strict=True)):
             kept[s], gain = _could_win(cuts, segment, part)
             gains.append(gain)
         if isinstance(program.score, Min):
             gap = max(gains)
         else:
             gap = sum(gains)
-    elif not cuts.asked or (randomized is False and is_priced(program)):
+    elif cuts.asked is None or (randomized is False and is_priced(program)):
         return _in_combinations(cuts, program, found)
-    if cuts.asked:  # mixtures were searched
+    if cuts.asked is not None:  # mixtures were searched
         kept = [np.union1d(a, b) for a, b in zip(kept, cuts.above_known(), strict=True)]
-        if isinstance(found, search.Optimum):
+        if found.is_feasible:
             gap = max(gap, found.bound - max(found.value, found.mixed))
-    return kept, INF if isinstance(found, search.NoRuleError) else gap
+    return kept, gap if found.is_feasible else INF
 
 
 def _could_win(
     cuts: CutoffSet, segment: Segment, part: SegmentGoal
 ) -> tuple[NDArray[np.int64], float]:
     """The open bins of a segment that may hold its best cut-off, and what they may gain."""
-    best = sweep(cuts, segment, part.score, part.constraints, part.rest).value
+    best = sweep(cuts, segment, *part).value
     at = np.flatnonzero(_is_open(segment))
     counts = segment.curve.counts
     low, high = counts[:, at], counts[:, at + 1]
@@ -230,10 +221,10 @@ def _without_ends(
 
 
 def _in_combinations(
-    cuts: TalliedSet, program: Program, found: search.Optimum | search.NoRuleError
+    cuts: TalliedSet, program: Program, found: search.Optimum
 ) -> tuple[list[NDArray[np.int64]], float]:
     """The open bins that may be part of a better combination, by the bound of mixtures."""
-    value = found.value if isinstance(found, search.Optimum) else -INF
+    value = found.value
     try:
         bound = search.best_mixture(cuts, program).bound
     except search.InfeasibleMasterError:
@@ -241,7 +232,8 @@ def _in_combinations(
     except (ShapeError, search.UnfinishedError):
         kept = [np.flatnonzero(_is_open(s)) for s in cuts.segments]
         return kept, INF if any(map(len, kept)) else 0.0
-    slopes, score = cuts.asked[-1], program.score
+    slopes, score = cuts.asked, program.score
+    assert slopes is not None
     most_below = cuts.rates.range(score.below)[1] if isinstance(score, Ratio) else 1.0
     room = (bound - value) * max(most_below, 1.0) + _TIE * (1.0 + abs(value))
     kept = []
@@ -263,7 +255,7 @@ def only_searched(cuts: TalliedSet, program: Program) -> bool:
     """Whether there are too many combinations of coupled cut-offs to try them all."""
     some_open = any(_is_open(s).any() for s in cuts.segments)
     many = cuts.n_combinations > cuts.kind.at_last
-    return some_open and many and separated(cuts, program) is None
+    return some_open and many and not split_of(cuts, program).is_apart
 
 
 # --- Two classes by counts of bins: the rule that the whole sort would give -----------------------
@@ -300,11 +292,7 @@ def solve_tallied(
     while True:
         program = linked.at(tally.marginals)
         cuts = TalliedSet(program.table, tally)
-        found: search.Optimum | search.NoRuleError
-        try:
-            found = find_rule(cuts, program, randomized, tol, limits)
-        except search.NoRuleError as error:
-            found = error
+        found = find_rule(cuts, program, randomized, tol, limits)
         kept, gap = bins_to_refine(cuts, program, found, randomized)
         n_bins = sum(map(len, kept))
         proved = randomized is False and not n_bins and is_priced(program)
@@ -312,7 +300,7 @@ def solve_tallied(
         if watch is not None:
             watch(step)
         if not step.bins or (within > 0.0 and gap <= within):
-            unsure = isinstance(found, search.Optimum) and found.status != "optimal"
+            unsure = found.is_feasible and found.status != "optimal"
             if proved and unsure and not (limits and limits.stopped):
                 # Bins that cannot win only loosened the bounds of its boxes.
                 known = CutoffSet(program.table, tally)
@@ -334,9 +322,9 @@ def solve_tallied(
     return conclude(cuts, program, found, randomized, on_infeasible, tol), step
 
 
-def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: bool) -> float:
+def _certified(found: search.Optimum, gap: float, proved: bool) -> float:
     """By how much another rule of the kind may be better, whatever bins hold."""
-    if isinstance(found, search.NoRuleError):
+    if not found.is_feasible:
         return INF
     return max(gap, max(found.bound, -INF if proved else found.mixed) - found.value)
 
@@ -344,14 +332,14 @@ def _certified(found: search.Optimum | search.NoRuleError, gap: float, proved: b
 def _bounded(
     cuts: TalliedSet,
     program: Program,
-    found: search.Optimum | search.NoRuleError,
+    found: search.Optimum,
     step: CountPass,
     randomized: search.Randomized,
-) -> search.Optimum | search.NoRuleError:
+) -> search.Optimum:
     """What was found, its bound for all cut-offs."""
-    if isinstance(found, search.NoRuleError):
+    if not found.is_feasible:
         # What bins hold is not known to the last one: then nothing is proved.
-        return search.NoRuleError(found.certain and not step.bins, found.drawing_helps)
+        return replace(found, status="feasible") if step.bins else found
     open_yet = step.bins or not is_priced(program)
     if open_yet and randomized is False and only_searched(cuts, program):
         # Combinations were tried of known cut-offs alone; mixtures bound them all.
