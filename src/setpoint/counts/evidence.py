@@ -33,7 +33,7 @@ from setpoint.counts.codebook import (
     pooled,
     shares_of,
 )
-from setpoint.counts.confusion import Confusion, count_distribution
+from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.counts.counted import Counted, Decider
 from setpoint.counts.curves import Curve, curve_of
 from setpoint.counts.rows import (
@@ -317,7 +317,7 @@ class Evidence(Counted):
         decided = self.distribution(rule)[labelled]
         weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
         posterior = self.credit.class_posteriors(rows, self.posteriors)[labelled]
-        by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
+        by_label = count_decisions(None, rows.true[labelled], decided, (1, n, n), weight)[0]
         surplus = (posterior * weight[:, None]).T @ decided - by_label
         return float(np.abs(surplus).max() / float(weight.sum()))
 

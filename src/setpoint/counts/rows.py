@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats, Integers
-from setpoint.compiled import kernel
 from setpoint.counts.argmax import BlockCodes
 from setpoint.counts.codebook import (
     Codebook,
@@ -24,7 +23,7 @@ from setpoint.counts.codebook import (
     strata_of,
     with_measures,
 )
-from setpoint.counts.confusion import Confusion, count_distribution, count_pairs
+from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.errors import InputError
 from setpoint.goals import Label, Requirements
 
@@ -176,23 +175,15 @@ class Rows:
     @cached_property
     def marginals(self) -> Marginals:
         """The weight by stratum and true class."""
-        shape = (self.codebook.n_plain, self.codebook.n_classes + 1)
-        size = shape[0] * shape[1]
-        if self.weight is None:
-            marginals = _numbers(self.kind, size).astype(float).reshape(shape)
-            smallest = np.where(marginals > 0, 1.0, np.inf)
-        else:
-            marginals = np.bincount(self.kind, self.weight, size).reshape(shape)
-            flat = np.full(size, np.inf)
-            np.minimum.at(flat, self.kind, self.weight)
-            smallest = flat.reshape(shape)
-        held, least = [marginals], [smallest]
-        for weight in self.by_measure:
-            held.append(np.bincount(self.kind, weight, size).reshape(shape))
-            flat, counts = np.full(size, np.inf), weight > 0.0
-            np.minimum.at(flat, self.kind[counts], weight[counts])
-            least.append(flat.reshape(shape))
-        return Marginals(np.concatenate(held), np.concatenate(least))
+        shape = (-1, self.codebook.n_classes + 1)
+        size, held, least = self.codebook.n_plain * shape[1], [], []
+        for weight in (self.weight, *self.by_measure):
+            sums = _numbers(self.kind, size).astype(float) if weight is None else None
+            held.append(np.bincount(self.kind, weight, size) if sums is None else sums)
+            least.append(_least(self.kind, weight, size))
+        weights = np.concatenate(held).reshape(shape)
+        smallest = np.where(weights > 0, np.concatenate(least).reshape(shape), np.inf)
+        return Marginals(weights, smallest)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
@@ -204,24 +195,30 @@ class Rows:
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
+        marginals, book = self.marginals, self.codebook
         weights = [self.weight, *self.by_measure]
         tables = [self._counted(decisions, w) for w in weights]
-        out = np.empty((len(tables), len(tables), *tables[0][1].shape))
-        for a, (_, squares) in enumerate(tables):
-            out[a, a] = squares
-            for b, other in enumerate(weights[:a]):
-                amount = self.by_measure[a - 1]
-                product = amount if other is None else other * amount
-                out[a, b] = out[b, a] = self._counted(decisions, product)[0]
-        return self._confusion(np.concatenate([counts for counts, _ in tables]), out)
+        products = np.empty((len(tables), len(tables), *tables[0].shape))
+        for a, (weight, counts) in enumerate(zip(weights, tables, strict=True)):
+            for b, other in enumerate(weights[: a + 1]):
+                products[a, b] = products[b, a] = (
+                    counts
+                    if weight is None or other is None  # of tables, the first alone may have none
+                    else self._counted(decisions, other * weight)
+                )
+        shape = (book.n_plain, book.n_classes + 1)
+        if self.weight is None:
+            rows = marginals.weights[: book.n_plain].astype(np.int64)
+        else:
+            rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
+        rows = np.tile(rows, (len(tables), 1))
+        return Confusion(book, np.concatenate(tables), products, rows, marginals.smallest)
 
-    def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
-        """Sums of some weights and of their squares, by stratum, true and decided class."""
+    def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> Floats:
+        """Sums of some weights by stratum, true and decided class."""
         n, m = self.codebook.n_classes, self.codebook.n_plain
         stratum = None if m == 1 else self.stratum
-        if decisions.ndim == 1:
-            return count_pairs(stratum, self.true, decisions, m, n + 1, n, weight)
-        return count_distribution(stratum, self.true, decisions, m, n + 1, weight)
+        return count_decisions(stratum, self.true, decisions, (m, n + 1, n), weight)
 
     def decided(self, decisions: NDArray[Any]) -> Confusion:
         """The confusion of decisions, with what each row adds to sums over its tables.
@@ -251,16 +248,6 @@ class Rows:
         """The share of the weight of rows whose decision depends on a draw."""
         return float(np.average(decided.max(axis=1) < _CERTAIN, weights=self.weight))
 
-    def _confusion(self, counts: Floats, products: Floats) -> Confusion:
-        marginals, book = self.marginals, self.codebook
-        shape = (book.n_plain, book.n_classes + 1)
-        if self.weight is None:
-            rows = marginals.weights[: book.n_plain].astype(np.int64)
-        else:
-            rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
-        rows = np.tile(rows, (1 + len(book.measures), 1))
-        return Confusion(book, counts, products, rows, marginals.smallest)
-
 
 def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None:
     """What the rows of all parts count by each measure; 0 where a part does not have it."""
@@ -281,6 +268,15 @@ def _numbers(kind: Integers, size: int) -> Codes:
     if size > _FEW:
         return np.bincount(kind, minlength=size)
     return np.array([np.count_nonzero(kind == k) for k in range(size)], np.int64)
+
+
+def _least(place: Integers, weight: Floats | None, size: int) -> Floats:
+    """The smallest weight above 0 among the rows of each place (size,); inf where none has one."""
+    if weight is None:
+        return np.ones(size)
+    out = np.full(size, np.inf)
+    np.minimum.at(out, place, np.where(weight > 0.0, weight, np.inf))
+    return out
 
 
 # --- Rows in the order of their segments: what the oracle reads -----------------------------------
@@ -409,7 +405,7 @@ class Labels(Credit):
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         n, m = rows.codebook.n_classes, rows.codebook.n_plain
-        counts, _ = count_pairs(code, rows.true, decided, n_blocks * m, n + 1, n, rows.weight)
+        counts = count_decisions(code, rows.true, decided, (n_blocks * m, n + 1, n), rows.weight)
         return counts.reshape(n_blocks, m, n + 1, n)
 
 
@@ -457,22 +453,16 @@ class Posteriors(Credit):
     def _least(self, rows: Rows) -> Floats:
         """The smallest weight among the rows of each place."""
         place, n_codes = self.place(rows)
-        if rows.weight is None:
-            return np.ones(n_codes)
-        out, counts = np.full(n_codes, np.inf), rows.weight > 0.0
-        np.minimum.at(out, place[counts], rows.weight[counts])
-        return out
+        return _least(place, rows.weight, n_codes)
 
     def _lines(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         """Sums (n_blocks, places, n, s + 1) of posteriors; the last column is empty."""
         n, n_codes = rows.codebook.n_classes, self.place(rows)[1]
-        out = np.zeros((n_blocks * n_codes, n, scores.shape[1] + 1))
-        scores = np.ascontiguousarray(scores, np.float64)
-        if not _add_posteriors(scores, code, decided, rows.weight, out):
-            raise IndexError(f"a code or decision is not within {out.shape[:2]}")
-        return out.reshape(n_blocks, n_codes, *out.shape[1:])
+        shape = n_blocks * n_codes, n, scores.shape[1] + 1
+        lines = count_decisions(code, decided, scores, shape, rows.weight)
+        return lines.reshape(n_blocks, n_codes, *shape[1:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -531,25 +521,3 @@ class JointPosteriors(Posteriors):
 
 LABELS = Labels()
 POSTERIORS = Posteriors()
-
-
-@kernel(plain=True)
-def _add_posteriors(
-    scores: Floats,
-    code: NDArray[np.integer[Any]] | None,
-    decided: NDArray[np.integer[Any]],
-    weight: Floats | None,
-    out: Floats,
-) -> bool:
-    n_codes, n_decided = out.shape[:2]
-    n_rows, s = scores.shape
-    for i in range(n_rows):
-        c = 0 if code is None else code[i]
-        j = decided[i]
-        if not (0 <= c < n_codes and 0 <= j < n_decided):
-            return False
-        line, row = out[c, j], scores[i]
-        w = 1.0 if weight is None else weight[i]
-        for k in range(s):
-            line[k] += w * row[k]
-    return True
