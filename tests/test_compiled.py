@@ -233,7 +233,7 @@ def kernels():
         (
             counts, forms[None, :, :].repeat(2, 0), np.zeros((2, 2)), np.zeros(2),
             np.array([0.4]), np.array([np.inf]), np.empty((0, 3)),
-            1e-9, -1,
+            1e-9, -1, True,
         ),
     )  # fmt: skip
     out = np.empty(200, np.uint64)
