@@ -114,22 +114,6 @@ def test_parts_that_were_stored_can_be_joined():
         Evidence.concat([joined.with_posteriors(np.ones((600, 2)) / 2)])
 
 
-def test_curves_merge():
-    a = arrays()
-    everything = rows_of(a)
-    whole = Evidence(everything, a["scores"])
-    pieces = [
-        Evidence(everything.take(p), a["scores"][p])
-        for p in (np.arange(100), np.zeros(0, np.int64), np.arange(100, 600))
-    ]
-    for segment in range(3):
-        found = pieces[0].curve(segment) + pieces[1].curve(segment) + pieces[2].curve(segment)
-        expected = whole.curve(segment)
-        assert found.kinds == expected.kinds
-        np.testing.assert_array_equal(found.values, expected.values)
-        np.testing.assert_allclose(found.counts, expected.counts)
-
-
 def test_a_rule_is_counted_as_its_decisions_are():
     a = arrays()
     whole = Evidence(rows_of(a), a["scores"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
-from setpoint.counts.codebook import Codebook, Marginals, Stratum
+from setpoint.counts.codebook import Codebook, Marginals, Stratum, compress, with_codes
 from setpoint.errors import InputError
 from setpoint.goals import Label
 
@@ -182,17 +181,9 @@ def _count_kinds(
 ) -> NDArray[np.float64]:
     # Rejected rows are added too, in a bin of their own: no branch to mispredict.
     bins = np.zeros((_LANES, 2 * n_kinds))
-    full = scores.size // _LANES * _LANES
-    for start in range(0, full, _LANES):
-        for lane in range(_LANES):
-            i = start + lane
-            bins[lane, 2 * np.int64(kind[i]) + (scores[i] >= threshold)] += (
-                1.0 if weight is None else weight[i]
-            )
-    for i in range(full, scores.size):
-        bins[0, 2 * np.int64(kind[i]) + (scores[i] >= threshold)] += (
-            1.0 if weight is None else weight[i]
-        )
+    for i in range(scores.size):
+        at = 2 * np.int64(kind[i]) + (scores[i] >= threshold)
+        bins[i % _LANES, at] += 1.0 if weight is None else weight[i]
     accepted: NDArray[np.float64] = bins.sum(axis=0)[1::2].copy()
     return accepted
 
@@ -341,35 +332,18 @@ class BinCounts:
         """Lines of the same values and bin as one."""
         if not self.n_lines:
             return self
-        at, one = self._groups()
+        code, size = self.bin - int(self.bin.min()), int(np.ptp(self.bin)) + 1
+        for levels, codes in zip(self.levels, self.codes, strict=True):
+            code, size = with_codes(code, size, codes, len(levels))
+        present, at = compress(code, size)
+        one = np.empty(len(present), np.int64)
+        one[at] = np.arange(self.n_lines)  # a line of each
         given = [getattr(self, name) for name in _PER_LINE[1:]]
         out = [values[one] for values in given]
         for sums in out[:3]:
             sums[:] = 0
         _add_lines(at, *given, *out)
         return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
-
-    def _groups(self) -> tuple[Codes, Codes]:
-        """Each line's place among the different ones, by bin and codes, and a line of each."""
-        n, first = self.n_lines, int(self.bin.min())
-        sizes = [int(self.bin.max()) - first + 1, *map(len, self.levels)]
-        if prod(sizes) <= min(_MOST_CELLS, max(16 * n, _FEW_CELLS)):
-            cell = self.bin - first
-            for size, codes in zip(sizes[1:], self.codes, strict=True):
-                cell = cell * size + codes
-            line = np.full(prod(sizes), -1)
-            line[cell] = np.arange(n)
-            present = np.flatnonzero(line >= 0)
-            one = line[present]
-            line[present] = np.arange(len(present))
-            return line[cell], one
-        order = np.lexsort((*self.codes[::-1], self.bin))
-        keys = np.vstack([self.bin, self.codes])[:, order]
-        new = np.ones(n, bool)
-        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-        at = np.empty(n, np.int64)
-        at[order] = np.cumsum(new) - 1
-        return at, order[new]
 
 
 def _whole(values: Floats) -> Codes:
@@ -378,8 +352,6 @@ def _whole(values: Floats) -> Codes:
 
 
 _MOST = 2.0**62
-_MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
-"""A table of all values and bins has at most so many cells; so few cost nothing."""
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip

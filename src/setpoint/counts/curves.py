@@ -420,26 +420,6 @@ class Curve:
             return hull(self.counts[0], self.counts[1])
         return np.arange(self.n_cutoffs)
 
-    def __add__(self, other: Curve) -> Curve:
-        """The curve of the rows of both, such as those of two files; blocks are of one score.
-
-        Examples
-        --------
-        >>> one = Curve(np.array([0.9]), np.array([[0.0, 1.0]]), ((0, 1),))
-        >>> two = Curve(np.array([0.5]), np.array([[0.0, 2.0]]), ((0, 1),))
-        >>> (one + two).values, (one + two).counts
-        (array([0.9, 0.5]), array([[0., 1., 3.]]))
-        """
-        values = np.union1d(self.values, other.values)[::-1]
-        kinds = tuple(sorted({*self.kinds, *other.kinds}))
-        counts = np.zeros((len(kinds), len(values) + 1))
-        for part in (self, other):
-            # So many blocks of the part lie at or above each value.
-            above = np.searchsorted(-part.values, -values, side="right")
-            at = [kinds.index(kind) for kind in part.kinds]
-            counts[at] += part.counts[:, np.concatenate([[0], above])]
-        return Curve(values, counts, kinds)
-
     def piece(self, first: int, last: int) -> Curve:
         """The curve between two cut-offs, both included; counts go on from the first."""
         counts = np.ascontiguousarray(self.counts[:, first : last + 1])

@@ -30,8 +30,6 @@ from setpoint.counts.codebook import (
     Marginals,
     Measure,
     at_mean_measures,
-    pooled,
-    shares_of,
 )
 from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.counts.counted import Counted, Decider
@@ -404,14 +402,12 @@ class Evidence(Counted):
         """
         book = self.codebook
         if self.sees:
-            parts = [pooled(book, self._shares, gains[: book.n_plain])]
-            parts += [self._gains_by(gains, column) for column in self.sees]
-            return np.concatenate(parts, axis=1)
+            return np.concatenate([self._pooled(gains, x) for x in (None, *self.sees)], axis=1)
         gains = at_mean_measures(book, self._posterior_marginals, gains)
         if isinstance(self.credit, JointPosteriors):
             columns = self.credit.columns
             return np.asarray(gains[columns[..., 0], columns[..., 1]])
-        return pooled(book, self._shares, gains)
+        return self._pooled(gains)
 
     def tensor_counts(self, G: Floats, blocks: Blocks = ONE_BLOCK) -> Floats:
         """Counts (n_blocks, strata, n + 1, n) of the best response ``argmax_j (scores @ G)_j``."""
@@ -486,21 +482,21 @@ class Evidence(Counted):
         credit = self.credit if self.credit.by_posteriors else POSTERIORS
         return credit.marginals(self.rows, self.posteriors)
 
-    @cached_property
-    def _shares(self) -> Floats:
-        """How the rows of each class in a segment fall into its strata (plain strata, n)."""
-        return shares_of(self.codebook, self._posterior_marginals)
-
-    def _gains_by(self, gains: Floats, column: str) -> Floats:
-        """What deciding a class gains (segments, n, n) for each unit of a column."""
+    def _pooled(self, gains: Floats, column: str | None = None) -> Floats:
+        """What deciding a class gains (segments, n, n) for each row, or each unit of a column."""
         book, n = self.codebook, self.n_classes
-        if Measure(column) not in book.measures:
-            return np.zeros((len(book.segments), n, n))
-        first = book.place_of(Measure(column))
-        own = slice(first, first + book.n_plain)
-        held = self._posterior_marginals
-        shares = shares_of(book, Marginals(held.weights[own], held.smallest[own]))
-        return pooled(book, shares, gains[own])
+        tables: list[Measure | None] = [None, *book.measures]
+        of = None if column is None else Measure(column)
+        out = np.zeros((len(book.segments), n, n))
+        if of in tables:
+            first = book.n_plain * tables.index(of)
+            own, segment = slice(first, first + book.n_plain), book.stratum_segment[: book.n_plain]
+            # How the rows of each class in a segment fall into its strata (plain strata, n).
+            held, totals = self._posterior_marginals.weights[own, :n], out[:, 0].copy()
+            np.add.at(totals, segment, held)
+            shares = held / np.maximum(totals[segment], 1e-300)
+            np.add.at(out, segment, shares[:, :, None] * gains[own])
+        return out
 
 
 # --- Rows in an order of their own, and equal rows as one -----------------------------------------

@@ -88,20 +88,18 @@ class Rows:
         weighing = sorted(needs.measures.get(dataset, {}))
         if codebook is not None:
             stratum = encode(codebook.strata, dataset, known, deployed, n_rows)
-            values = None
-            if codebook.measures:
-                values = measured(codebook.measures, weighing, known, n_rows)
-            return cls(codebook, labels, weight, stratum, values)
-        splits = dict(needs.columns.get(dataset, {}))
-        for name in decide_on:
-            # Segments cut across data sets: what one of them tells apart, all do.
-            splits[name] = needs.split_of(name)
-        strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
-        names = {dataset: tuple(known)}
-        measures = measures_of(weighing, known)
-        strata = with_measures(strata, measures)
-        codebook = Codebook(tuple(classes), strata, names, tuple(sorted(decide_on)))
-        values = measured(measures, weighing, known, n_rows) if measures else None
+        else:
+            splits = dict(needs.columns.get(dataset, {}))
+            for name in decide_on:
+                # Segments cut across data sets: what one of them tells apart, all do.
+                splits[name] = needs.split_of(name)
+            strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
+            strata = with_measures(strata, measures_of(weighing, known))
+            names = {dataset: tuple(known)}
+            codebook = Codebook(tuple(classes), strata, names, tuple(sorted(decide_on)))
+        values = None
+        if codebook.measures:
+            values = measured(codebook.measures, weighing, known, n_rows)
         return cls(codebook, labels, weight, stratum, values)
 
     @classmethod
