@@ -431,12 +431,6 @@ class Marginals:
     weights: Floats
     smallest: Floats
 
-    def __post_init__(self) -> None:
-        if self.weights.shape != self.smallest.shape:
-            raise InputError(
-                f"`smallest` has shape {self.smallest.shape}, weights {self.weights.shape}"
-            )
-
     @classmethod
     def of_counts(cls, counts: Floats) -> Marginals:
         """The marginals of counts (strata, n + 1, n) of unit rows, for tests and examples.

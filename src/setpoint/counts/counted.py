@@ -55,9 +55,6 @@ class Counted(ABC):
         @property
         def is_weighted(self) -> bool: ...  # by weights, or by what rows count by measures
 
-        @property
-        def labelled_squares(self) -> Floats: ...  # (strata,), of the rows that have a label
-
     @abstractmethod
     def confusion(self, rule: Decider) -> Confusion:
         """What a rule does, in expectation over its draws, counted by labels."""
@@ -291,11 +288,6 @@ class Tally(Counted):
     def marginals(self) -> Marginals:
         """The weight by stratum and true class."""
         return Marginals(self.totals[1] * self.unit, self.smallest)
-
-    @cached_property
-    def labelled_squares(self) -> Floats:
-        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-        return np.asarray(self.totals[2, :, :2].sum(axis=1) * self.unit)
 
     def _curve(self, segment: int) -> Curve:
         """The cut-offs between the bins of a segment."""

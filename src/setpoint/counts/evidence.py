@@ -263,8 +263,10 @@ class Evidence(Counted):
     def is_exact(self) -> bool:
         """Whether the best response to a linear objective over counts is known exactly."""
         book = self.codebook
+        # Labels would have to tell each row apart; posteriors of classes, each stratum.
         blind = any(m.column not in self.sees for m in book.measures)
-        return not blind and self.credit.is_exact(book)
+        blind |= self.credit.of_classes and book.hides_strata
+        return self.credit.by_posteriors and not blind
 
     @property
     def has_labels(self) -> bool:
@@ -276,21 +278,6 @@ class Evidence(Counted):
     def marginals(self) -> Marginals:
         """The weight by stratum and true class; soft evidence knows it by the posteriors."""
         return self.credit.marginals(self.rows, self.posteriors)
-
-    @cached_property
-    def labelled_squares(self) -> Floats:
-        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-        rows, m = self.rows, self.codebook.n_plain
-        if not rows.is_weighted:
-            return np.asarray(rows.marginals.weights[:, :-1].sum(axis=1))
-        labelled = rows.true < self.n_classes
-        weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-        weights, every = (weight, *rows.by_measure), bool(labelled.all())
-        if every and m == 1:
-            return np.array([w @ w for w in weights])
-        own = slice(None) if every else labelled
-        sums = [np.bincount(rows.stratum[own], np.square(w[own]), m) for w in weights]
-        return np.asarray(np.concatenate(sums), np.float64)
 
     def _curve(self, segment: int) -> Curve:
         return curve_of(self, segment)

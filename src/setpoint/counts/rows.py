@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -334,20 +333,18 @@ _SUM = 1e-6
 """How far from 1 posteriors may sum: what single precision leaves."""
 
 
-class Credit(ABC):
-    """Who counts: everything that differs between labels and posteriors."""
+@dataclass(frozen=True)
+class Credit:
+    """Who counts when a row is decided: by labels, a row in its own stratum and true class."""
 
-    by_posteriors = True
+    by_posteriors = False
     of_classes = True
     """Whether score j is about class j of the row's own stratum."""
 
-    @abstractmethod
     def check(self, rows: Rows, scores: Floats) -> None:
-        """Refuse scores that are not what the credit needs."""
-
-    @abstractmethod
-    def is_exact(self, codebook: Codebook) -> bool:
-        """Whether the best response to a linear objective over counts is known exactly."""
+        """Refuse scores that are not what the credit needs; labels go with scores of any kind."""
+        if len(scores) != rows.n_rows:
+            raise InputError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
 
     def place(self, rows: Rows) -> tuple[Codes, int]:
         """By what a row is counted in a pass (N,), and how many codes there are."""
@@ -357,9 +354,9 @@ class Credit(ABC):
         """Posteriors (N, n) of the classes."""
         return scores
 
-    @abstractmethod
     def marginals(self, rows: Rows, scores: Floats) -> Marginals:
         """The weight by stratum and true class."""
+        return rows.marginals
 
     def counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
@@ -373,35 +370,10 @@ class Credit(ABC):
         ]
         return np.concatenate([once, *more], axis=1)
 
-    @abstractmethod
     def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         """Counts (n_blocks, plain strata, n + 1, n) by the rows' weights."""
-
-
-@dataclass(frozen=True)
-class Labels(Credit):
-    """A row counts in its own stratum and its true class."""
-
-    by_posteriors = False
-
-    def check(self, rows: Rows, scores: Floats) -> None:
-        """Scores of any kind will do."""
-        if len(scores) != rows.n_rows:
-            raise InputError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
-
-    def is_exact(self, codebook: Codebook) -> bool:
-        """It is not: the best response on labelled rows would have to tell each row apart."""
-        return False
-
-    def marginals(self, rows: Rows, scores: Floats) -> Marginals:
-        """As the rows are."""
-        return rows.marginals
-
-    def _counts(
-        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
-    ) -> Floats:
         n, m = rows.codebook.n_classes, rows.codebook.n_plain
         counts = count_decisions(code, rows.true, decided, (n_blocks * m, n + 1, n), rows.weight)
         return counts.reshape(n_blocks, m, n + 1, n)
@@ -410,6 +382,8 @@ class Labels(Credit):
 @dataclass(frozen=True)
 class Posteriors(Credit):
     """A row counts in its own stratum and in every class, by its posterior."""
+
+    by_posteriors = True
 
     def check(self, rows: Rows, scores: Floats) -> None:
         """Posteriors that sum to one, and a column for each thing that they are of."""
@@ -428,39 +402,28 @@ class Posteriors(Credit):
                 f"{n_scores} posteriors a row for {book.n_classes} classes need `joint_columns`"
             )
 
-    def is_exact(self, codebook: Codebook) -> bool:
-        """It is, unless a segment has strata that the rule cannot tell apart."""
-        return not codebook.hides_strata
-
     def marginals(self, rows: Rows, scores: Floats) -> Marginals:
         """The sums of posteriors, and of a stratum's rows the smallest weight."""
-        weights = self.counts(rows, scores, *self._all(rows))[0, :, :, 0]
-        least = [self._least(rows), *(self._least(rows.weighted(w)) for w in rows.by_measure)]
-        return Marginals(weights, np.where(weights > 0, np.concatenate(least)[:, None], np.inf))
+        place, n_codes = self.place(rows)
+        everyone = np.zeros(rows.n_rows, np.int64)
+        counts = self.counts(rows, scores, None if n_codes == 1 else place, everyone, 1)
+        weights = counts[0, :, :, 0]
+        least = np.concatenate([self._least(rows, w) for w in (rows.weight, *rows.by_measure)])
+        return Marginals(weights, np.where(weights > 0, least[:, None], np.inf))
 
     def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
-        return np.swapaxes(self._lines(rows, scores, code, decided, n_blocks), 2, 3)
+        """Sums (n_blocks, places, s + 1, n) of posteriors, none of what has no label."""
+        n_codes = self.place(rows)[1]
+        shape = n_blocks * n_codes, rows.codebook.n_classes, scores.shape[1] + 1
+        sums = count_decisions(code, decided, scores, shape, rows.weight)
+        return np.swapaxes(sums.reshape(n_blocks, n_codes, *shape[1:]), 2, 3)
 
-    def _all(self, rows: Rows) -> tuple[Codes | None, Codes, int]:
-        """All rows decided alike, in one block."""
+    def _least(self, rows: Rows, weight: Floats | None) -> Floats:
+        """The smallest of some weights in each stratum."""
         place, n_codes = self.place(rows)
-        return None if n_codes == 1 else place, np.zeros(rows.n_rows, np.int64), 1
-
-    def _least(self, rows: Rows) -> Floats:
-        """The smallest weight among the rows of each place."""
-        place, n_codes = self.place(rows)
-        return _least(place, rows.weight, n_codes)
-
-    def _lines(
-        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
-    ) -> Floats:
-        """Sums (n_blocks, places, n, s + 1) of posteriors; the last column is empty."""
-        n, n_codes = rows.codebook.n_classes, self.place(rows)[1]
-        shape = n_blocks * n_codes, n, scores.shape[1] + 1
-        lines = count_decisions(code, decided, scores, shape, rows.weight)
-        return lines.reshape(n_blocks, n_codes, *shape[1:])
+        return _least(place, weight, n_codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -483,10 +446,6 @@ class JointPosteriors(Posteriors):
         if (book.stratum_segment[stratum] != np.arange(shape[0])[:, None]).any():
             raise InputError("`joint_columns` of a segment must refer to its own strata")
 
-    def is_exact(self, codebook: Codebook) -> bool:
-        """It is: posteriors price each stratum."""
-        return True
-
     def place(self, rows: Rows) -> tuple[Codes, int]:
         """Its segment: posteriors say in which stratum it is."""
         return rows.segment, len(rows.codebook.segments)
@@ -503,19 +462,19 @@ class JointPosteriors(Posteriors):
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         """Sums of posteriors, brought from segment and column to stratum and class."""
-        lines = self._lines(rows, scores, code, decided, n_blocks)
+        sums = super()._counts(rows, scores, code, decided, n_blocks)
         n, m = rows.codebook.n_classes, rows.codebook.n_plain
         out = np.zeros((m, n + 1, n_blocks, n))
         # One number a (segment, column), each an array over blocks and decisions.
         at = self.columns[..., 0], self.columns[..., 1]
-        np.add.at(out, at, lines[..., :-1].transpose(1, 3, 0, 2))
+        np.add.at(out, at, sums[:, :, :-1].transpose(1, 2, 0, 3))
         return out.transpose(2, 0, 1, 3)
 
-    def _least(self, rows: Rows) -> Floats:
+    def _least(self, rows: Rows, weight: Floats | None) -> Floats:
         out = np.full(rows.codebook.n_plain, np.inf)
-        np.minimum.at(out, self.columns[..., 0], super()._least(rows)[:, None])
+        np.minimum.at(out, self.columns[..., 0], super()._least(rows, weight)[:, None])
         return out
 
 
-LABELS = Labels()
+LABELS = Credit()
 POSTERIORS = Posteriors()
