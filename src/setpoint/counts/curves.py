@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
-
-if TYPE_CHECKING:
-    from setpoint.counts.evidence import Evidence
-
 
 # --- Sorting many integer keys by their digits ----------------------------------------------------
 
@@ -484,32 +480,3 @@ def plain_threshold(curves: Sequence[Curve]) -> float | None:
     if low >= 0.0 and high <= 1.0:
         return 0.5
     return 0.0 if low < 0.0 < high else None
-
-
-def curve_of(evidence: Evidence, segment: int) -> Curve:
-    """The curve of one segment; see :meth:`Evidence.curve`."""
-    rows, book, scores = evidence.rows, evidence.codebook, evidence.scores
-    n = book.n_classes + 1
-    marginals = evidence.marginals.weights
-    strata = np.flatnonzero(book.stratum_segment[: book.n_plain] == segment)
-    kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
-    narrow = np.uint8 if len(kinds) < 256 else np.int64
-    place: NDArray[np.integer[Any]] = np.zeros(book.n_plain * n, narrow)
-    for k, (c, t) in enumerate(kinds):
-        place[c * n + t] = k
-    kind: NDArray[np.integer[Any]] = rows.kind
-    weight, measures = rows.weight, rows.by_measure
-    if len(book.segments) > 1:
-        own = np.flatnonzero(rows.segment == segment)
-        scores, kind = scores[own], kind[own]
-        weight = None if weight is None else weight[own]
-        measures = tuple(w[own] for w in measures)
-    if [c * n + t for c, t in kinds] != list(range(len(kinds))):
-        kind = place[kind]
-    values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
-    if measures:
-        copies = [(c + k * book.n_plain, t) for k in range(len(measures) + 1) for c, t in kinds]
-        some = np.array([counts[i, -1] > 0 for i in range(len(copies))], np.bool_)
-        counts = np.ascontiguousarray(counts[some])
-        kinds = [kind for kind, there in zip(copies, some, strict=True) if there]
-    return Curve(values, counts, tuple(kinds))

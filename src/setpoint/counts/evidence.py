@@ -33,7 +33,7 @@ from setpoint.counts.codebook import (
 )
 from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.counts.counted import Counted, Decider
-from setpoint.counts.curves import Curve, curve_of
+from setpoint.counts.curves import Curve, cutoffs
 from setpoint.counts.rows import (
     LABELS,
     POSTERIORS,
@@ -140,10 +140,6 @@ class Evidence(Counted):
     def take(self, index: NDArray[Any]) -> Evidence:
         """Some of the rows, by index or mask; strata and segments keep their codes."""
         return replace(self, rows=self.rows.take(index), scores=self.scores[index])
-
-    def of_rows(self, rows: Rows, scores: Floats) -> Evidence:
-        """Other rows with their scores, counted and looked at in the same way."""
-        return replace(self, rows=rows, scores=scores)
 
     def with_posteriors(
         self, scores: Floats | None = None, joint_columns: Codes | None = None
@@ -280,7 +276,29 @@ class Evidence(Counted):
         return self.credit.marginals(self.rows, self.posteriors)
 
     def _curve(self, segment: int) -> Curve:
-        return curve_of(self, segment)
+        rows, book, scores = self.rows, self.codebook, self.scores
+        n, marginals = book.n_classes + 1, self.marginals.weights
+        strata = np.flatnonzero(book.stratum_segment[: book.n_plain] == segment)
+        kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
+        kind: NDArray[np.integer[Any]] = rows.kind
+        weight, measures = rows.weight, rows.by_measure
+        if len(book.segments) > 1:
+            own = np.flatnonzero(rows.segment == segment)
+            scores, kind = scores[own], kind[own]
+            weight = None if weight is None else weight[own]
+            measures = tuple(w[own] for w in measures)
+        codes = [c * n + t for c, t in kinds]
+        if codes != list(range(len(codes))):
+            place = np.zeros(book.n_plain * n, np.uint8 if len(codes) < 256 else np.int64)
+            place[codes] = np.arange(len(codes))
+            kind = place[kind]
+        values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
+        if measures:
+            copies = [(c + k * book.n_plain, t) for k in range(len(measures) + 1) for c, t in kinds]
+            some = counts[:, -1] > 0
+            counts = np.ascontiguousarray(counts[some])
+            kinds = [kind for kind, there in zip(copies, some, strict=True) if there]
+        return Curve(values, counts, tuple(kinds))
 
     def confusion(self, rule: Decider) -> Confusion:
         """What a rule does, in expectation over its draws, counted by labels."""
@@ -528,7 +546,7 @@ def merged(evidence: Evidence) -> Evidence:
     starts = np.flatnonzero(first)
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     merged = rows.take(starts).weighted(np.add.reduceat(weight, starts))
-    return evidence.of_rows(merged, scores[starts])
+    return replace(evidence, rows=merged, scores=scores[starts])
 
 
 def _keys(evidence: Evidence) -> NDArray[np.uint64]:
@@ -578,11 +596,11 @@ def folds_of(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
 
 def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     """The rows with a share of their weight each."""
-    kept, rows = share > 0.0, evidence.rows
-    part = rows.take(kept)
-    if part.weight is not None:
-        part = part.weighted(part.weight * share[kept])
-    return evidence.of_rows(part, evidence.scores[kept])
+    kept = share > 0.0
+    part = evidence.take(kept)
+    if part.rows.weight is None:
+        return part
+    return replace(part, rows=part.rows.weighted(part.rows.weight * share[kept]))
 
 
 def parts_of(kinds: Integers, n_parts: int) -> Codes:
