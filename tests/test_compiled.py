@@ -18,7 +18,6 @@ from setpoint.counts import confusion as count
 from setpoint.counts import curves as cutoffs_module
 from setpoint.counts import curves as hull
 from setpoint.counts import evidence as canonical
-from setpoint.counts import rows as credit
 from setpoint.counts import sweep
 from setpoint.counts import sweep as ratios
 from setpoint.ramp.solvers.svm import undecided
@@ -216,17 +215,14 @@ def kernels():
     yield cutoffs_module._magnitudes, (bits,)
     yield cutoffs_module._magnitudes, (np.zeros(3, np.int64),)
     yield cutoffs_module._fill_keys, (bits, kind, 1, low - 1, np.empty_like(bits))
-    yield cutoffs_module._n_distinct, (ranked, 1)
     yield cutoffs_module._unpack_two, (ranked.copy(), low - 1, np.empty_like(counts))
     yield cutoffs_module._unpack, (ranked.copy(), 1, low - 1, np.empty_like(counts))
     for side in (-1.0, 1.0):
         yield hull._chain_of_curve, (counts[0], counts[1], 0.0078125, 0.0078125, side)
     p = rng.dirichlet([1, 1], 200)
     for weight in (None, rng.random(200)):
-        pairs = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
-        yield count._count_distribution, (None, kind, p, weight, *pairs)
-        yield count._count_pairs, (None, kind, kind, weight, *pairs)
-    yield count._count_two, (scores, 0.3, kind)
+        yield count._count_distribution, (None, kind, p, weight, np.zeros((1, 2, 2)))
+        yield count._count_pairs, (None, kind, kind, weight, np.zeros((1, 2, 2)))
     forms = np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
     size = counts.shape[1]
     scratch = np.empty(size), np.empty(size), np.empty(size)
@@ -236,13 +232,13 @@ def kernels():
         (
             counts, forms[None, :, :].repeat(2, 0), np.zeros((2, 2)), np.zeros(2),
             np.array([0.4]), np.array([np.inf]), np.empty((0, 3)),
-            1e-9, -1,
+            1e-9, -1, True,
         ),
     )  # fmt: skip
     out = np.empty(200, np.uint64)
     yield canonical._hash, (p.view(np.uint64), kind, out)
     for code, weight in ((None, None), (kind, rng.random(200))):
-        yield credit._add_posteriors, (p, code, kind, weight, np.zeros((2, 2, 2)))
+        yield count._count_distribution, (code, kind, p, weight, np.zeros((2, 2, 3)))
     three = np.ascontiguousarray(rng.dirichlet([1, 1, 1, 1, 1, 1], 200).T)
     starts, lines = np.array([0, 120, 200]), np.zeros((4, 6))
     W, B = rng.random((2, 6)), rng.random((2, 6))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from setpoint.counts import count_threshold
-from setpoint.counts.confusion import count_distribution, count_pairs
+from setpoint.counts.confusion import count_decisions
 from thinning import over
 
 
@@ -30,39 +30,38 @@ def test_threshold(n, weighted, dtype, n_kinds):
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def pairs(n=500, seed=0, shape=(3, 4, 3)):
+SHAPE = 3, 4, 3
+
+
+def pairs(n=500, seed=0):
     rng = np.random.default_rng(seed)
-    return *(rng.integers(0, size, n) for size in shape), rng.lognormal(size=n)
+    return *(rng.integers(0, size, n) for size in SHAPE), rng.lognormal(size=n)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
-def test_pairs(dtype):
+def test_decisions(dtype):
     stratum, true, pred, weight = pairs()
-    counts, squares = count_pairs(
-        stratum.astype(dtype), true.astype(dtype), pred.astype(dtype), 3, 4, 3, weight
-    )
-    expected = np.zeros((2, 3, 4, 3))
-    np.add.at(expected[0], (stratum, true, pred), weight)
-    np.add.at(expected[1], (stratum, true, pred), weight**2)
-    np.testing.assert_allclose([counts, squares], expected, rtol=1e-14)
+    counts = count_decisions(*(x.astype(dtype) for x in (stratum, true, pred)), SHAPE, weight)
+    expected = np.zeros(SHAPE)
+    np.add.at(expected, (stratum, true, pred), weight)
+    np.testing.assert_allclose(counts, expected, rtol=1e-14)
 
 
-def test_pairs_without_weights_or_cells():
+def test_decisions_without_weights_or_strata():
     stratum, true, pred, _ = pairs()
-    counts, squares = count_pairs(stratum, true, pred, 3, 4, 3)
-    ones = count_pairs(stratum, true, pred, 3, 4, 3, np.ones(500))
-    np.testing.assert_array_equal([counts, squares], ones)
-    assert counts is not squares
-    whole, _ = count_pairs(None, true, pred, 1, 4, 3)
+    counts = count_decisions(stratum, true, pred, SHAPE)
+    ones = count_decisions(stratum, true, pred, SHAPE, np.ones(500))
+    np.testing.assert_array_equal(counts, ones)
+    whole = count_decisions(None, true, pred, (1, 4, 3))
     np.testing.assert_array_equal(whole[0], counts.sum(axis=0))
 
 
-def test_pairs_of_two_parts_add():
+def test_decisions_of_two_parts_add():
     stratum, true, pred, weight = pairs()
     weight = np.round(weight * 8) / 8  # sums of eighths are exact
-    whole = np.array(count_pairs(stratum, true, pred, 3, 4, 3, weight))
+    whole = count_decisions(stratum, true, pred, SHAPE, weight)
     first, second = (
-        np.array(count_pairs(stratum[s], true[s], pred[s], 3, 4, 3, weight[s]))
+        count_decisions(stratum[s], true[s], pred[s], SHAPE, weight[s])
         for s in (slice(123), slice(123, None))
     )
     np.testing.assert_array_equal(first + second, whole)
@@ -72,23 +71,22 @@ def test_pairs_of_two_parts_add():
 def test_a_sure_distribution_counts_as_its_decision(weighted):
     stratum, true, pred, weight = pairs()
     weight = weight if weighted else None
-    hard = count_pairs(stratum, true, pred, 3, 4, 3, weight)
-    soft = count_distribution(stratum, true, np.eye(3)[pred], 3, 4, weight)
+    hard = count_decisions(stratum, true, pred, SHAPE, weight)
+    soft = count_decisions(stratum, true, np.eye(3)[pred], SHAPE, weight)
     np.testing.assert_array_equal(soft, hard)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_distribution(weighted):
+def test_distributions(weighted):
     stratum, true, _, weight = pairs()
     p = np.random.default_rng(1).dirichlet(np.ones(3), 500)
     w = weight if weighted else np.ones(500)
-    expected = np.zeros((2, 3, 4, 3))
-    np.add.at(expected[0], (stratum, true), w[:, None] * p)
-    np.add.at(expected[1], (stratum, true), w[:, None] ** 2 * p)
-    found = count_distribution(stratum, true, p, 3, 4, w if weighted else None)
+    expected = np.zeros(SHAPE)
+    np.add.at(expected, (stratum, true), w[:, None] * p)
+    found = count_decisions(stratum, true, p, SHAPE, w if weighted else None)
     np.testing.assert_allclose(found, expected, rtol=1e-13)
-    whole = count_distribution(None, true, np.asfortranarray(p), 1, 4, w)
-    np.testing.assert_allclose(whole, expected.sum(axis=1, keepdims=True), rtol=1e-13)
+    whole = count_decisions(None, true, np.asfortranarray(p), (1, 4, 3), w)
+    np.testing.assert_allclose(whole, expected.sum(axis=0, keepdims=True), rtol=1e-13)
 
 
 @pytest.mark.parametrize("column", [0, 1, 2])
@@ -97,7 +95,7 @@ def test_out_of_range_is_refused(column, value):
     rows = [np.array([0, 0]) for _ in range(3)]
     rows[column][1] = value
     with pytest.raises(IndexError, match="within"):
-        count_pairs(*rows, 3, 4, 3)
+        count_decisions(*rows, SHAPE)
     if column < 2:
         with pytest.raises(IndexError, match="within"):
-            count_distribution(rows[0], rows[1], np.full((2, 3), 1 / 3), 3, 4)
+            count_decisions(rows[0], rows[1], np.full((2, 3), 1 / 3), SHAPE)

@@ -79,9 +79,7 @@ def test_counted_again_by_the_score_everything_is_closed():
 def test_lines_of_a_new_kind_are_a_changed_table():
     rows = evidence(4, grouped=False)
     some = rows.take(rows.rows.true == 1)
-    tally = Tally.of_lines(
-        rows.codebook, lines_of(some, np.zeros(some.n_rows, int)), rows.marginals.smallest
-    )
+    tally = Tally.of_lines(rows.codebook, lines_of(some, np.zeros(some.n_rows, int)))
     low, high = tally.bins[0].low[0], tally.bins[0].high[0]
     inside = (rows.scores >= low) & (rows.scores <= high)
     with pytest.raises(ChangedTableError, match="not there before"):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setpoint.counts import BAD_WEIGHT, INFINITE, NO_NUMBER, BinCounts, Binning, compress
-from setpoint.counts import confusion as counts_module
+from setpoint.counts import codebook as counts_module
 from setpoint.sources import TooManyLinesError
 from setpoint.sources import source as kernel
 from setpoint.sources.source import Groups, counted, is_good, merged, order_of

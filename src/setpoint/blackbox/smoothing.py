@@ -211,7 +211,7 @@ class _CutoffSearch:
         curve = ShiftCurve(ranks, gains, smoothed_at(ranks, gains, window, ranks))
         i = _middle(ranks, curve.smoothed)
         return Shift(
-            np.array([midway(cuts.values, int(chosen[i]))]),
+            midway(cuts.values, chosen[[i]]),
             float(gains[i]),
             float(curve.smoothed[i]),
             curve,
@@ -230,7 +230,7 @@ class _CutoffSearch:
         done = np.zeros(len(chosen), np.bool_)
         for start in range(0, len(chosen), size):
             part = order[start : start + size]
-            F = np.stack([margin(self.scores, midway(cuts.values, int(j))) for j in chosen[part]])
+            F = np.stack([margin(self.scores, float(t)) for t in midway(cuts.values, chosen[part])])
             if cuts.moving is not None:
                 F = np.where(cuts.moving, F, held)
             try:

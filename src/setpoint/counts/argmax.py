@@ -85,20 +85,6 @@ def argmax_features(
     return diag.reshape(n_strata, n), col.reshape(n_strata, n)
 
 
-def choose(totals: NDArray[np.float64], out: NDArray[np.int64], best: NDArray[np.float64]) -> None:
-    """The class with the largest total of each row, ties to the lowest, into `out`.
-
-    Examples
-    --------
-    >>> out = np.empty(2, np.int64)
-    >>> choose(np.array([[1.0, 2.0], [3.0, 2.0]]), out, np.empty(2))
-    >>> out
-    array([1, 0])
-    """
-    one = np.ones((1, len(totals)))
-    _choose(totals, one, np.zeros_like(one), out, best)
-
-
 @kernel(plain=True)
 def _decide(
     scores: NDArray[np.float64],
@@ -143,17 +129,6 @@ def _decide(
             choice, top = (j, value) if value > top else (choice, top)
             best[i], pred[i] = top, choice
         j += 1
-
-
-@kernel()
-def _choose(
-    totals: NDArray[np.float64],
-    one: NDArray[np.float64],
-    zero: NDArray[np.float64],
-    out: NDArray[np.int64],
-    best: NDArray[np.float64],
-) -> None:
-    _decide(totals, one, zero, 0, 0, totals.shape[1], best, out)
 
 
 @kernel(plain=True)
@@ -286,6 +261,7 @@ def decide_by_segment(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -
     n = G.shape[2]
     rows = min(max(_TOTALS // n, _LEAST), _MOST)
     flat, best, near = np.empty(n * rows), np.empty(rows), np.empty(rows)
+    one, zero = np.ones((1, n)), np.zeros((1, n))
     for segment, turned in enumerate(np.ascontiguousarray(np.swapaxes(G, 1, 2), np.float64)):
         last = int(starts[segment + 1])
         for start in range(int(starts[segment]), last, rows):
@@ -293,7 +269,7 @@ def decide_by_segment(scores_cm: Floats, starts: NDArray[np.int64], G: Floats) -
             totals = flat[: n * (stop - start)].reshape(n, stop - start)
             block = scores_cm[:, start:stop]
             np.matmul(turned, block, out=totals)
-            choose(totals, out[start:stop], best)
+            _decide(totals, one, zero, 0, 0, stop - start, best, out[start:stop])
             reach = np.abs(turned).max() * max(block.max(), -block.min())
             margin = _ROUNDING * len(block) ** 2 * reach
             _settle(totals, block, turned, margin, best, near, out[start:stop])

@@ -18,7 +18,9 @@ from setpoint.goals import Key, Label, Other, Population, column_in_words, value
 
 
 _DENSE = 1_000_000
-"""Up to this many combinations are compressed by counting instead of by sorting."""
+"""Whole numbers that lie so close together are told apart by counting."""
+_MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
+"""A table of all combinations has at most so many cells; so few cost nothing."""
 
 
 class Column:
@@ -97,7 +99,7 @@ def compress(codes: Codes, size: int | None = None) -> tuple[Codes, Codes]:
         size = int(codes.max(initial=0)) + 1
     if size == 1:
         return codes[:1], codes
-    if size > _DENSE:
+    if size > min(_MOST_CELLS, max(16 * len(codes), _FEW_CELLS)):
         present, inverse = np.unique(codes, return_inverse=True)
         return present, inverse.astype(np.int64).ravel()
     seen = np.bincount(codes, minlength=size) > 0
@@ -213,11 +215,11 @@ def strata_of(
         split = splits[name]
         if split is not None:
             levels, own = _split_off(levels, own, split)
-        code, size = _join(code, size, own, len(levels))
+        code, size = with_codes(code, size, own, len(levels))
         parts.append((name, levels, len(levels)))
     if baseline is not None:
         n = int(baseline.max()) + 1 if len(baseline) else 1
-        code, size = _join(code, size, baseline, n)
+        code, size = with_codes(code, size, baseline, n)
         parts.append((None, list(range(n)), n))
     present, code = compress(code, size)
     strata = [_stratum(dataset, int(c), parts) for c in present]
@@ -235,7 +237,8 @@ def _split_off(levels: list[Any], own: Codes, split: frozenset[Label]) -> tuple[
     return [*kept, rest], table[own]
 
 
-def _join(code: Codes, size: int, own: Codes, n: int) -> tuple[Codes, int]:
+def with_codes(code: Codes, size: int, own: Codes, n: int) -> tuple[Codes, int]:
+    """The combinations of some codes and those of another column, and how many there may be."""
     if size == 1:
         return own, n
     if size * n > 2**62:
@@ -278,59 +281,26 @@ def encode(
     >>> encode(known, None, {"g": Column(np.array(["b", "b", "b"]))}, None, 3)
     array([1, 1, 1])
     """
-    own = [i for i, s in enumerate(strata) if s.dataset == dataset and s.measure is None]
-    if not own:
+    place = {s: i for i, s in enumerate(strata) if s.dataset == dataset and s.measure is None}
+    if not place:
         raise EmptyPopulationError(f"no row was of the data set {dataset!r} before")
-    names = [name for name, _ in strata[own[0]].key]
-    parts: list[tuple[list[Any], Codes]] = [(columns[n].levels, columns[n].codes) for n in names]
-    keys: list[tuple[Any, ...]] = [tuple(value for _, value in strata[i].key) for i in own]
-    if baseline is not None:
-        parts.append((list(range(int(baseline.max(initial=0)) + 1)), baseline))
-        keys = [(*key, strata[i].baseline) for key, i in zip(keys, own, strict=True)]
-    code: Codes = np.zeros(n_rows, np.int64)
-    known: list[tuple[Any, ...]] = [()]
-    for k, (levels, codes) in enumerate(parts):
-        distinct = {key[k] for key in keys}
-        rest = next((v for v in distinct if isinstance(v, Other)), None)
-        further = list(dict.fromkeys(key[: k + 1] for key in keys))
-        place = {key: i for i, key in enumerate(further)}
-        # What occurs of the strata so far together with the values of this column.
-        found, at = compress(code * len(levels) + codes, len(known) * len(levels))
-        table = np.zeros(len(found), np.int64)
-        for i, c in enumerate(found.tolist()):
-            before, value = known[c // len(levels)], levels[c % len(levels)]
-            named = value in distinct or (rest is not None and value in rest.than)
-            key = (*before, value if named else rest)
-            if key not in place:
-                row = Stratum(dataset, tuple(zip(names, (*before, value), strict=False)))
-                raise EmptyPopulationError(
-                    f"there are rows of {row if k < len(names) else f'{row}, deployed {value}'}, "
-                    "and there were none before"
-                )
-            table[i] = place[key]
-        code, known = table[at], further
-    order = dict(zip(keys, own, strict=True))
-    return np.array([order[key] for key in known], np.int64)[code]
-
-
-def segments_of(
-    strata: Sequence[Stratum], decide_on: Sequence[str]
-) -> tuple[tuple[Key, ...], Codes]:
-    """The segments that strata project on, and each stratum's segment."""
-    names = sorted(decide_on)
-    keys: list[Key] = []
-    for stratum in strata:
-        have = dict(stratum.key)
-        missing = [n for n in names if n not in have]
-        if missing:
-            where = "X" if stratum.dataset is None else f"the data set {stratum.dataset!r}"
-            raise GoalError(
-                f"`decide_on`: the rule is to look at {missing}, which {where} does not have"
+    splits: dict[str, frozenset[Label] | None] = {}
+    for name, value in (pair for s in place for pair in s.key):
+        rest = frozenset(value.than) if isinstance(value, Other) else None
+        splits[name] = splits.get(name) or rest
+    found, code = strata_of(dataset, splits, columns, baseline, n_rows)
+    for stratum in found:
+        if stratum not in place:
+            # As many columns as it takes, or all of them and the deployed class.
+            starts = (stratum.key[:k] for k in range(1, len(stratum.key) + 1))
+            new = (key for key in starts if all(s.key[: len(key)] != key for s in place))
+            key = next(new, None)
+            row = Stratum(dataset, stratum.key if key is None else key)
+            raise EmptyPopulationError(
+                f"there are rows of {row if key else f'{row}, deployed {stratum.baseline}'}, "
+                "and there were none before"
             )
-        keys.append(tuple((n, have[n]) for n in names))
-    distinct = sorted(set(keys), key=lambda k: [(str(type(v)), str(v)) for _, v in k])
-    place = {k: i for i, k in enumerate(distinct)}
-    return tuple(distinct), np.array([place[k] for k in keys], np.int64)
+    return np.array([place[stratum] for stratum in found], np.int64)[code]
 
 
 # --- Codebooks: the classes, strata and columns of some data --------------------------------------
@@ -388,19 +358,33 @@ class Codebook:
         """The number of strata that rows are encoded into."""
         return sum(s.measure is None for s in self.strata)
 
-    @property
+    @cached_property
     def segments(self) -> tuple[Key, ...]:
         """The segments, in the order of a rule's codes."""
-        return self._segments[0]
-
-    @property
-    def stratum_segment(self) -> Codes:
-        """The segment of each stratum (strata,)."""
-        return self._segments[1]
+        return tuple(
+            sorted(set(self._keys), key=lambda key: [(str(type(v)), str(v)) for _, v in key])
+        )
 
     @cached_property
-    def _segments(self) -> tuple[tuple[Key, ...], Codes]:
-        return segments_of(self.strata, self.decide_on)
+    def stratum_segment(self) -> Codes:
+        """The segment of each stratum (strata,)."""
+        place = {key: i for i, key in enumerate(self.segments)}
+        return np.array([place[key] for key in self._keys], np.int64)
+
+    @cached_property
+    def _keys(self) -> list[Key]:
+        """The values of each stratum in the columns that a rule looks at."""
+        keys, names = [], sorted(self.decide_on)
+        for stratum in self.strata:
+            have = dict(stratum.key)
+            missing = [n for n in names if n not in have]
+            if missing:
+                where = "X" if stratum.dataset is None else f"the data set {stratum.dataset!r}"
+                raise GoalError(
+                    f"`decide_on`: the rule is to look at {missing}, which {where} does not have"
+                )
+            keys.append(tuple((n, have[n]) for n in names))
+        return keys
 
     @property
     def hides_strata(self) -> bool:
@@ -447,17 +431,6 @@ class Marginals:
     weights: Floats
     smallest: Floats
 
-    def __post_init__(self) -> None:
-        if self.weights.shape != self.smallest.shape:
-            raise InputError(
-                f"`smallest` has shape {self.smallest.shape}, weights {self.weights.shape}"
-            )
-
-    def __add__(self, other: Marginals) -> Marginals:
-        """Those of the rows of both, under one codebook."""
-        smallest = np.minimum(self.smallest, other.smallest)
-        return Marginals(self.weights + other.weights, smallest)
-
     @classmethod
     def of_counts(cls, counts: Floats) -> Marginals:
         """The marginals of counts (strata, n + 1, n) of unit rows, for tests and examples.
@@ -472,30 +445,6 @@ class Marginals:
 
 
 # --- What a rule cannot tell apart, strata or what rows count by ----------------------------------
-
-
-def shares_of(codebook: Codebook, marginals: Marginals) -> Floats:
-    """How the rows of each class in a segment fall into its plain strata (plain strata, n).
-
-    Examples
-    --------
-    >>> book = Codebook.of((0, 1))
-    >>> shares_of(book, Marginals.of_counts(np.array([[[3.0, 1.0], [0.0, 2.0], [0.0, 0.0]]])))
-    array([[1., 1.]])
-    """
-    segment, n = codebook.stratum_segment[: codebook.n_plain], codebook.n_classes
-    held = marginals.weights[: codebook.n_plain, :n]
-    totals = np.zeros((len(codebook.segments), n))
-    np.add.at(totals, segment, held)
-    return np.asarray(held / np.maximum(totals[segment], 1e-300))
-
-
-def pooled(codebook: Codebook, shares: Floats, gains: Floats) -> Floats:
-    """What deciding a class gains by segment and class, from gains by stratum and class."""
-    n = codebook.n_classes
-    out = np.zeros((len(codebook.segments), n, n))
-    np.add.at(out, codebook.stratum_segment[: codebook.n_plain], shares[:, :, None] * gains)
-    return out
 
 
 def at_mean_measures(codebook: Codebook, marginals: Marginals, gains: Floats) -> Floats:

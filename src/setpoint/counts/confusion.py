@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.compiled import kernel
-from setpoint.counts.codebook import Codebook, Marginals, Stratum
+from setpoint.counts.codebook import Codebook, Marginals, Stratum, compress, with_codes
 from setpoint.errors import InputError
 from setpoint.goals import Label
 
@@ -137,75 +136,39 @@ def count_threshold(
     """
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     if weight is None and n_kinds <= 2:
-        accepted, ones = _count_two(scores, threshold, kind)
-        return np.array([accepted - ones, ones], dtype=np.float64)[:n_kinds]
+        accepted = scores >= threshold
+        return np.array([np.count_nonzero(accepted & (kind == k)) for k in range(n_kinds)], float)
     return _count_kinds(scores, threshold, kind, n_kinds, weight)
 
 
-def count_pairs(
+def count_decisions(
     stratum: NDArray[np.integer[Any]] | None,
     true: NDArray[np.integer[Any]],
-    pred: NDArray[np.integer[Any]],
-    n_strata: int,
-    n_true: int,
-    n_pred: int,
+    decided: NDArray[Any],
+    shape: tuple[int, int, int],
     weight: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Confusion of hard decisions: sums of weights and of their squares.
+) -> NDArray[np.float64]:
+    """The weight (strata, true classes, classes) of decisions (N,), or of distributions (N, n).
 
     Examples
     --------
-    >>> counts, squares = count_pairs(
-    ...     None, np.array([0, 1, 1]), np.array([0, 1, 0]), 1, 2, 2, np.array([1.0, 2.0, 3.0])
-    ... )
-    >>> counts[0]
+    >>> true, weight = np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])
+    >>> count_decisions(None, true, np.array([0, 1, 0]), (1, 2, 2), weight)[0]
     array([[1., 0.],
            [3., 2.]])
-    >>> squares[0]
-    array([[1., 0.],
-           [9., 4.]])
+    >>> count_decisions(None, true[:1], np.array([[0.25, 0.75]]), (1, 2, 2))[0]
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
     """
-    counts = np.zeros((n_strata, n_true, n_pred))
-    squares = np.zeros_like(counts)
-    if not _count_pairs(stratum, true, pred, weight, counts, squares):
-        raise IndexError(f"stratum, true or pred is not within {counts.shape}")
-    return counts, (counts.copy() if weight is None else squares)
-
-
-def count_distribution(
-    stratum: NDArray[np.integer[Any]] | None,
-    true: NDArray[np.integer[Any]],
-    p: NDArray[np.float64],
-    n_strata: int,
-    n_true: int,
-    weight: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Expected confusion of a randomised rule.
-
-    Examples
-    --------
-    >>> count_distribution(None, np.array([1]), np.array([[0.25, 0.75]]), 1, 2)[0][0]
-    array([[0.  , 0.  ],
-           [0.25, 0.75]])
-    """
-    counts = np.zeros((n_strata, n_true, p.shape[1]))
-    squares = np.zeros_like(counts)
-    p = np.ascontiguousarray(p, dtype=np.float64)
-    if not _count_distribution(stratum, true, p, weight, counts, squares):
-        raise IndexError(f"stratum or true is not within {counts.shape[:2]}")
-    return counts, (counts.copy() if weight is None else squares)
-
-
-@kernel(plain=True)
-def _count_two(
-    scores: NDArray[np.float64], threshold: float, kind: NDArray[np.integer[Any]]
-) -> tuple[int, int]:
-    accepted = ones = 0
-    for i in range(scores.size):
-        accept = scores[i] >= threshold
-        accepted += accept
-        ones += accept & (kind[i] == 1)
-    return accepted, ones
+    out = np.zeros(shape)
+    if decided.ndim == 1:
+        within = _count_pairs(stratum, true, decided, weight, out)
+    else:
+        p = np.ascontiguousarray(decided, np.float64)
+        within = _count_distribution(stratum, true, p, weight, out)
+    if not within:
+        raise IndexError(f"a stratum, true or decided class is not within {shape}")
+    return out
 
 
 @kernel()
@@ -218,17 +181,9 @@ def _count_kinds(
 ) -> NDArray[np.float64]:
     # Rejected rows are added too, in a bin of their own: no branch to mispredict.
     bins = np.zeros((_LANES, 2 * n_kinds))
-    full = scores.size // _LANES * _LANES
-    for start in range(0, full, _LANES):
-        for lane in range(_LANES):
-            i = start + lane
-            bins[lane, 2 * np.int64(kind[i]) + (scores[i] >= threshold)] += (
-                1.0 if weight is None else weight[i]
-            )
-    for i in range(full, scores.size):
-        bins[0, 2 * np.int64(kind[i]) + (scores[i] >= threshold)] += (
-            1.0 if weight is None else weight[i]
-        )
+    for i in range(scores.size):
+        at = 2 * np.int64(kind[i]) + (scores[i] >= threshold)
+        bins[i % _LANES, at] += 1.0 if weight is None else weight[i]
     accepted: NDArray[np.float64] = bins.sum(axis=0)[1::2].copy()
     return accepted
 
@@ -239,20 +194,15 @@ def _count_pairs(
     true: NDArray[np.integer[Any]],
     pred: NDArray[np.integer[Any]],
     weight: NDArray[np.float64] | None,
-    counts: NDArray[np.float64],
-    squares: NDArray[np.float64],
+    out: NDArray[np.float64],
 ) -> bool:
-    n_strata, n_true, n_pred = counts.shape
+    n_strata, n_true, n_pred = out.shape
     for i in range(true.size):
         c = 0 if stratum is None else stratum[i]
         t, j = true[i], pred[i]
         if not (0 <= c < n_strata and 0 <= t < n_true and 0 <= j < n_pred):
             return False
-        if weight is None:
-            counts[c, t, j] += 1.0
-        else:
-            counts[c, t, j] += weight[i]
-            squares[c, t, j] += weight[i] * weight[i]
+        out[c, t, j] += 1.0 if weight is None else weight[i]
     return True
 
 
@@ -262,21 +212,20 @@ def _count_distribution(
     true: NDArray[np.integer[Any]],
     p: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
-    counts: NDArray[np.float64],
-    squares: NDArray[np.float64],
+    out: NDArray[np.float64],
 ) -> bool:
-    n_strata, n_true, n_pred = counts.shape
-    for i in range(true.size):
+    """Columns of `out` beyond those of `p` stay as they are."""
+    n_strata, n_true = out.shape[:2]
+    n_rows, n = p.shape
+    for i in range(n_rows):
         c = 0 if stratum is None else stratum[i]
         t = true[i]
         if not (0 <= c < n_strata and 0 <= t < n_true):
             return False
-        for j in range(n_pred):
-            if weight is None:
-                counts[c, t, j] += p[i, j]
-            else:
-                counts[c, t, j] += weight[i] * p[i, j]
-                squares[c, t, j] += weight[i] * weight[i] * p[i, j]
+        line, row = out[c, t], p[i]
+        w = 1.0 if weight is None else weight[i]
+        for j in range(n):
+            line[j] += w * row[j]
     return True
 
 
@@ -383,35 +332,18 @@ class BinCounts:
         """Lines of the same values and bin as one."""
         if not self.n_lines:
             return self
-        at, one = self._groups()
+        code, size = self.bin - int(self.bin.min()), int(np.ptp(self.bin)) + 1
+        for levels, codes in zip(self.levels, self.codes, strict=True):
+            code, size = with_codes(code, size, codes, len(levels))
+        present, at = compress(code, size)
+        one = np.empty(len(present), np.int64)
+        one[at] = np.arange(self.n_lines)  # a line of each
         given = [getattr(self, name) for name in _PER_LINE[1:]]
         out = [values[one] for values in given]
         for sums in out[:3]:
             sums[:] = 0
         _add_lines(at, *given, *out)
         return BinCounts(self.levels, self.codes[:, one], self.bin[one], *out)
-
-    def _groups(self) -> tuple[Codes, Codes]:
-        """Each line's place among the different ones, by bin and codes, and a line of each."""
-        n, first = self.n_lines, int(self.bin.min())
-        sizes = [int(self.bin.max()) - first + 1, *map(len, self.levels)]
-        if prod(sizes) <= min(_MOST_CELLS, max(16 * n, _FEW_CELLS)):
-            cell = self.bin - first
-            for size, codes in zip(sizes[1:], self.codes, strict=True):
-                cell = cell * size + codes
-            line = np.full(prod(sizes), -1)
-            line[cell] = np.arange(n)
-            present = np.flatnonzero(line >= 0)
-            one = line[present]
-            line[present] = np.arange(len(present))
-            return line[cell], one
-        order = np.lexsort((*self.codes[::-1], self.bin))
-        keys = np.vstack([self.bin, self.codes])[:, order]
-        new = np.ones(n, bool)
-        new[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-        at = np.empty(n, np.int64)
-        at[order] = np.cumsum(new) - 1
-        return at, order[new]
 
 
 def _whole(values: Floats) -> Codes:
@@ -420,8 +352,6 @@ def _whole(values: Floats) -> Codes:
 
 
 _MOST = 2.0**62
-_MOST_CELLS, _FEW_CELLS = 4_000_000, 1 << 16
-"""A table of all values and bins has at most so many cells; so few cost nothing."""
 _PER_LINE = (
     "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
 )  # fmt: skip

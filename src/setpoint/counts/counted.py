@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts.codebook import Codebook, Marginals, Stratum
-from setpoint.counts.confusion import Confusion
+from setpoint.counts.confusion import BinCounts, Confusion
 from setpoint.counts.curves import Curve
 from setpoint.errors import InputError, SetpointError
 from setpoint.goals import Key, Label
@@ -54,9 +54,6 @@ class Counted(ABC):
 
         @property
         def is_weighted(self) -> bool: ...  # by weights, or by what rows count by measures
-
-        @property
-        def labelled_squares(self) -> Floats: ...  # (strata,), of the rows that have a label
 
     @abstractmethod
     def confusion(self, rule: Decider) -> Confusion:
@@ -138,24 +135,6 @@ class ChangedTableError(SetpointError, RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
-    """Counted lines by the codes of a codebook."""
-
-    stratum: Codes
-    true: Codes
-    bin: Codes
-    rows: Codes
-    weight: Codes
-    squares: Codes
-    low: Floats
-    high: Floats
-
-    def take(self, lines: NDArray[np.bool_]) -> Lines:
-        """Some of the lines."""
-        return Lines(*(getattr(self, name)[lines] for name in self.__dataclass_fields__))
-
-
-@dataclass(frozen=True, eq=False)
 class Bins:
     """The bins of one segment, in descending order of score."""
 
@@ -183,8 +162,8 @@ class Bins:
         return self.low < self.high
 
     @classmethod
-    def of_lines(cls, lines: Lines, kinds: tuple[tuple[int, int], ...]) -> Bins:
-        """The bins of lines of one segment."""
+    def of_lines(cls, lines: BinCounts, kinds: tuple[tuple[int, int], ...]) -> Bins:
+        """The bins of lines of one segment, by stratum and class."""
         numbers, place = np.unique(-lines.bin, return_inverse=True)
         m = len(numbers)
         low, high = np.full(m, np.inf), np.full(m, -np.inf)
@@ -192,8 +171,7 @@ class Bins:
         np.maximum.at(high, place, lines.high)
         index = {kind: k for k, kind in enumerate(kinds)}
         kind = np.array(
-            [index[c, t] for c, t in zip(lines.stratum.tolist(), lines.true.tolist(), strict=True)],
-            np.int64,
+            [index[stratum, true] for stratum, true in lines.codes.T.tolist()], np.int64
         )
         counts = np.zeros((3, len(kinds), m), np.int64)
         for part, values in zip(counts, (lines.rows, lines.weight, lines.squares), strict=True):
@@ -255,26 +233,27 @@ class Tally(Counted):
     def of_lines(
         cls,
         codebook: Codebook,
-        lines: Lines,
-        smallest: Floats,
+        lines: BinCounts,
         unit: float = 1.0,
         is_weighted: bool = False,
     ) -> Tally:
-        """The tally of counted lines, bins by one binning."""
+        """The tally of lines counted by stratum and class, bins by one binning."""
         present = np.zeros((len(codebook.strata), codebook.n_classes + 1), np.int64)
-        np.add.at(present, (lines.stratum, lines.true), lines.rows)
+        smallest = np.full(present.shape, np.inf)
+        np.add.at(present, tuple(lines.codes), lines.rows)
+        np.minimum.at(smallest, tuple(lines.codes), lines.least)
         bins = []
         for segment in range(len(codebook.segments)):
             strata = np.flatnonzero(codebook.stratum_segment == segment)
             kinds = tuple((int(c), t) for c in strata for t in range(3) if present[c, t] > 0)
-            own = lines.take(codebook.stratum_segment[lines.stratum] == segment)
+            own = lines.take(codebook.stratum_segment[lines.codes[0]] == segment)
             bins.append(Bins.of_lines(own, kinds))
         return cls(codebook, tuple(bins), smallest, unit, is_weighted)
 
-    def refined(self, ranges: dict[int, list[tuple[int, int]]], lines: Lines) -> Tally:
+    def refined(self, ranges: dict[int, list[tuple[int, int]]], lines: BinCounts) -> Tally:
         """The tally with some ranges of bins of each segment counted again."""
         bins = list(self.bins)
-        segment = self.codebook.stratum_segment[lines.stratum]
+        segment = self.codebook.stratum_segment[lines.codes[0]]
         for s, own in ranges.items():
             mine = lines.take(segment == s)
             inside = np.zeros(len(mine.low), bool)
@@ -309,11 +288,6 @@ class Tally(Counted):
     def marginals(self) -> Marginals:
         """The weight by stratum and true class."""
         return Marginals(self.totals[1] * self.unit, self.smallest)
-
-    @cached_property
-    def labelled_squares(self) -> Floats:
-        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-        return np.asarray(self.totals[2, :, :2].sum(axis=1) * self.unit)
 
     def _curve(self, segment: int) -> Curve:
         """The cut-offs between the bins of a segment."""

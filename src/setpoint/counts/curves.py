@@ -3,65 +3,24 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
 from setpoint.errors import InputError
 
-if TYPE_CHECKING:
-    from setpoint.counts.evidence import Evidence
-
-
-# --- Sorting integer keys: by their digits, or by NumPy where that is quicker ---------------------
+# --- Sorting many integer keys by their digits ----------------------------------------------------
 
 
 Keys = NDArray[np.int64]
 
 _LOWEST = np.int64(-(2**63))
-
-_FEW = 1 << 16
-"""Fewer keys are sorted by NumPy; so many are sorted both ways to see which is quicker."""
-
-
-def sorted_keys(keys: Keys) -> Keys:
-    """The keys (n,) in ascending order; `keys` may be used up.
-
-    Examples
-    --------
-    >>> sorted_keys(np.array([3, 1, 2]))
-    array([1, 2, 3])
-    """
-    if keys.size >= _FEW and _digits_are_quicker():
-        return sort_by_digits(keys)
-    keys.sort()
-    return keys
-
-
-@cache
-def _digits_are_quicker() -> bool:
-    """NumPy's sort has vector instructions on some processors and not on others."""
-    keys = np.random.default_rng(0).integers(0, 2**62, _FEW)
-    sort_by_digits(keys[:2].copy())  # compiled before the clock runs
-    return _quickest(sort_by_digits, keys) < _quickest(np.ndarray.sort, keys)
-
-
-def _quickest(sort: Callable[[Keys], object], keys: Keys) -> float:
-    """The least seconds of a few runs: other processes make some of them long."""
-    seconds = []
-    for _ in range(5):
-        given = keys.copy()
-        start = time.perf_counter()
-        sort(given)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 @kernel()
@@ -99,6 +58,8 @@ def sort_by_digits(keys: Keys) -> Keys:
 # --- Ranked cut-offs of one segment: distinct scores ----------------------------------------------
 
 
+_MANY = 1 << 16
+"""So many keys are sorted by their digits; fewer not, which would have to be compiled."""
 _MAGNITUDE = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _SIGN = np.int64(-0x8000_0000_0000_0000)
 
@@ -133,15 +94,16 @@ def cutoffs(
         packed = _pack(scores, kind, n_kinds)
         if packed is not None:
             keys, shift, origin = packed
-            keys = sorted_keys(keys)
-            n = _n_distinct(keys, shift)
-            counts = np.empty((n_kinds, n + 1))
-            if n_kinds == 2:
-                _unpack_two(keys, origin, counts)
+            if keys.size >= _MANY:
+                keys = sort_by_digits(keys)
             else:
-                _unpack(keys, shift, origin, counts)
-            bits = keys if n == keys.size else keys[:n].copy()
-            return bits.view(np.float64), counts
+                keys.sort()
+            counts = np.empty((n_kinds, keys.size + 1))
+            if n_kinds == 2:
+                n = _unpack_two(keys, origin, counts)
+            else:
+                n = _unpack(keys, shift, origin, counts)
+            return _first(n, keys.view(np.float64), counts)
     if weight is None:
         weight = np.ones_like(scores)
     else:
@@ -154,35 +116,31 @@ def cutoffs(
             measures = [w[present] for w in measures]
     order = np.argsort(-scores)
     ranked = scores[order] + 0.0  # -0.0 becomes 0.0
-    values = np.empty(_n_distinct_scores(ranked))
-    counts = np.empty((n_kinds * (1 + len(measures)), values.size + 1))
-    kind = kind[order]
+    values, kind, n = np.empty(ranked.size), kind[order], 0
+    counts = np.empty((n_kinds * (1 + len(measures)), ranked.size + 1))
     for k, w in enumerate((weight, *measures)):
         own = counts[k * n_kinds : (k + 1) * n_kinds]
-        _accumulate(ranked, kind.copy(), w[order], values, own)  # it reorders both
-    return values, counts
+        n = _accumulate(ranked, kind.copy(), w[order], values, own)  # it reorders both
+    return _first(n, values, counts)
 
 
-def midway(
-    values: NDArray[np.float64], k: int, highest: NDArray[np.float64] | None = None
-) -> float:
-    """A threshold that accepts exactly the first `k` of descending scores, or of blocks of them."""
-    if k <= 0:
-        return float("inf")
-    if k >= len(values):
-        return float("-inf")
-    upper, lower = float(values[k - 1]), float((values if highest is None else highest)[k])
-    middle = lower + 0.5 * (upper - lower)
-    return middle if lower < middle <= upper and np.isfinite(middle) else upper
+def _first(n: int, values: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """The first cut-offs, without what was laid out for rows whose scores are equal."""
+    if n == len(values):
+        return values, counts
+    return values[:n].copy(), counts[:, : n + 1].copy()
 
 
-def midways(
-    values: NDArray[np.float64],
-    cutoffs: NDArray[np.int64],
-    highest: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """The thresholds of several cut-offs, as :func:`midway` gives each."""
-    out = np.full(len(cutoffs), np.inf)
+def midway(values: Floats, cutoffs: ArrayLike, highest: Floats | None = None) -> Floats:
+    """Thresholds that accept exactly the first of descending scores, or of blocks of them.
+
+    Examples
+    --------
+    >>> midway(np.array([0.9, 0.5]), [0, 1, 2])
+    array([ inf,  0.7, -inf])
+    """
+    cutoffs = np.asarray(cutoffs)
+    out = np.full(cutoffs.shape, np.inf)
     out[cutoffs >= len(values)] = -np.inf
     inside = (cutoffs > 0) & (cutoffs < len(values))
     upper = values[cutoffs[inside] - 1]
@@ -235,14 +193,6 @@ def _fill_keys(
 
 
 @kernel(plain=True)
-def _n_distinct(keys: NDArray[np.int64], shift: int) -> int:
-    n = 0 if keys.size == 0 else 1
-    for i in range(1, keys.size):
-        n += (keys[i] >> shift) != (keys[i - 1] >> shift)
-    return n
-
-
-@kernel(plain=True)
 def _score_bits(rank: np.int64, origin: int) -> np.int64:
     """Bits of the score with this (negated) rank; inverse of `_fill_keys`."""
     magnitude = abs(rank) + np.int64(origin) if rank else np.int64(0)
@@ -250,8 +200,8 @@ def _score_bits(rank: np.int64, origin: int) -> np.int64:
 
 
 @kernel(plain=True)
-def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> None:
-    """Sweep of sorted keys of two kinds: rows seen and ones seen give both counts."""
+def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64]) -> int:
+    """Sweep of sorted keys of two kinds: rows and ones seen give both counts; how many blocks."""
     counts[0, 0] = counts[1, 0] = 0.0
     j = -1
     ones = 0
@@ -265,6 +215,7 @@ def _unpack_two(keys: NDArray[np.int64], origin: int, counts: NDArray[np.float64
         keys[j] = _score_bits(rank, origin)
         counts[0, j + 1] = i + 1 - ones
         counts[1, j + 1] = ones
+    return j + 1
 
 
 @kernel(plain=True)
@@ -273,7 +224,7 @@ def _unpack(
     shift: int,
     origin: int,
     counts: NDArray[np.float64],
-) -> None:
+) -> int:
     """As `_unpack_two` for any number of kinds."""
     n_kinds = counts.shape[0]
     seen = np.zeros(n_kinds)
@@ -288,14 +239,7 @@ def _unpack(
             j += 1
             for k in range(n_kinds):
                 counts[k, j] = seen[k]
-
-
-@kernel()
-def _n_distinct_scores(ranked: NDArray[np.float64]) -> int:
-    n = 0 if ranked.size == 0 else 1
-    for i in range(1, ranked.size):
-        n += ranked[i] != ranked[i - 1]
-    return n
+    return j
 
 
 @kernel()
@@ -305,14 +249,14 @@ def _accumulate(
     weight: NDArray[np.float64],
     values: NDArray[np.float64],
     counts: NDArray[np.float64],
-) -> None:
-    """Prefix sums over blocks of equal score; reorders `kind` and `weight` inside blocks."""
+) -> int:
+    """Prefix sums over blocks of equal score, and how many; reorders `kind` and `weight` inside."""
     n_kinds = counts.shape[0]
     seen = np.zeros(n_kinds)
     block = np.zeros(n_kinds)
     counts[:, 0] = 0.0
-    start = 0
-    for j in range(values.size):
+    start = j = 0
+    while start < ranked.size:
         stop = start + 1
         while stop < ranked.size and ranked[stop] == ranked[start]:
             stop += 1
@@ -325,6 +269,8 @@ def _accumulate(
             block[k] = 0.0
             counts[k, j + 1] = seen[k]
         start = stop
+        j += 1
+    return j
 
 
 @kernel()
@@ -470,26 +416,6 @@ class Curve:
             return hull(self.counts[0], self.counts[1])
         return np.arange(self.n_cutoffs)
 
-    def __add__(self, other: Curve) -> Curve:
-        """The curve of the rows of both, such as those of two files; blocks are of one score.
-
-        Examples
-        --------
-        >>> one = Curve(np.array([0.9]), np.array([[0.0, 1.0]]), ((0, 1),))
-        >>> two = Curve(np.array([0.5]), np.array([[0.0, 2.0]]), ((0, 1),))
-        >>> (one + two).values, (one + two).counts
-        (array([0.9, 0.5]), array([[0., 1., 3.]]))
-        """
-        values = np.union1d(self.values, other.values)[::-1]
-        kinds = tuple(sorted({*self.kinds, *other.kinds}))
-        counts = np.zeros((len(kinds), len(values) + 1))
-        for part in (self, other):
-            # So many blocks of the part lie at or above each value.
-            above = np.searchsorted(-part.values, -values, side="right")
-            at = [kinds.index(kind) for kind in part.kinds]
-            counts[at] += part.counts[:, np.concatenate([[0], above])]
-        return Curve(values, counts, kinds)
-
     def piece(self, first: int, last: int) -> Curve:
         """The curve between two cut-offs, both included; counts go on from the first."""
         counts = np.ascontiguousarray(self.counts[:, first : last + 1])
@@ -504,11 +430,11 @@ class Curve:
         >>> Curve(np.array([0.9, 0.5]), np.zeros((1, 3)), ((0, 1),)).threshold(1)
         0.7
         """
-        return midway(self.values, cutoff, self.highest)
+        return float(midway(self.values, cutoff, self.highest))
 
     def thresholds(self, cutoffs: NDArray[np.int64]) -> Floats:
         """The thresholds of several cut-offs."""
-        return midways(self.values, cutoffs, self.highest)
+        return midway(self.values, cutoffs, self.highest)
 
     def nearest(self, cutoffs: NDArray[np.int64], plain: float | None) -> int:
         """Which of some cut-offs, ascending, departs least from the plain threshold.
@@ -554,32 +480,3 @@ def plain_threshold(curves: Sequence[Curve]) -> float | None:
     if low >= 0.0 and high <= 1.0:
         return 0.5
     return 0.0 if low < 0.0 < high else None
-
-
-def curve_of(evidence: Evidence, segment: int) -> Curve:
-    """The curve of one segment; see :meth:`Evidence.curve`."""
-    rows, book, scores = evidence.rows, evidence.codebook, evidence.scores
-    n = book.n_classes + 1
-    marginals = evidence.marginals.weights
-    strata = np.flatnonzero(book.stratum_segment[: book.n_plain] == segment)
-    kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
-    narrow = np.uint8 if len(kinds) < 256 else np.int64
-    place: NDArray[np.integer[Any]] = np.zeros(book.n_plain * n, narrow)
-    for k, (c, t) in enumerate(kinds):
-        place[c * n + t] = k
-    kind: NDArray[np.integer[Any]] = rows.kind
-    weight, measures = rows.weight, rows.by_measure
-    if len(book.segments) > 1:
-        own = np.flatnonzero(rows.segment == segment)
-        scores, kind = scores[own], kind[own]
-        weight = None if weight is None else weight[own]
-        measures = tuple(w[own] for w in measures)
-    if [c * n + t for c, t in kinds] != list(range(len(kinds))):
-        kind = place[kind]
-    values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
-    if measures:
-        copies = [(c + k * book.n_plain, t) for k in range(len(measures) + 1) for c, t in kinds]
-        some = np.array([counts[i, -1] > 0 for i in range(len(copies))], np.bool_)
-        counts = np.ascontiguousarray(counts[some])
-        kinds = [kind for kind, there in zip(copies, some, strict=True) if there]
-    return Curve(values, counts, tuple(kinds))

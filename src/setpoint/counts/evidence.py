@@ -30,12 +30,10 @@ from setpoint.counts.codebook import (
     Marginals,
     Measure,
     at_mean_measures,
-    pooled,
-    shares_of,
 )
-from setpoint.counts.confusion import Confusion, count_distribution
+from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.counts.counted import Counted, Decider
-from setpoint.counts.curves import Curve, curve_of
+from setpoint.counts.curves import Curve, cutoffs
 from setpoint.counts.rows import (
     LABELS,
     POSTERIORS,
@@ -142,10 +140,6 @@ class Evidence(Counted):
     def take(self, index: NDArray[Any]) -> Evidence:
         """Some of the rows, by index or mask; strata and segments keep their codes."""
         return replace(self, rows=self.rows.take(index), scores=self.scores[index])
-
-    def of_rows(self, rows: Rows, scores: Floats) -> Evidence:
-        """Other rows with their scores, counted and looked at in the same way."""
-        return replace(self, rows=rows, scores=scores)
 
     def with_posteriors(
         self, scores: Floats | None = None, joint_columns: Codes | None = None
@@ -265,8 +259,10 @@ class Evidence(Counted):
     def is_exact(self) -> bool:
         """Whether the best response to a linear objective over counts is known exactly."""
         book = self.codebook
+        # Labels would have to tell each row apart; posteriors of classes, each stratum.
         blind = any(m.column not in self.sees for m in book.measures)
-        return not blind and self.credit.is_exact(book)
+        blind |= self.credit.of_classes and book.hides_strata
+        return self.credit.by_posteriors and not blind
 
     @property
     def has_labels(self) -> bool:
@@ -279,23 +275,30 @@ class Evidence(Counted):
         """The weight by stratum and true class; soft evidence knows it by the posteriors."""
         return self.credit.marginals(self.rows, self.posteriors)
 
-    @cached_property
-    def labelled_squares(self) -> Floats:
-        """Sums of squared weights (strata,) of the rows of each stratum that have a label."""
-        rows, m = self.rows, self.codebook.n_plain
-        if not rows.is_weighted:
-            return np.asarray(rows.marginals.weights[:, :-1].sum(axis=1))
-        labelled = rows.true < self.n_classes
-        weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-        weights, every = (weight, *rows.by_measure), bool(labelled.all())
-        if every and m == 1:
-            return np.array([w @ w for w in weights])
-        own = slice(None) if every else labelled
-        sums = [np.bincount(rows.stratum[own], np.square(w[own]), m) for w in weights]
-        return np.asarray(np.concatenate(sums), np.float64)
-
     def _curve(self, segment: int) -> Curve:
-        return curve_of(self, segment)
+        rows, book, scores = self.rows, self.codebook, self.scores
+        n, marginals = book.n_classes + 1, self.marginals.weights
+        strata = np.flatnonzero(book.stratum_segment[: book.n_plain] == segment)
+        kinds = [(int(c), t) for c in strata for t in range(n) if marginals[c, t] > 0]
+        kind: NDArray[np.integer[Any]] = rows.kind
+        weight, measures = rows.weight, rows.by_measure
+        if len(book.segments) > 1:
+            own = np.flatnonzero(rows.segment == segment)
+            scores, kind = scores[own], kind[own]
+            weight = None if weight is None else weight[own]
+            measures = tuple(w[own] for w in measures)
+        codes = [c * n + t for c, t in kinds]
+        if codes != list(range(len(codes))):
+            place = np.zeros(book.n_plain * n, np.uint8 if len(codes) < 256 else np.int64)
+            place[codes] = np.arange(len(codes))
+            kind = place[kind]
+        values, counts = cutoffs(scores, kind, weight, len(kinds), measures)
+        if measures:
+            copies = [(c + k * book.n_plain, t) for k in range(len(measures) + 1) for c, t in kinds]
+            some = counts[:, -1] > 0
+            counts = np.ascontiguousarray(counts[some])
+            kinds = [kind for kind, there in zip(copies, some, strict=True) if there]
+        return Curve(values, counts, tuple(kinds))
 
     def confusion(self, rule: Decider) -> Confusion:
         """What a rule does, in expectation over its draws, counted by labels."""
@@ -317,7 +320,7 @@ class Evidence(Counted):
         decided = self.distribution(rule)[labelled]
         weight = np.ones(len(decided)) if rows.weight is None else rows.weight[labelled]
         posterior = self.credit.class_posteriors(rows, self.posteriors)[labelled]
-        by_label = count_distribution(None, rows.true[labelled], decided, 1, n, weight)[0][0]
+        by_label = count_decisions(None, rows.true[labelled], decided, (1, n, n), weight)[0]
         surplus = (posterior * weight[:, None]).T @ decided - by_label
         return float(np.abs(surplus).max() / float(weight.sum()))
 
@@ -404,14 +407,12 @@ class Evidence(Counted):
         """
         book = self.codebook
         if self.sees:
-            parts = [pooled(book, self._shares, gains[: book.n_plain])]
-            parts += [self._gains_by(gains, column) for column in self.sees]
-            return np.concatenate(parts, axis=1)
+            return np.concatenate([self._pooled(gains, x) for x in (None, *self.sees)], axis=1)
         gains = at_mean_measures(book, self._posterior_marginals, gains)
         if isinstance(self.credit, JointPosteriors):
             columns = self.credit.columns
             return np.asarray(gains[columns[..., 0], columns[..., 1]])
-        return pooled(book, self._shares, gains)
+        return self._pooled(gains)
 
     def tensor_counts(self, G: Floats, blocks: Blocks = ONE_BLOCK) -> Floats:
         """Counts (n_blocks, strata, n + 1, n) of the best response ``argmax_j (scores @ G)_j``."""
@@ -486,21 +487,21 @@ class Evidence(Counted):
         credit = self.credit if self.credit.by_posteriors else POSTERIORS
         return credit.marginals(self.rows, self.posteriors)
 
-    @cached_property
-    def _shares(self) -> Floats:
-        """How the rows of each class in a segment fall into its strata (plain strata, n)."""
-        return shares_of(self.codebook, self._posterior_marginals)
-
-    def _gains_by(self, gains: Floats, column: str) -> Floats:
-        """What deciding a class gains (segments, n, n) for each unit of a column."""
+    def _pooled(self, gains: Floats, column: str | None = None) -> Floats:
+        """What deciding a class gains (segments, n, n) for each row, or each unit of a column."""
         book, n = self.codebook, self.n_classes
-        if Measure(column) not in book.measures:
-            return np.zeros((len(book.segments), n, n))
-        first = book.place_of(Measure(column))
-        own = slice(first, first + book.n_plain)
-        held = self._posterior_marginals
-        shares = shares_of(book, Marginals(held.weights[own], held.smallest[own]))
-        return pooled(book, shares, gains[own])
+        tables: list[Measure | None] = [None, *book.measures]
+        of = None if column is None else Measure(column)
+        out = np.zeros((len(book.segments), n, n))
+        if of in tables:
+            first = book.n_plain * tables.index(of)
+            own, segment = slice(first, first + book.n_plain), book.stratum_segment[: book.n_plain]
+            # How the rows of each class in a segment fall into its strata (plain strata, n).
+            held, totals = self._posterior_marginals.weights[own, :n], out[:, 0].copy()
+            np.add.at(totals, segment, held)
+            shares = held / np.maximum(totals[segment], 1e-300)
+            np.add.at(out, segment, shares[:, :, None] * gains[own])
+        return out
 
 
 # --- Rows in an order of their own, and equal rows as one -----------------------------------------
@@ -545,7 +546,7 @@ def merged(evidence: Evidence) -> Evidence:
     starts = np.flatnonzero(first)
     weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     merged = rows.take(starts).weighted(np.add.reduceat(weight, starts))
-    return evidence.of_rows(merged, scores[starts])
+    return replace(evidence, rows=merged, scores=scores[starts])
 
 
 def _keys(evidence: Evidence) -> NDArray[np.uint64]:
@@ -595,11 +596,11 @@ def folds_of(evidence: Evidence) -> Iterator[tuple[Evidence, Evidence]]:
 
 def _weighted(evidence: Evidence, share: Floats) -> Evidence:
     """The rows with a share of their weight each."""
-    kept, rows = share > 0.0, evidence.rows
-    part = rows.take(kept)
-    if part.weight is not None:
-        part = part.weighted(part.weight * share[kept])
-    return evidence.of_rows(part, evidence.scores[kept])
+    kept = share > 0.0
+    part = evidence.take(kept)
+    if part.rows.weight is None:
+        return part
+    return replace(part, rows=part.rows.weighted(part.rows.weight * share[kept]))
 
 
 def parts_of(kinds: Integers, n_parts: int) -> Codes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes, Floats, Integers
-from setpoint.compiled import kernel
 from setpoint.counts.argmax import BlockCodes
 from setpoint.counts.codebook import (
     Codebook,
@@ -24,7 +22,7 @@ from setpoint.counts.codebook import (
     strata_of,
     with_measures,
 )
-from setpoint.counts.confusion import Confusion, count_distribution, count_pairs
+from setpoint.counts.confusion import Confusion, count_decisions
 from setpoint.errors import InputError
 from setpoint.goals import Label, Requirements
 
@@ -89,20 +87,18 @@ class Rows:
         weighing = sorted(needs.measures.get(dataset, {}))
         if codebook is not None:
             stratum = encode(codebook.strata, dataset, known, deployed, n_rows)
-            values = None
-            if codebook.measures:
-                values = measured(codebook.measures, weighing, known, n_rows)
-            return cls(codebook, labels, weight, stratum, values)
-        splits = dict(needs.columns.get(dataset, {}))
-        for name in decide_on:
-            # Segments cut across data sets: what one of them tells apart, all do.
-            splits[name] = needs.split_of(name)
-        strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
-        names = {dataset: tuple(known)}
-        measures = measures_of(weighing, known)
-        strata = with_measures(strata, measures)
-        codebook = Codebook(tuple(classes), strata, names, tuple(sorted(decide_on)))
-        values = measured(measures, weighing, known, n_rows) if measures else None
+        else:
+            splits = dict(needs.columns.get(dataset, {}))
+            for name in decide_on:
+                # Segments cut across data sets: what one of them tells apart, all do.
+                splits[name] = needs.split_of(name)
+            strata, stratum = strata_of(dataset, splits, known, deployed, n_rows)
+            strata = with_measures(strata, measures_of(weighing, known))
+            names = {dataset: tuple(known)}
+            codebook = Codebook(tuple(classes), strata, names, tuple(sorted(decide_on)))
+        values = None
+        if codebook.measures:
+            values = measured(codebook.measures, weighing, known, n_rows)
         return cls(codebook, labels, weight, stratum, values)
 
     @classmethod
@@ -176,23 +172,15 @@ class Rows:
     @cached_property
     def marginals(self) -> Marginals:
         """The weight by stratum and true class."""
-        shape = (self.codebook.n_plain, self.codebook.n_classes + 1)
-        size = shape[0] * shape[1]
-        if self.weight is None:
-            marginals = _numbers(self.kind, size).astype(float).reshape(shape)
-            smallest = np.where(marginals > 0, 1.0, np.inf)
-        else:
-            marginals = np.bincount(self.kind, self.weight, size).reshape(shape)
-            flat = np.full(size, np.inf)
-            np.minimum.at(flat, self.kind, self.weight)
-            smallest = flat.reshape(shape)
-        held, least = [marginals], [smallest]
-        for weight in self.by_measure:
-            held.append(np.bincount(self.kind, weight, size).reshape(shape))
-            flat, counts = np.full(size, np.inf), weight > 0.0
-            np.minimum.at(flat, self.kind[counts], weight[counts])
-            least.append(flat.reshape(shape))
-        return Marginals(np.concatenate(held), np.concatenate(least))
+        shape = (-1, self.codebook.n_classes + 1)
+        size, held, least = self.codebook.n_plain * shape[1], [], []
+        for weight in (self.weight, *self.by_measure):
+            sums = _numbers(self.kind, size).astype(float) if weight is None else None
+            held.append(np.bincount(self.kind, weight, size) if sums is None else sums)
+            least.append(_least(self.kind, weight, size))
+        weights = np.concatenate(held).reshape(shape)
+        smallest = np.where(weights > 0, np.concatenate(least).reshape(shape), np.inf)
+        return Marginals(weights, smallest)
 
     def confusion(self, decisions: NDArray[Any]) -> Confusion:
         """Count decisions (N,), or a distribution over classes (N, n), by their labels.
@@ -204,24 +192,30 @@ class Rows:
         array([[0.5, 0.5],
                [0. , 1. ]])
         """
+        marginals, book = self.marginals, self.codebook
         weights = [self.weight, *self.by_measure]
         tables = [self._counted(decisions, w) for w in weights]
-        out = np.empty((len(tables), len(tables), *tables[0][1].shape))
-        for a, (_, squares) in enumerate(tables):
-            out[a, a] = squares
-            for b, other in enumerate(weights[:a]):
-                amount = self.by_measure[a - 1]
-                product = amount if other is None else other * amount
-                out[a, b] = out[b, a] = self._counted(decisions, product)[0]
-        return self._confusion(np.concatenate([counts for counts, _ in tables]), out)
+        products = np.empty((len(tables), len(tables), *tables[0].shape))
+        for a, (weight, counts) in enumerate(zip(weights, tables, strict=True)):
+            for b, other in enumerate(weights[: a + 1]):
+                products[a, b] = products[b, a] = (
+                    counts
+                    if weight is None or other is None  # of tables, the first alone may have none
+                    else self._counted(decisions, other * weight)
+                )
+        shape = (book.n_plain, book.n_classes + 1)
+        if self.weight is None:
+            rows = marginals.weights[: book.n_plain].astype(np.int64)
+        else:
+            rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
+        rows = np.tile(rows, (len(tables), 1))
+        return Confusion(book, np.concatenate(tables), products, rows, marginals.smallest)
 
-    def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
-        """Sums of some weights and of their squares, by stratum, true and decided class."""
+    def _counted(self, decisions: NDArray[Any], weight: Floats | None) -> Floats:
+        """Sums of some weights by stratum, true and decided class."""
         n, m = self.codebook.n_classes, self.codebook.n_plain
         stratum = None if m == 1 else self.stratum
-        if decisions.ndim == 1:
-            return count_pairs(stratum, self.true, decisions, m, n + 1, n, weight)
-        return count_distribution(stratum, self.true, decisions, m, n + 1, weight)
+        return count_decisions(stratum, self.true, decisions, (m, n + 1, n), weight)
 
     def decided(self, decisions: NDArray[Any]) -> Confusion:
         """The confusion of decisions, with what each row adds to sums over its tables.
@@ -251,16 +245,6 @@ class Rows:
         """The share of the weight of rows whose decision depends on a draw."""
         return float(np.average(decided.max(axis=1) < _CERTAIN, weights=self.weight))
 
-    def _confusion(self, counts: Floats, products: Floats) -> Confusion:
-        marginals, book = self.marginals, self.codebook
-        shape = (book.n_plain, book.n_classes + 1)
-        if self.weight is None:
-            rows = marginals.weights[: book.n_plain].astype(np.int64)
-        else:
-            rows = _numbers(self.kind, shape[0] * shape[1]).reshape(shape)
-        rows = np.tile(rows, (1 + len(book.measures), 1))
-        return Confusion(book, counts, products, rows, marginals.smallest)
-
 
 def _joined_measures(codebook: Codebook, parts: Sequence[Rows]) -> Floats | None:
     """What the rows of all parts count by each measure; 0 where a part does not have it."""
@@ -281,6 +265,15 @@ def _numbers(kind: Integers, size: int) -> Codes:
     if size > _FEW:
         return np.bincount(kind, minlength=size)
     return np.array([np.count_nonzero(kind == k) for k in range(size)], np.int64)
+
+
+def _least(place: Integers, weight: Floats | None, size: int) -> Floats:
+    """The smallest weight above 0 among the rows of each place (size,); inf where none has one."""
+    if weight is None:
+        return np.ones(size)
+    out = np.full(size, np.inf)
+    np.minimum.at(out, place, np.where(weight > 0.0, weight, np.inf))
+    return out
 
 
 # --- Rows in the order of their segments: what the oracle reads -----------------------------------
@@ -340,20 +333,18 @@ _SUM = 1e-6
 """How far from 1 posteriors may sum: what single precision leaves."""
 
 
-class Credit(ABC):
-    """Who counts: everything that differs between labels and posteriors."""
+@dataclass(frozen=True)
+class Credit:
+    """Who counts when a row is decided: by labels, a row in its own stratum and true class."""
 
-    by_posteriors = True
+    by_posteriors = False
     of_classes = True
     """Whether score j is about class j of the row's own stratum."""
 
-    @abstractmethod
     def check(self, rows: Rows, scores: Floats) -> None:
-        """Refuse scores that are not what the credit needs."""
-
-    @abstractmethod
-    def is_exact(self, codebook: Codebook) -> bool:
-        """Whether the best response to a linear objective over counts is known exactly."""
+        """Refuse scores that are not what the credit needs; labels go with scores of any kind."""
+        if len(scores) != rows.n_rows:
+            raise InputError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
 
     def place(self, rows: Rows) -> tuple[Codes, int]:
         """By what a row is counted in a pass (N,), and how many codes there are."""
@@ -363,9 +354,9 @@ class Credit(ABC):
         """Posteriors (N, n) of the classes."""
         return scores
 
-    @abstractmethod
     def marginals(self, rows: Rows, scores: Floats) -> Marginals:
         """The weight by stratum and true class."""
+        return rows.marginals
 
     def counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
@@ -379,43 +370,20 @@ class Credit(ABC):
         ]
         return np.concatenate([once, *more], axis=1)
 
-    @abstractmethod
     def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         """Counts (n_blocks, plain strata, n + 1, n) by the rows' weights."""
-
-
-@dataclass(frozen=True)
-class Labels(Credit):
-    """A row counts in its own stratum and its true class."""
-
-    by_posteriors = False
-
-    def check(self, rows: Rows, scores: Floats) -> None:
-        """Scores of any kind will do."""
-        if len(scores) != rows.n_rows:
-            raise InputError(f"there are {rows.n_rows} rows, and scores of {len(scores)}")
-
-    def is_exact(self, codebook: Codebook) -> bool:
-        """It is not: the best response on labelled rows would have to tell each row apart."""
-        return False
-
-    def marginals(self, rows: Rows, scores: Floats) -> Marginals:
-        """As the rows are."""
-        return rows.marginals
-
-    def _counts(
-        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
-    ) -> Floats:
         n, m = rows.codebook.n_classes, rows.codebook.n_plain
-        counts, _ = count_pairs(code, rows.true, decided, n_blocks * m, n + 1, n, rows.weight)
+        counts = count_decisions(code, rows.true, decided, (n_blocks * m, n + 1, n), rows.weight)
         return counts.reshape(n_blocks, m, n + 1, n)
 
 
 @dataclass(frozen=True)
 class Posteriors(Credit):
     """A row counts in its own stratum and in every class, by its posterior."""
+
+    by_posteriors = True
 
     def check(self, rows: Rows, scores: Floats) -> None:
         """Posteriors that sum to one, and a column for each thing that they are of."""
@@ -434,45 +402,28 @@ class Posteriors(Credit):
                 f"{n_scores} posteriors a row for {book.n_classes} classes need `joint_columns`"
             )
 
-    def is_exact(self, codebook: Codebook) -> bool:
-        """It is, unless a segment has strata that the rule cannot tell apart."""
-        return not codebook.hides_strata
-
     def marginals(self, rows: Rows, scores: Floats) -> Marginals:
         """The sums of posteriors, and of a stratum's rows the smallest weight."""
-        weights = self.counts(rows, scores, *self._all(rows))[0, :, :, 0]
-        least = [self._least(rows), *(self._least(rows.weighted(w)) for w in rows.by_measure)]
-        return Marginals(weights, np.where(weights > 0, np.concatenate(least)[:, None], np.inf))
+        place, n_codes = self.place(rows)
+        everyone = np.zeros(rows.n_rows, np.int64)
+        counts = self.counts(rows, scores, None if n_codes == 1 else place, everyone, 1)
+        weights = counts[0, :, :, 0]
+        least = np.concatenate([self._least(rows, w) for w in (rows.weight, *rows.by_measure)])
+        return Marginals(weights, np.where(weights > 0, least[:, None], np.inf))
 
     def _counts(
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
-        return np.swapaxes(self._lines(rows, scores, code, decided, n_blocks), 2, 3)
+        """Sums (n_blocks, places, s + 1, n) of posteriors, none of what has no label."""
+        n_codes = self.place(rows)[1]
+        shape = n_blocks * n_codes, rows.codebook.n_classes, scores.shape[1] + 1
+        sums = count_decisions(code, decided, scores, shape, rows.weight)
+        return np.swapaxes(sums.reshape(n_blocks, n_codes, *shape[1:]), 2, 3)
 
-    def _all(self, rows: Rows) -> tuple[Codes | None, Codes, int]:
-        """All rows decided alike, in one block."""
+    def _least(self, rows: Rows, weight: Floats | None) -> Floats:
+        """The smallest of some weights in each stratum."""
         place, n_codes = self.place(rows)
-        return None if n_codes == 1 else place, np.zeros(rows.n_rows, np.int64), 1
-
-    def _least(self, rows: Rows) -> Floats:
-        """The smallest weight among the rows of each place."""
-        place, n_codes = self.place(rows)
-        if rows.weight is None:
-            return np.ones(n_codes)
-        out, counts = np.full(n_codes, np.inf), rows.weight > 0.0
-        np.minimum.at(out, place[counts], rows.weight[counts])
-        return out
-
-    def _lines(
-        self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
-    ) -> Floats:
-        """Sums (n_blocks, places, n, s + 1) of posteriors; the last column is empty."""
-        n, n_codes = rows.codebook.n_classes, self.place(rows)[1]
-        out = np.zeros((n_blocks * n_codes, n, scores.shape[1] + 1))
-        scores = np.ascontiguousarray(scores, np.float64)
-        if not _add_posteriors(scores, code, decided, rows.weight, out):
-            raise IndexError(f"a code or decision is not within {out.shape[:2]}")
-        return out.reshape(n_blocks, n_codes, *out.shape[1:])
+        return _least(place, weight, n_codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -495,10 +446,6 @@ class JointPosteriors(Posteriors):
         if (book.stratum_segment[stratum] != np.arange(shape[0])[:, None]).any():
             raise InputError("`joint_columns` of a segment must refer to its own strata")
 
-    def is_exact(self, codebook: Codebook) -> bool:
-        """It is: posteriors price each stratum."""
-        return True
-
     def place(self, rows: Rows) -> tuple[Codes, int]:
         """Its segment: posteriors say in which stratum it is."""
         return rows.segment, len(rows.codebook.segments)
@@ -515,41 +462,19 @@ class JointPosteriors(Posteriors):
         self, rows: Rows, scores: Floats, code: Codes | None, decided: Integers, n_blocks: int
     ) -> Floats:
         """Sums of posteriors, brought from segment and column to stratum and class."""
-        lines = self._lines(rows, scores, code, decided, n_blocks)
+        sums = super()._counts(rows, scores, code, decided, n_blocks)
         n, m = rows.codebook.n_classes, rows.codebook.n_plain
         out = np.zeros((m, n + 1, n_blocks, n))
         # One number a (segment, column), each an array over blocks and decisions.
         at = self.columns[..., 0], self.columns[..., 1]
-        np.add.at(out, at, lines[..., :-1].transpose(1, 3, 0, 2))
+        np.add.at(out, at, sums[:, :, :-1].transpose(1, 2, 0, 3))
         return out.transpose(2, 0, 1, 3)
 
-    def _least(self, rows: Rows) -> Floats:
+    def _least(self, rows: Rows, weight: Floats | None) -> Floats:
         out = np.full(rows.codebook.n_plain, np.inf)
-        np.minimum.at(out, self.columns[..., 0], super()._least(rows)[:, None])
+        np.minimum.at(out, self.columns[..., 0], super()._least(rows, weight)[:, None])
         return out
 
 
-LABELS = Labels()
+LABELS = Credit()
 POSTERIORS = Posteriors()
-
-
-@kernel(plain=True)
-def _add_posteriors(
-    scores: Floats,
-    code: NDArray[np.integer[Any]] | None,
-    decided: NDArray[np.integer[Any]],
-    weight: Floats | None,
-    out: Floats,
-) -> bool:
-    n_codes, n_decided = out.shape[:2]
-    n_rows, s = scores.shape
-    for i in range(n_rows):
-        c = 0 if code is None else code[i]
-        j = decided[i]
-        if not (0 <= c < n_codes and 0 <= j < n_decided):
-            return False
-        line, row = out[c, j], scores[i]
-        w = 1.0 if weight is None else weight[i]
-        for k in range(s):
-            line[k] += w * row[k]
-    return True

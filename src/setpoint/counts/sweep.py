@@ -133,43 +133,26 @@ def best_of(
         required = np.empty((0, width))
     if required.shape[1:] != (width,):
         raise InputError(f"forms over {width - 1} kinds need {width} entries")
-    ties, values, n_feasible, below, above = sweep(counts, *ratios, required, SATISFIED, near)
+    ties, values, n_feasible, below, above, least = sweep(
+        counts, *ratios, required, SATISFIED, near, least_violation
+    )
     if len(ties):
         at = 0 if tiebreak is None or len(ties) == 1 else tiebreak(ties)
         return BestCutoff(int(ties[at]), float(values[at]), n_feasible, 0.0, below, above)
-    if not least_violation:
-        return BestCutoff(-1, -np.inf, 0, np.inf)
-    least = _least(counts, *ratios, required)
-    slack = least + TIED * (1.0 + least)
-    ties, values, _, _, _ = sweep(counts, *ratios, required, slack, -1)
+    if least_violation:
+        slack = least + TIED * (1.0 + least)
+        ties, values, *_ = sweep(counts, *ratios, required, slack, -1, False)
     if not len(ties):
         return BestCutoff(-1, -np.inf, 0, np.inf)
     at = 0 if tiebreak is None else tiebreak(ties)
     index, value = int(ties[at]), float(values[at])
     there = np.ascontiguousarray(counts[:, index : index + 1])
-    return BestCutoff(index, value, 0, _least(there, *ratios, required))
+    *_, least = sweep(there, *ratios, required, SATISFIED, -1, True)
+    return BestCutoff(index, value, 0, least)
 
 
 @kernel(plain=True)
-def _required(
-    counts: Floats,
-    start: int,
-    size: int,
-    required: Floats,
-    num: Floats,
-    good: NDArray[np.bool_],
-) -> None:
-    """Mark the cut-offs that are not left out."""
-    for i in range(size):
-        good[i] = True
-    for h in range(required.shape[0]):
-        affine(counts, start, size, required[h], num)
-        for i in range(size):
-            good[i] &= num[i] >= -SATISFIED
-
-
-@kernel(plain=True)
-def _feasible(
+def _violations(
     counts: Floats,
     start: int,
     size: int,
@@ -179,33 +162,34 @@ def _feasible(
     lower: Floats,
     upper: Floats,
     required: Floats,
-    slack: float,
     num: Floats,
     den: Floats,
     val: Floats,
-    good: NDArray[np.bool_],
-) -> int:
-    """Mark the cut-offs that meet every constraint; how many."""
-    _required(counts, start, size, required, num, good)
+    worst: Floats,
+) -> None:
+    """The largest violation of each cut-off; not a number where it is left out, or a value none."""
+    for i in range(size):
+        worst[i] = 0.0
+    for h in range(required.shape[0]):
+        affine(counts, start, size, required[h], num)
+        for i in range(size):
+            worst[i] = worst[i] if num[i] >= -SATISFIED else np.nan
     for r in range(lower.size):
         ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
         low, high = lower[r], upper[r]
         for i in range(size):
-            # Negated, so that inf - inf, a bound met at infinity, counts as met; a value
-            # that is not a number meets none.
-            missed = (low - val[i] > slack) | (val[i] - high > slack) | np.isnan(val[i])
-            good[i] &= not missed
-    n = 0
-    for i in range(size):
-        n += good[i]
-    return n
+            # inf - inf is no larger, so that a bound met at infinity counts as met.
+            short, past = low - val[i], val[i] - high
+            most = short if short > worst[i] else worst[i]  # noqa: FURB136
+            most = past if past > most else most  # noqa: FURB136
+            worst[i] = np.nan if np.isnan(val[i]) else most
 
 
 @kernel(plain=True)
-def _largest(values: Floats, good: NDArray[np.bool_], size: int) -> float:
-    """Largest of the good values, -inf if none; overwrites `values`."""
+def _largest(values: Floats, worst: Floats, slack: float, size: int) -> float:
+    """Largest of the feasible values, -inf if none; overwrites `values`."""
     for i in range(size):
-        values[i] = values[i] if good[i] else -np.inf
+        values[i] = values[i] if worst[i] <= slack else -np.inf
     values[size:] = -np.inf
     half = values.size // 2
     while half > 0:  # halves against each other: vector instructions, unlike a running maximum
@@ -227,34 +211,42 @@ def sweep(
     required: Floats,
     slack: float,
     near: int,
-) -> tuple[NDArray[np.int64], Floats, int, int, int]:
-    """The kernel of :func:`best_of`, for compiled code; a bound may be missed by `slack`."""
-    n = counts.shape[1]
-    n_blocks = (n + _BLOCK - 1) // _BLOCK
+    find_least: bool,
+) -> tuple[NDArray[np.int64], Floats, int, int, int, float]:
+    """The kernel of :func:`best_of`: a bound may be missed by `slack`; if by more, by how much."""
+    n_cutoffs = counts.shape[1]
+    n_blocks = (n_cutoffs + _BLOCK - 1) // _BLOCK
     top = np.full(n_blocks, -np.inf)
     n_good = np.zeros(n_blocks, dtype=np.int64)
     num, den, val = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
-    good = np.empty(_BLOCK, dtype=np.bool_)
-    below, above = -1, -1
+    worst = np.empty(_BLOCK)
+    below, above, least = -1, -1, np.inf
     for block in range(n_blocks):
         start = block * _BLOCK
-        size = min(_BLOCK, n - start)
-        n_good[block] = _feasible(
-            counts, start, size, forms, zeros, offsets, lower, upper, required, slack,
-            num, den, val, good,
+        size = min(_BLOCK, n_cutoffs - start)
+        _violations(
+            counts, start, size, forms, zeros, offsets, lower, upper, required,
+            num, den, val, worst,
         )  # fmt: skip
-        if n_good[block]:
+        n = 0
+        for i in range(size):
+            n += worst[i] <= slack
+        n_good[block] = n
+        if n:
             ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
-            top[block] = _largest(val, good, size)
+            top[block] = _largest(val, worst, slack, size)
             if near >= 0 and above < 0:
                 for i in range(size):
-                    if good[i] and start + i < near:
+                    if worst[i] <= slack and start + i < near:
                         below = start + i
-                    elif good[i] and above < 0:
+                    elif worst[i] <= slack and above < 0:
                         above = start + i
+        elif find_least:
+            for i in range(size):
+                least = worst[i] if worst[i] < least else least  # noqa: FURB136
     n_feasible = n_good.sum()
     if n_feasible == 0:
-        return np.empty(0, np.int64), np.empty(0), 0, -1, -1
+        return np.empty(0, np.int64), np.empty(0), 0, -1, -1, least
 
     # Ties are judged against the best of all, not along the way: closeness is not
     # transitive. Only blocks that reach it are looked at again.
@@ -265,48 +257,17 @@ def sweep(
         if n_good[block] == 0 or top[block] < level:
             continue
         start = block * _BLOCK
-        size = min(_BLOCK, n - start)
-        _feasible(
-            counts, start, size, forms, zeros, offsets, lower, upper, required, slack,
-            num, den, val, good,
+        size = min(_BLOCK, n_cutoffs - start)
+        _violations(
+            counts, start, size, forms, zeros, offsets, lower, upper, required,
+            num, den, val, worst,
         )  # fmt: skip
         ratio(counts, start, size, forms[0], zeros[0], offsets[0], num, den, val)
         for i in range(size):
-            if good[i] and val[i] >= level:
+            if worst[i] <= slack and val[i] >= level:
                 ties[n_ties], values[n_ties] = start + i, val[i]
                 n_ties += 1
-    return ties[:n_ties].copy(), values[:n_ties].copy(), n_feasible, below, above
-
-
-@kernel()
-def _least(
-    counts: Floats,
-    forms: Floats,
-    zeros: Floats,
-    offsets: Floats,
-    lower: Floats,
-    upper: Floats,
-    required: Floats,
-) -> float:
-    """The smallest largest violation of the cut-offs that are not left out."""
-    n = counts.shape[1]
-    num, den, val = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
-    good, worst = np.empty(_BLOCK, dtype=np.bool_), np.empty(_BLOCK)
-    least = np.inf
-    for start in range(0, n, _BLOCK):
-        size = min(_BLOCK, n - start)
-        _required(counts, start, size, required, num, good)
-        worst[:] = 0.0
-        for r in range(lower.size):
-            ratio(counts, start, size, forms[r + 1], zeros[r + 1], offsets[r + 1], num, den, val)
-            for i in range(size):
-                for past in (lower[r] - val[i], val[i] - upper[r]):
-                    if past > worst[i]:
-                        worst[i] = past
-        for i in range(size):
-            if good[i] and worst[i] < least:
-                least = worst[i]
-    return least
+    return ties[:n_ties].copy(), values[:n_ties].copy(), n_feasible, below, above, 0.0
 
 
 # --- Rows ranked by how far one answer leads ------------------------------------------------------

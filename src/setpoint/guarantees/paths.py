@@ -157,7 +157,7 @@ def _pairs_near(curve: Curve, near: Band) -> NDArray[np.int64]:
     n = curve.n_cutoffs
     some = np.arange(n)
     if n > _MOST_OF_BAND:
-        thresholds = -np.array([curve.threshold(k) for k in range(n)])  # they fall
+        thresholds = -curve.thresholds(np.arange(n))  # they fall
         own = np.searchsorted(thresholds, [-near.high, -near.low])
         close = (own[:, None] + np.arange(-_CLOSE, _CLOSE + 1)).ravel()
         spread = np.linspace(0, n - 1, _MOST_OF_BAND - len(close)).astype(np.int64)

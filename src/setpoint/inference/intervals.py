@@ -89,12 +89,10 @@ def interval_of(x: fn.RateFunction, counted: CountedRates, level: float) -> Inte
         raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
     tail = (1.0 - level) / 2.0
     value = counted.value(x)
-    if not x.features:
-        return Interval(value, value, "exact")
-    if counted.is_large:
+    if counted.is_large and x.features:
         return Interval(*unsmoothed(x, counted, tail, tail), "delta")
-    low, high = _limits(x, counted, tail, tail)
-    return Interval(min(low, value), max(high, value), _kind(x, counted))
+    low, high, kind = _limits(x, counted, tail, tail)
+    return Interval(min(low, value), max(high, value), kind)
 
 
 def is_group_gap(x: fn.RateFunction) -> bool:
@@ -114,107 +112,97 @@ def _varying(x: fn.RateFunction) -> Sequence[fn.RateFunction]:
     return [c for c in x.children if c.features]
 
 
-def _kind(x: fn.RateFunction, counted: CountedRates) -> str:
-    fraction = counted.fraction(x)
-    if fraction is not None:
-        sorts = 3 if fraction.sorts is None else fraction.sorts.above.shape[1]
-        return "delta" if sorts > 2 else "clopper-pearson" if sorts == 2 else "exact"
-    if isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
-        return "pairs"
-    if isinstance(x, (fn.Max, fn.Min)):
-        return "groups"
-    if len(_varying(x)) == 1 and isinstance(x, (fn.WeightedSum, fn.Absolute, fn.Log, fn.Sqrt)):
-        return _kind(_varying(x)[0], counted)
-    return "delta" if _is_smooth(x) else "bonferroni"
-
-
-def _limits(
-    x: fn.RateFunction, counted: CountedRates, low: float, high: float
-) -> tuple[float, float]:
+def _limits(x: fn.RateFunction, counted: CountedRates, low: float, high: float) -> Interval:
     """Limits at the tails `low` and `high`, from those of its parts, inside its range."""
     if not x.features:
         value = counted.value(x)
-        return value, value
+        return Interval(value, value, "exact")
     if isinstance(x, (fn.Affine, fn.Ratio)):
-        fraction = counted.fraction(x)
-        exact = None if fraction is None else of_fraction(fraction, low, high)
-        ends = smooth_limits(x, counted, low, high) if exact is None else exact
+        found = _fraction(x, counted, low, high)
     elif isinstance(x, (fn.Max, fn.Min)):
-        ends = _extreme(x, counted, low, high)
+        found = _extreme(x, counted, low, high)
     elif isinstance(x, (fn.MaxMinusMin, fn.MinOverMax)):
-        ends = _pairs(x, counted, low, high)
+        found = _pairs(x, counted, low, high)
     elif isinstance(x, fn.Absolute):
-        ends = _absolute(x, counted, low, high)
+        found = _absolute(x, counted, low, high)
     elif isinstance(x, (fn.Log, fn.Sqrt)):
-        ends = x.interval(_limits(x.children[0], counted, low, high))
+        *ends, kind = _limits(x.children[0], counted, low, high)
+        found = Interval(*x.interval(ends), kind)
     elif isinstance(x, fn.WeightedSum) and len(_varying(x)) == 1:
-        ends = _multiple(x, counted, low, high)
+        found = _multiple(x, counted, low, high)
     elif _is_smooth(x):
-        ends = smooth_limits(x, counted, low, high)
+        found = Interval(*smooth_limits(x, counted, low, high), "delta")
     else:
-        ends = _parts(x, counted, low, high)
+        found = _parts(x, counted, low, high)
     bottom, top = counted.range(x)
-    return float(max(ends[0], bottom)), float(min(ends[1], top))
+    return found._replace(low=float(max(found.low, bottom)), high=float(min(found.high, top)))
 
 
-def _extreme(
-    x: fn.Max | fn.Min, counted: CountedRates, low: float, high: float
-) -> tuple[float, float]:
+def _fraction(x: fn.Affine | fn.Ratio, counted: CountedRates, low: float, high: float) -> Interval:
+    fraction = counted.fraction(x)
+    exact = None if fraction is None else of_fraction(fraction, low, high)
+    if fraction is None or exact is None:
+        return Interval(*smooth_limits(x, counted, low, high), "delta")
+    two = fraction.sorts is not None and fraction.sorts.above.shape[1] == 2
+    return Interval(*exact, "clopper-pearson" if two else "exact")
+
+
+def _extreme(x: fn.Max | fn.Min, counted: CountedRates, low: float, high: float) -> Interval:
     # A limit can fail in each of them; of a size on both sides, below.
     sides, largest = max(len(_varying(x)), 1), isinstance(x, fn.Max)
     tails = (low / sides, high) if largest else (low, high / sides)
-    ends = np.array([_limits(c, counted, *tails) for c in x.children])
+    ends = np.array([_limits(c, counted, *tails)[:2] for c in x.children])
     first, last = (ends.max(axis=0) if largest else ends.min(axis=0)).tolist()
-    return first, last
+    return Interval(first, last, "groups")
 
 
-def _pairs(x: fn.Node, counted: CountedRates, low: float, high: float) -> tuple[float, float]:
+def _pairs(x: fn.Node, counted: CountedRates, low: float, high: float) -> Interval:
     """Limits of the largest value minus the smallest, or of that over it, by ordered pairs."""
     m, ratio = len(x.children), isinstance(x, fn.MinOverMax)
     if m == 1:
         certain = not ratio or counted.value(x.children[0]) > 0
-        return float(ratio and certain), float(ratio)
+        return Interval(float(ratio and certain), float(ratio), "pairs")
     v = np.array([counted.value(c) for c in x.children])
     smooth = all(_is_smooth(c) for c in x.children)
     corr = correlations(x.children, counted) if smooth else np.full((m, m), -1.0)
     pairs, others = m * (m - 1), ~np.eye(m, dtype=bool)
     tails = (low, high / pairs) if ratio else (low / pairs, high)
-    (a, b), (c, d) = (np.array([_limits(y, counted, t, t) for y in x.children]).T for t in tails)
+    (a, b), (c, d) = (
+        np.array([_limits(y, counted, t, t)[:2] for y in x.children]).T for t in tails
+    )
     if ratio:
         above, below = ratio_above(v, a, b, corr), ratio_below(v, c, d, corr)
-        return min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
-    above, below = difference_above(v, a, b, corr), -difference_above(v, c, d, corr).T
-    return max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
+        ends = min(float(above[others].min()), 1.0), min(float(below[others].min()), 1.0)
+    else:
+        above, below = difference_above(v, a, b, corr), -difference_above(v, c, d, corr).T
+        ends = max(float(above[others].max()), 0.0), max(float(below[others].max()), 0.0)
+    return Interval(*ends, "pairs")
 
 
-def _absolute(
-    x: fn.Absolute, counted: CountedRates, low: float, high: float
-) -> tuple[float, float]:
+def _absolute(x: fn.Absolute, counted: CountedRates, low: float, high: float) -> Interval:
     # Near 0 the lower limit can fail on both sides.
     (child,) = x.children
     inner = _limits(child, counted, low / 2, low / 2)
     outer = _limits(child, counted, high, high)
-    return max(inner[0], -inner[1], 0.0), max(abs(outer[0]), abs(outer[1]))
+    largest = max(abs(outer.low), abs(outer.high))
+    return Interval(max(inner.low, -inner.high, 0.0), largest, inner.kind)
 
 
-def _multiple(
-    x: fn.WeightedSum, counted: CountedRates, low: float, high: float
-) -> tuple[float, float]:
+def _multiple(x: fn.WeightedSum, counted: CountedRates, low: float, high: float) -> Interval:
     (k,) = (k for k, c in zip(x.coefs, x.children, strict=True) if c.features)
     (child,) = _varying(x)
-    ends = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
+    *ends, kind = _limits(child, counted, *((low, high) if k > 0 else (high, low)))
     ranges = [ends if c is child else (counted.value(c),) * 2 for c in x.children]
-    return x.interval(*ranges)
+    return Interval(*x.interval(*ranges), kind)
 
 
-def _parts(
-    x: fn.RateFunction, counted: CountedRates, low: float, high: float
-) -> tuple[float, float]:
+def _parts(x: fn.RateFunction, counted: CountedRates, low: float, high: float) -> Interval:
     # Interval arithmetic over limits that hold together.
     assert isinstance(x, fn.Node)
     tail = min(low, high) / max(len(_varying(x)), 1)
-    first, last = x.interval(*(_limits(c, counted, tail, tail) for c in x.children))
-    return (-fn.INF if math.isnan(first) else first), (fn.INF if math.isnan(last) else last)
+    first, last = x.interval(*(_limits(c, counted, tail, tail)[:2] for c in x.children))
+    ends = -fn.INF if math.isnan(first) else first, fn.INF if math.isnan(last) else last
+    return Interval(*ends, "bonferroni")
 
 
 # --- What an interval says of a bound: shown, shown to fail ---------------------------------------

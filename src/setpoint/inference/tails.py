@@ -102,14 +102,9 @@ def difference_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> F
 
 def ratio_above(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:
     """Lower limits of ``x_a / x_b`` for every ordered pair of values >= 0."""
-    p, q = (x - below)[:, None], (above - x)[None, :]
-    a, b = x[:, None], x[None, :]
-    half = a * b - corr * p * q
-    outer = np.maximum((a - p) * (a + p), 0.0)
-    root = np.sqrt(np.maximum(half * half - outer * (b - q) * (b + q), 0.0))
-    below_line = half + root
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((outer > 0) & (below_line > 0), outer / below_line, 0.0)
+    turned = ratio_below(x, below, above, corr).T
+    with np.errstate(divide="ignore"):
+        return np.where(turned > 0, 1.0 / turned, 0.0)
 
 
 def ratio_below(x: Floats, below: Floats, above: Floats, corr: Floats) -> Floats:

@@ -207,7 +207,7 @@ def lift(
     found = best_pair(goal, A, B[: n + 1], cost_A, cost_B, least)
     if found.k < 0:
         return None
-    return Lifted(midway(zp, found.k), midway(zn, found.l), found.exact)
+    return Lifted(float(midway(zp, found.k)), float(midway(zn, found.l)), found.exact)
 
 
 def _ranked(

@@ -207,4 +207,4 @@ def best_of(goal: Tradeoff, values: Floats, A: Floats, B: Floats, least: float =
     """The best of some cut-offs; where none is feasible, the least violation."""
     best = goal.best(A, B, min(least, float(A[-1] + B[-1])))
     j = best.cutoff
-    return Cut(midway(values, j), float(A[j]), float(B[j]), best.value, best.violation)
+    return Cut(float(midway(values, j)), float(A[j]), float(B[j]), best.value, best.violation)

@@ -100,6 +100,7 @@ def _points(
             curves.append(_curve(name, curve, own, counts, atoms, program))
     fp, tp = accepted.tolist()
     negatives, positives = held.tolist()
+    squares = evidence.confusion(Threshold(np.inf)).products[0, 0]
     return OperatingPoints(
         tuple(curves),
         positives,
@@ -108,7 +109,7 @@ def _points(
         fp / negatives,
         tp / (tp + fp) if tp else 0.0,
         (evidence.classes[0], evidence.classes[1]),
-        float(held.sum() / evidence.labelled_squares[own].sum()),
+        float(held.sum() / squares[own[: len(squares)], :2].sum()),
     )
 
 

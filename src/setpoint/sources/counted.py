@@ -23,7 +23,6 @@ from setpoint.counts import (
     ChangedTableError,
     Codebook,
     Confusion,
-    Lines,
     Tally,
 )
 from setpoint.errors import EmptyPopulationError, GoalError, InputError, InputTypeError, nearest
@@ -272,10 +271,7 @@ class CountedRows:
 
     def tally(self) -> Tally:
         """The first pass as a tally."""
-        rows = self.inputs.rows
-        smallest = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
-        np.minimum.at(smallest, (rows.stratum, rows.true), self._joined("least"))
-        return Tally.of_lines(rows.codebook, self.lines(), smallest, self.unit, self.is_weighted)
+        return Tally.of_lines(self.codebook, self.lines(), self.unit, self.is_weighted)
 
     def again(
         self, counts: Mapping[str | None, BinCounts], *, checked: bool = False
@@ -295,19 +291,20 @@ class CountedRows:
             ) from None
         return replace(self, inputs=inputs, counts=counts)
 
-    def lines(self, *, by_score: bool = False) -> Lines:
-        """The lines by the codes of the codebook."""
+    def lines(self, *, by_score: bool = False) -> BinCounts:
+        """The lines by stratum and class, their sums in one unit."""
         rows, low = self.inputs.rows, self._joined("low") + 0.0
         bins = np.unique(low, return_inverse=True)[1] if by_score else self._joined("bin")
-        return Lines(
-            rows.stratum,
-            rows.true.astype(np.int64),
+        return BinCounts(
+            (list(rows.codebook.strata), [*rows.codebook.classes, None]),
+            np.array([rows.stratum, rows.true], np.int64),
             bins.astype(np.int64),
             self._joined("rows"),
             self._in_units("weight"),
             self._in_units("squares"),
             low,
             self._joined("high") + 0.0,
+            *(self._joined(what) for what in ("least", "most", "rounded")),
         )
 
     def _joined(self, what: str) -> NDArray[Any]:

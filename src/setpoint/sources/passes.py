@@ -16,7 +16,7 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.counts import BinCounts, Binning, Bins, Confusion, Lines, Tally
+from setpoint.counts import BinCounts, Binning, Bins, Confusion, Tally
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Goal
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
@@ -71,7 +71,9 @@ class Passes:
                     raise
             self.n_bins = max(self.n_bins // 16, _LEAST_BINS)
 
-    def again(self, counted: CountedRows, tally: Tally, ranges: Ranges, by_score: bool) -> Lines:
+    def again(
+        self, counted: CountedRows, tally: Tally, ranges: Ranges, by_score: bool
+    ) -> BinCounts:
         """Count the rows of some bins again."""
         ends: dict[int, tuple[tuple[float, float], ...]] = {}
         for s, own in ranges.items():

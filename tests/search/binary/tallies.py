@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setpoint.counts import Binning, Lines, Tally
+from setpoint.counts import BinCounts, Binning, Tally
 
 
 def lines_of(evidence, bins, inside=slice(None), unit=1.0):
@@ -15,9 +15,10 @@ def lines_of(evidence, bins, inside=slice(None), unit=1.0):
     whole = np.rint(weight / unit).astype(np.int64)
     squares = np.rint(weight * weight / unit).astype(np.int64)
     scores = evidence.scores
-    lines = Lines(
-        rows.stratum, rows.true.astype(np.int64), bins, np.ones(n, np.int64), whole, squares,
-        scores, scores,
+    lines = BinCounts(
+        (list(rows.codebook.strata), [*rows.codebook.classes, None]),
+        np.array([rows.stratum, rows.true], np.int64), bins, np.ones(n, np.int64), whole, squares,
+        scores, scores, weight, weight, np.zeros(n, bool),
     )  # fmt: skip
     return lines.take(inside)
 
@@ -29,7 +30,6 @@ def tally_of(evidence, n_bins, unit=1.0, sample=None):
     return Tally.of_lines(
         evidence.codebook,
         lines,
-        evidence.marginals.smallest,
         unit,
         evidence.is_weighted,
     )

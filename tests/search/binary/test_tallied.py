@@ -166,7 +166,7 @@ def test_a_pass_that_lies_is_caught():
 
     def swaps_two(tally, ranges, by_score):
         lines = honest(tally, ranges, by_score)
-        lines.true[:] = 1 - lines.true
+        lines.codes[1] = 1 - lines.codes[1]
         return lines
 
     for lie in (drops_a_row, swaps_two):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from setpoint import search
 from setpoint.array_types import Floats
-from setpoint.counts import Counted, Lines, Tally
+from setpoint.counts import BinCounts, Counted, Tally
 from setpoint.errors import ShapeError, warn_caller
 from setpoint.parameters import SATISFIED
 from setpoint.program import (
@@ -261,7 +261,7 @@ def only_searched(cuts: TalliedSet, program: Program) -> bool:
 # --- Two classes by counts of bins: the rule that the whole sort would give -----------------------
 
 
-Again = Callable[[Tally, Ranges, bool], Lines]
+Again = Callable[[Tally, Ranges, bool], BinCounts]
 """Counts the rows of some bins again: by the score itself, which closes them, or by finer bins."""
 
 
