@@ -26,7 +26,6 @@ from setpoint.estimators.base import GoalClassifier, SearchParameters, atomic_fi
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
-    Tries,
 )
 from setpoint.inputs import (
     CheckedTable,
@@ -475,7 +474,7 @@ class TrainedClassifier(SearchParameters, GoalClassifier):
             scored,
             draws=draws,
             models=models,
-            tries=Tries.of(self),
+            owner=self,
             key=rows.key,
             note=rows.copies,
             table=rows.judged.tables[None],

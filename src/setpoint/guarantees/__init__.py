@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from setpoint.guarantees.certifying import (
         Certification,
         FindInwards,
-        Tries,
         certified,
+        number_of_try,
         promise_of,
         times_of,
     )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from setpoint.guarantees.paths import (
         MARGINS,
-        RulePath,
+        Candidate,
         candidate_path,
         monotone_constraints,
         path_rules_of,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -471,7 +471,13 @@ class RuleTests:
                 yield c, part, confidence, level
 
     # ------------------------------------------------------------------ on rows that learn a path
-    def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:
+    def margins(
+        self,
+        counts: Floats,
+        squares: Confusion,
+        times: Floats,
+        allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+    ) -> Floats:
         """How safe some rules are (m,): the smallest margin of a promised constraint."""
         counted = self.counted(squares)
         out = np.full(counts.shape[1], np.inf)
@@ -481,7 +487,7 @@ class RuleTests:
         for i in self.others:
             broken = self.program.constraints[i].violation(self.rates(counts)) > SATISFIED
             out = np.where(broken, -np.inf, out)
-        return out
+        return out if allowed is None else np.where(allowed(counts), out, -np.inf)
 
     def errors(self, confusion: Confusion, times: Floats) -> Floats:
         """The standard error (constraints,) of each side on the rows tested; 0: not promised."""

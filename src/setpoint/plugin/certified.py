@@ -24,11 +24,11 @@ from setpoint.guarantees import (
     Guarantee,
     RuleTests,
     Tried,
-    Tries,
     Unshown,
     best_shown,
     fixed_sequence,
     holm,
+    number_of_try,
     promise_of,
     require_tests,
     tests_on,
@@ -256,7 +256,7 @@ def _as_they_are(
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
     key = rows_key(content_of(X), inputs.kinds(None))
-    attempt = max(Tries.of(first).number(key, path), settings.attempt)
+    attempt = max(number_of_try(first, key, path), settings.attempt)
     tests = tests.at_attempt(attempt)
     passed = _passing(tests, counted, ordered)
     kept = max(passed, key=lambda i: tests.score(counted[i][0])) if passed else 0

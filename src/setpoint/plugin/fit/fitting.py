@@ -29,7 +29,6 @@ from setpoint.estimators import (
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.guarantees import (
     Certification,
-    Tries,
 )
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
@@ -176,7 +175,7 @@ class Task:
             lambda _: scored,
             draws=rows.draws(self.draws) if self.options.randomized else None,
             inwards=inwards,
-            tries=Tries.of(self.owner),
+            owner=self.owner,
             key=rows.key,
             note=rows.copies,
             table=rows.judged.tables[None],
