@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         FindInwards,
         certified,
         number_of_try,
-        promise_of,
         times_of,
     )
     from setpoint.guarantees.e_process import (
@@ -50,15 +49,13 @@ if TYPE_CHECKING:
         Unshown,
         best_shown,
         check_enough,
-        require_tests,
         share_to_certify,
         tests_on,
     )
     from setpoint.guarantees.requirements import (
-        AllHold,
         Part,
         Requirement,
-        Some,
+        Several,
         requirements_of,
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.counts import Confusion, Counted, Evidence, Rows
+from setpoint.counts import Confusion, Counted, Evidence
 from setpoint.errors import GoalError
 from setpoint.guarantees.paths import (
     MARGINS,
@@ -27,7 +27,7 @@ from setpoint.guarantees.paths import (
     path_rules_of,
 )
 from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, State, fixed_sequence
-from setpoint.guarantees.refusal import Tried, Unshown, best_shown, tests_on
+from setpoint.guarantees.refusal import Tried, Unshown, best_shown, by_label, tests_on
 from setpoint.inference import quantile
 from setpoint.program import LinkedGoal
 from setpoint.rules import Band, Rule
@@ -131,11 +131,6 @@ def times_of(looked_at: Counted, tested: Counted) -> Floats:
     return np.repeat(times, (book.n_classes + 1) * book.n_classes)
 
 
-def by_label(rows: Counted) -> Rows | Counted:
-    """The rows by their labels: evidence may know them by posteriors instead."""
-    return rows.rows if isinstance(rows, Evidence) else rows
-
-
 # --- How often rules were tried on the same rows: repeated until one passes -----------------------
 
 
@@ -185,17 +180,12 @@ class Certification:
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None
 
 
-def promise_of(linked: LinkedGoal, settings: Confidence) -> Promise:
-    """What is promised of a goal."""
-    return Promise.of(linked, settings.level, strict=settings.strict, ranges=settings.ranges)
-
-
 def certified(
     linked: LinkedGoal, plain: Found, how: Certification
 ) -> tuple[Found, Counted, Guarantee]:
     """The best rule that is certified, the rows that certify, and what is promised of it."""
     settings, rows = how.settings, _scored(how, plain)
-    tests = tests_on(promise_of(linked, settings), by_label(rows))
+    tests = tests_on(Promise.of(linked, settings), rows)
     way: EveryCutoff | AlongPath | None = None
     if how.models is None:
         way = EveryCutoff.of(plain, rows, tests, settings.for_next)
@@ -233,7 +223,7 @@ def certified(
     if not end.passes and settings.on_uncertified == "raise":
 
         def again(other: Promise) -> Tried | None:
-            own = tests_on(other, by_label(rows)).at_attempt(tests.promise.attempt + 1)
+            own = tests_on(other, rows).at_attempt(tests.promise.attempt + 1)
             moved = way.again(own)
             last = None if moved is None else moved.end(own)
             return last.kept if last is not None and last.passes else None

@@ -6,26 +6,24 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
-from setpoint.errors import GoalError, InputError
-from setpoint.goals import Constraint
+from setpoint.errors import InputError
 from setpoint.guarantees.requirements import (
-    AllHold,
     Part,
     Rates,
     Requirement,
-    Some,
+    Several,
     directions,
-    leaves,
     rates_in,
     requirements_of,
 )
-from setpoint.inference import CountedRates, exact_limits, of_two_sorts, trials_of
+from setpoint.inference import CountedRates, exact_limits, of_two_sorts
 from setpoint.program import Affine, Node, ProgramConstraint, RateFunction
 
 # --- P-values that are proved for any rows: bets on one rate --------------------------------------
@@ -220,17 +218,6 @@ def _left_of_saddle(t: Floats, n: Floats) -> float:
 
 Ranges = Mapping[str, tuple[float, float]]
 """The smallest and the largest value that a column could have."""
-
-
-def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint) -> None:
-    """Refuse what is over values of rows and has no test."""
-    for x in leaves(part):
-        if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
-            raise GoalError(
-                f"{written} cannot be promised: it counts rows by a column of numbers, and "
-                "combines several such rates of different rows. Write a bound for each of them, "
-                "as .min() and .max() of groups do"
-            )
 
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
@@ -495,20 +482,19 @@ class PValues:
             raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
         if isinstance(part, Requirement):
             return self._requirement(part, level)
-        if isinstance(part, AllHold):
-            found = [self.of(inner, level) for inner in part.parts]
-            return PValue(max((f.p for f in found), default=0.0), _weakest(found))
-        able = [inner for inner in part.parts if not _never(inner)]
-        m = max(len(able), 1)
-        found = [self.of(inner, level / m) for inner in able]
-        return PValue(min(1.0, m * min((f.p for f in found), default=1.0)), _weakest(found))
+        able = part if part.every else Several(tuple(filterfalse(_never, part.parts)), every=False)
+        found = [self.of(inner, able.level(level)) for inner in able.parts]
+        kind = max((f.kind for f in found), key=KINDS.index, default="trivial")
+        if part.every:
+            return PValue(max((f.p for f in found), default=0.0), kind)
+        return PValue(min(1.0, max(len(found), 1) * min((f.p for f in found), default=1.0)), kind)
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
         if self.counted.looks_at_amounts(x.function):
             p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
         if not self.fractional:
-            trials = trials_of(x.function, self.counted, x.relation, x.level)
+            trials = x.trials(self.counted)
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
         rates = rates_in(x.function, self.counted)
@@ -585,8 +571,4 @@ def _halved(
 
 
 def _never(part: Part) -> bool:
-    return isinstance(part, Some) and not part.parts
-
-
-def _weakest(found: list[PValue]) -> str:
-    return max((f.kind for f in found), key=KINDS.index, default="trivial")
+    return isinstance(part, Several) and not part.every and not part.parts

@@ -15,7 +15,7 @@ from setpoint.counts import Counted, Curve
 from setpoint.errors import InputError
 from setpoint.guarantees.promise import RuleTests
 from setpoint.guarantees.requirements import Requirement, leaves, needs_one_of_several
-from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of
+from setpoint.inference import CountedRates, rounded, successes_needed
 from setpoint.rules import Band, Rule
 from setpoint.search import CutoffSet, Segment
 
@@ -201,10 +201,10 @@ def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneCo
 def _monotone(
     evidence: Counted, counted: CountedRates, x: Requirement, number: int
 ) -> MonotoneConstraint | None:
-    added = _added(counted, x)
-    found = trials_of(x.function, counted, x.relation, x.level)
+    added, found = x.added(counted), x.trials(counted)
     if found is None or added is None:
         return None
+    added = rounded(added)
     strata, trues = np.nonzero(evidence.marginals.weights)
     own = added[strata, trues]
     of_segment = evidence.codebook.stratum_segment[strata]
@@ -215,14 +215,6 @@ def _monotone(
     if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
     return MonotoneConstraint(int(segments[0]), rises, added > 0, found.trials, found.share, number)
-
-
-def _added(counted: CountedRates, x: Requirement) -> Floats | None:
-    """What a row adds to the sum that has to be at least 0 (strata, n + 1, n)."""
-    fraction = counted.fraction(x.function)
-    if fraction is None:
-        return None
-    return rounded(added_by(*fraction.entries, x.level, x.sign))
 
 
 def certified_windows(

@@ -18,13 +18,12 @@ from setpoint.counts import Confusion, Marginals
 from setpoint.errors import GoalError, InputError
 from setpoint.goals import Goal, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
-from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
-from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
+from setpoint.guarantees.p_values import PValues, Ranges
+from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
     KnownWeights,
     Weights,
-    added_by,
     influence_of,
     share_needed,
 )
@@ -35,6 +34,7 @@ from setpoint.program import (
     Program,
     ProgramConstraint,
 )
+from setpoint.solvers import Confidence
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------
 
@@ -173,12 +173,9 @@ def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats)
                 for i in range(0, counts.shape[1], _BLOCK)
             ]
         )
-    every = isinstance(part, AllHold)
-    out = np.full(counts.shape[1], INF if every else -INF)
-    for inner in part.parts:
-        own = margins_of(inner, counted, counts, times)
-        out = np.minimum(out, own) if every else np.maximum(out, own)
-    return out
+    none = np.full(counts.shape[1], INF if part.every else -INF)
+    found = [margins_of(inner, counted, counts, times) for inner in part.parts]
+    return np.asarray((np.minimum if part.every else np.maximum).reduce([none, *found]))
 
 
 def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
@@ -195,13 +192,11 @@ def _of_binomial(
     x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> Floats | None:
     """Normal quantiles (m,) of the exact p-values to be expected; None for other tests."""
-    fraction, weight = counted.fraction(x.function), counted.weight_of_rows(x.function)
-    if fraction is None or weight is None:
+    added, weight = x.added(counted), counted.weight_of_rows(x.function)
+    share = None if added is None else share_needed(added)
+    if added is None or weight is None or share is None:
         return None
-    added = added_by(*fraction.entries, x.level, x.sign).ravel()
-    share = share_needed(added)
-    if share is None:
-        return None
+    added = added.ravel()
     rows = counts / (times * weight)[:, None]
     k, f = rows[added > 0].sum(axis=0), rows[added < 0].sum(axis=0)
     tail = np.where(k > 0.0, betainc(np.maximum(k, 1e-300), f + 1.0, share), 1.0)
@@ -288,24 +283,17 @@ class Promise:
     ranges: Ranges | None = None
 
     @classmethod
-    def of(
-        cls,
-        linked: LinkedGoal,
-        level: float | None,
-        *,
-        strict: bool = False,
-        attempt: int = 1,
-        ranges: Ranges | None = None,
-    ) -> Promise:
-        """A promise of all constraints, each at its own confidence or else at `level`."""
-        require_counts(linked.goal, level, ranges)
-        own = tuple(c.confidence or level for c in linked.goal.constraints)
+    def of(cls, linked: LinkedGoal, confidence: float | Confidence) -> Promise:
+        """A promise of all constraints, each at its own confidence or else at that given."""
+        settings = Confidence.of(confidence)
+        require_counts(linked.goal, settings.level, settings.ranges)
+        own = tuple(c.confidence or settings.level for c in linked.goal.constraints)
         if all(c is None for c in own):
             raise InputError(
                 f"`confidence` promises constraints, and '{linked.goal}' has none: add one, such "
                 "as subject to precision >= 0.9"
             )
-        return cls(linked, own, strict, attempt, ranges)
+        return cls(linked, own, settings.strict, ranges=settings.ranges)
 
     @property
     def confidence(self) -> float:
@@ -337,14 +325,8 @@ class Promise:
         )
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
 
-    def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
-        """The tests of rules on rows with these marginals, and whether they have weights."""
-        if weighted:
-            raise GoalError(
-                "nothing can be promised for weighted rows: how much a row may ever weigh is not "
-                "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
-                "then met as well as the rows show"
-            )
+    def tests(self, marginals: Marginals) -> RuleTests:
+        """The tests of rules on rows with these marginals."""
         return RuleTests(self, marginals)
 
 
@@ -424,23 +406,29 @@ class RuleTests:
     def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
         tests = self._p_values(self.counted(confusion), fractional)
-        return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self._promised)
+        return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self.promised)
 
     @property
     def is_measured(self) -> bool:
         """Whether tests need the values of rows, and not their counts alone."""
         return bool(self.promise.ranges)
 
-    def require_tests(self, confusion: Confusion) -> None:
+    def require_bounded(self, confusion: Confusion) -> None:
         """Refuse constraints over values of rows that have no test, whatever is decided."""
         counted = self.counted(confusion)
-        for c, part, _, _ in self._promised:
-            require_bounded_sums(part, counted, c.written)
+        for c, part, _, _ in self.promised:
+            for x in leaves(part):
+                if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
+                    raise GoalError(
+                        f"{c.written} cannot be promised: it counts rows by a column of numbers, "
+                        "and combines several such rates of different rows. Write a bound for "
+                        "each of them, as .min() and .max() of groups do"
+                    )
 
     def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most."""
         tests = self._p_values(self.counted(confusion), fractional)
-        return max(tests.of(part, level / among).p / level for _, part, _, level in self._promised)
+        return max(tests.of(part, level / among).p / level for _, part, _, level in self.promised)
 
     def shown(
         self, confusion: Confusion, *, fractional: bool = False, among: int = 1
@@ -448,7 +436,7 @@ class RuleTests:
         """What the test of each promised constraint finds for a rule, with limits."""
         counted, out = self.counted(confusion), []
         tests = self._p_values(counted, fractional)
-        for c, part, confidence, level in self._promised:
+        for c, part, confidence, level in self.promised:
             own = level / among
             p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
@@ -462,7 +450,7 @@ class RuleTests:
         return PValues(counted, self.promise.strict, fractional, self.promise.ranges)
 
     @property
-    def _promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
+    def promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
         """The promised constraints with what they ask, their confidence, and their level."""
         promise = self.promise
         rows = (self.program.constraints, self.parts, promise.confidences, promise.levels)
@@ -480,10 +468,8 @@ class RuleTests:
     ) -> Floats:
         """How safe some rules are (m,): the smallest margin of a promised constraint."""
         counted = self.counted(squares)
-        out = np.full(counts.shape[1], np.inf)
-        for part in self.parts:
-            if part is not None:
-                out = np.minimum(out, margins_of(part, counted, counts, times))
+        parts = tuple(part for part in self.parts if part is not None)
+        out = margins_of(Several(parts, every=True), counted, counts, times)
         for i in self.others:
             broken = self.program.constraints[i].violation(self.rates(counts)) > SATISFIED
             out = np.where(broken, -np.inf, out)

@@ -8,12 +8,21 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.inference import CountedRates, Profiles, Weights, rounded, summed
+from setpoint.inference import (
+    CountedRates,
+    Profiles,
+    Trials,
+    Weights,
+    added_by,
+    rounded,
+    summed,
+    trials_of,
+)
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
 
@@ -328,31 +337,36 @@ class Requirement:
     level: float
     sign: float
 
-    @property
-    def relation(self) -> str:
-        """``">="`` or ``"<="``."""
-        return ">=" if self.sign > 0 else "<="
+    def trials(self, counted: CountedRates) -> Trials | None:
+        """The statement as one binomial share, if it is that in disguise."""
+        return trials_of(self.function, counted, ">=" if self.sign > 0 else "<=", self.level)
+
+    def added(self, counted: CountedRates) -> Floats | None:
+        """What a row adds to the sum that is to be 0 or more (strata, n + 1, n); None: no sum."""
+        fraction = counted.fraction(self.function)
+        return None if fraction is None else added_by(*fraction.entries, self.level, self.sign)
 
     def slack(self, v: np.ndarray) -> np.ndarray:
         """How far it is met (...,) at rates (..., d), negative where it is not."""
         return np.asarray(self.sign * (self.function.value(v) - self.level))
 
 
-@dataclass(frozen=True, eq=False)
-class AllHold:
-    """Holds where each of its parts holds; always, if it has none."""
-
-    parts: tuple[Part, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Some:
-    """Holds where at least one of its parts holds; never, if it has none."""
+class Several(Generic[T]):
+    """Statements that all have to hold, or `every` False one of which has to."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[T | Several[T], ...]
+    every: bool
+
+    def level(self, level: float) -> float:
+        """At which each part is tested."""
+        return level if self.every else level / max(len(self.parts), 1)
 
 
-Part: TypeAlias = Requirement | AllHold | Some
+Part: TypeAlias = Requirement | Several[Requirement]
 
 
 def requirements_of(constraint: ProgramConstraint) -> Part:
@@ -369,32 +383,31 @@ def requirements_of(constraint: ProgramConstraint) -> Part:
     >>> linker = Linker(found.codebook, found.marginals, fixed=False)
     >>> [constraint] = Program(linked, found.marginals, linker).constraints
     >>> parts = requirements_of(constraint).parts
-    >>> [(x.relation, x.level) for x in parts]
-    [('<=', 0.1), ('<=', 0.1)]
+    >>> [(x.sign, x.level) for x in parts]
+    [(-1.0, 0.1), (-1.0, 0.1)]
     """
     return _split(constraint.function, constraint.level, constraint.sign)
 
 
-def leaves(part: Part) -> Iterator[Requirement]:
+def leaves(part: T | Several[T]) -> Iterator[T]:
     """The single statements below a part."""
-    if isinstance(part, Requirement):
+    if not isinstance(part, Several):
         yield part
-    else:
-        for inner in part.parts:
-            yield from leaves(inner)
+        return
+    for inner in part.parts:
+        yield from leaves(inner)
 
 
 def needs_one_of_several(part: Part) -> bool:
     """Whether a statement need not hold because another one does."""
     if isinstance(part, Requirement):
         return False
-    return isinstance(part, Some) or any(needs_one_of_several(inner) for inner in part.parts)
+    return not part.every or any(map(needs_one_of_several, part.parts))
 
 
 def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
     if not x.features:
-        met = sign * (float(x.value(_NONE)) - level) >= 0.0
-        return AllHold(()) if met else Some(())
+        return Several((), every=sign * (float(x.value(_NONE)) - level) >= 0.0)
     if isinstance(x, (fn.Min, fn.Max)):
         all_of_them = isinstance(x, fn.Min) == (sign > 0)
         return _of([_split(c, level, sign) for c in x.children], every=all_of_them)
@@ -427,4 +440,4 @@ def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
 
 def _of(parts: Sequence[Part], *, every: bool) -> Part:
     """Parts that all have to hold, or one of which has to."""
-    return parts[0] if len(parts) == 1 else (AllHold if every else Some)(tuple(parts))
+    return parts[0] if len(parts) == 1 else Several(tuple(parts), every)

@@ -22,6 +22,7 @@ from setpoint.estimators import (
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.guarantees import (
     Guarantee,
+    Promise,
     RuleTests,
     Tried,
     Unshown,
@@ -29,8 +30,6 @@ from setpoint.guarantees import (
     fixed_sequence,
     holm,
     number_of_try,
-    promise_of,
-    require_tests,
     tests_on,
 )
 from setpoint.inputs import (
@@ -250,9 +249,7 @@ def _as_they_are(
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     check_ranges(settings, goal, inputs.tables)
-    promise = promise_of(linked, settings)
-    require_tests(promise, inputs.rows)
-    tests = tests_on(promise, inputs.rows)
+    tests = tests_on(Promise.of(linked, settings), inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
     path = b"".join(c.counts.tobytes() for c, _ in counted)
     key = rows_key(content_of(X), inputs.kinds(None))
@@ -264,7 +261,7 @@ def _as_they_are(
     n = len(candidates)
     guarantee = Guarantee(
         "certified" if passed else "not certified",
-        promise.confidence,
+        tests.promise.confidence,
         "one rule" if n == 1 else "list of rules" if ordered else "rules in no order",
         tests.shown(confusion, fractional=fractional),
         inputs.rows.n_rows,

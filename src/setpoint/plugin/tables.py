@@ -23,9 +23,10 @@ from setpoint.estimators import (
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
+    Promise,
     check_enough,
     monotone_constraints,
-    promise_of,
+    tests_on,
 )
 from setpoint.inputs import DecideOn, some
 from setpoint.plugin.parameters import Options
@@ -149,9 +150,9 @@ def _refuse_many(counted: CountedRows) -> None:
 def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
     """Refuse what counts of all rows cannot certify."""
     linked, tally = link(whole.goal, whole.codebook), whole.tally()
-    promise = promise_of(linked, settings)
-    check_enough(promise, tally, settings)
-    if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
+    tests = tests_on(Promise.of(linked, settings), tally)
+    check_enough(tests, tally, settings)
+    if options.randomized is False and monotone_constraints(tally, tests):
         return
     raise GoalError(
         "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "

@@ -28,12 +28,12 @@ from setpoint.goals import Goal, as_goal
 from setpoint.guarantees import (
     Certification,
     Guarantee,
+    Promise,
     Unshown,
     certified,
     check_enough,
-    promise_of,
-    require_tests,
     share_to_certify,
+    tests_on,
 )
 from setpoint.inputs import (
     CheckedData,
@@ -290,24 +290,22 @@ def with_certifying_rows(
             )
         return data
     check_ranges(settings, data.goal, data.judged.tables)
-    promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
-    data = replace(data, promised=settings)
+    promise = Promise.of(link(data.goal, data.judged.rows.codebook), settings)
+    data, tests = replace(data, promised=settings), tests_on(promise, data.judged.rows)
     if settings.guarantee == "approximate":
-        require_tests(promise, data.judged.rows)
         if certify_on is not None:
             raise InputError(
                 "`certify_on` holds rows that certify, and `guarantee='approximate'` certifies "
                 "nothing"
             )
         return data
-    require_tests(promise, data.judged.rows)
     if certify_on is None and classifier._fits_nothing:
         return data  # split once there are scores
     if certify_on is None:
-        share = share_to_certify(promise, data.judged.rows, settings, _SET_APART)
+        share = share_to_certify(tests, data.judged.rows, settings, _SET_APART)
         return set_apart(data, share, data.key)
     rows = _certifying(data, classifier, decide_on, certify_on)
-    check_enough(promise, rows.judged.rows, settings)
+    check_enough(tests_on(promise, rows.judged.rows), rows.judged.rows, settings)
     return replace(data, certifying=rows)
 
 

@@ -20,9 +20,10 @@ from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
     FindInwards,
+    Promise,
     check_enough,
     monotone_constraints,
-    promise_of,
+    tests_on,
 )
 from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
 from setpoint.program import LinkedGoal
@@ -274,9 +275,9 @@ def split_scored(
     blocks: Codes | None = None,
 ) -> tuple[Evidence, Certify, CheckedTable | None]:
     """The rows that rules are found on, and the certification on the others."""
-    promise = promise_of(linked, confidence)
-    check_enough(promise, evidence.rows, confidence)
-    if whole and monotone_constraints(evidence, promise.tests(evidence.rows.marginals)):
+    tests = tests_on(Promise.of(linked, confidence), evidence)
+    check_enough(tests, evidence.rows, confidence)
+    if whole and monotone_constraints(evidence, tests):
         return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
     # Of rows sorted by score the same places would be the same ranks in every draw of the data.
