@@ -9,8 +9,8 @@ from setpoint.counts import Rows
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Promise,
+    check_enough,
 )
-from setpoint.guarantees.refusal import share_to_certify
 from setpoint.program import link
 
 RECALL = "maximize precision subject to recall >= 0.9"
@@ -47,7 +47,7 @@ def test_auto_sets_more_rows_apart_where_fewer_could_not_pass():
         data = Rows.from_arrays((0, 1), y, len(y), needs=goal.needs)
         settings = Confidence(0.95, **how)
         tests = Promise.of(link(goal, data.codebook), settings).tests(data.marginals)
-        return share_to_certify(tests, data, settings, 0.3)
+        return check_enough(tests, data, settings, 0.3)
 
     assert share(200) == 0.3
     assert 29 / 70 <= share(70) <= 0.5

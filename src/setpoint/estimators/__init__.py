@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         open_fit,
     )
     from setpoint.estimators.fit.splitting import (
-        Certify,
         content_of,
         promised,
         rows_key,

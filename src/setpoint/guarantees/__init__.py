@@ -11,7 +11,6 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.guarantees.certifying import (
         Certification,
-        FindInwards,
         certified,
         number_of_try,
         times_of,
@@ -26,10 +25,7 @@ if TYPE_CHECKING:
     )
     from setpoint.guarantees.paths import (
         MARGINS,
-        Candidate,
-        candidate_path,
         monotone_constraints,
-        path_rules_of,
     )
     from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows_of, rows_of
     from setpoint.guarantees.promise import (
@@ -38,6 +34,7 @@ if TYPE_CHECKING:
         RuleTests,
         Shown,
         State,
+        Tried,
         fixed_sequence,
         holm,
         level_of_try,
@@ -45,11 +42,9 @@ if TYPE_CHECKING:
     from setpoint.guarantees.refusal import (
         BestBounds,
         NotCertifiable,
-        Tried,
         Unshown,
         best_shown,
         check_enough,
-        share_to_certify,
         tests_on,
     )
     from setpoint.guarantees.requirements import (

@@ -26,8 +26,15 @@ from setpoint.guarantees.paths import (
     monotone_constraints,
     path_rules_of,
 )
-from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, State, fixed_sequence
-from setpoint.guarantees.refusal import Tried, Unshown, best_shown, by_label, tests_on
+from setpoint.guarantees.promise import (
+    Guarantee,
+    Promise,
+    RuleTests,
+    State,
+    Tried,
+    fixed_sequence,
+)
+from setpoint.guarantees.refusal import Unshown, best_shown, by_label, tests_on
 from setpoint.inference import quantile
 from setpoint.program import LinkedGoal
 from setpoint.rules import Band, Rule
@@ -207,7 +214,7 @@ def certified(
         state if end.passes else "not certified",
         tests.promise.confidence,
         way.method,
-        tests.shown(end.kept.confusion, fractional=end.kept.fractional),
+        tests.shown(end.kept),
         rows.n_rows,
         end.tried,
         end.passed,
@@ -411,10 +418,7 @@ class AlongPath:
 
     def end(self, tests: RuleTests) -> Ended:
         """The best rule of the path before the first that fails its test."""
-        passed = fixed_sequence(
-            tests.passes(one.confusion, fractional=one.fractional)
-            for one in map(self._tried, range(len(self.path)))
-        )
+        passed = fixed_sequence(map(tests.passes, map(self._tried, range(len(self.path)))))
         n, scores = len(self.path), [self.both.scores(self._both(i))[0] for i in range(passed)]
         kept = max(range(passed), key=scores.__getitem__, default=0)
         why = f"the best that passes of a path of {n} rules"
@@ -440,8 +444,7 @@ class AlongPath:
         strictest = min(level for level in tests.promise.levels if level is not None)
         ask = quantile(strictest) + quantile(1.0 - _POWER)
         if margin > ask:  # the test says otherwise
-            ratio = tests.ratio(end.kept.confusion, among=1, fractional=end.kept.fractional)
-            margin = quantile(min(strictest * ratio, 0.999))
+            margin = quantile(min(strictest * tests.ratio(end.kept), 0.999))
         if not 0.0 < margin < INF:
             return None
         needed = max(n_rows * (ask / margin) ** 2, n_rows + 1.0)

@@ -79,8 +79,7 @@ def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False)
 def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
     """Where a rate lies with confidence ``1 - tail``: above a limit, below one, or both."""
     bottom, top = rates.ranges[j]
-    used = rates.used(j)
-    one = rates.above[j, used], rates.below[j, used], rates.counts[used]
+    one = rates.one(j)
 
     def limit(side: float, tail: float) -> float:
         return _limit(*one, side, tail, (bottom, top), fractional)
@@ -201,16 +200,13 @@ def rounded_down(values: Floats, most: int = _MOST) -> tuple[Floats, Floats]:
 
 def _left_of_saddle(t: Floats, n: Floats) -> float:
     """Where the line crosses the real axis: left of 0, near the saddle point of the sum."""
-    low, high = 1.0 / float(t.min()), 0.0
-    farthest = 0.999 * low
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if (n * t / (1.0 - middle * t)).sum() > 0.0:
-            high = middle
-        else:
-            low = middle
+    low = 1.0 / float(t.min())
+
+    def left(x: float) -> bool:
+        return not (n * t / (1.0 - x * t)).sum() > 0.0
+
     # Close to 0 there is a pole: the line keeps away from it by half a standard error.
-    return max(min(high, -0.5), farthest)
+    return max(min(_halved(low, 0.0, left, _HALVINGS)[1], -0.5), 0.999 * low)
 
 
 # --- Tests of constraints in which rows count by columns of numbers -------------------------------
@@ -308,8 +304,7 @@ def drawn_p(requirement: Requirement, rates: Rates, draws: int, seed: int) -> fl
     )
     if rates.is_one:
         # Linear, and monotone in the level together with its worst row.
-        j = rates.worst_at(level, sign)
-        row = sign * (rates.above[0, j] - level * rates.below[0, j])
+        row = (sign * (rates.above[0] - level * rates.below[0])).min()
         slack = sign * (drawn.above[0] - level * drawn.below[0]) + row * drawn.rows[0]
     else:
         sides = rates.sides(sign)
@@ -419,12 +414,12 @@ def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | No
 
 def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
     """A rate as a share of good rows; None where it tells more than two sorts apart."""
-    used = np.flatnonzero(rates.used(j))
-    pairs = np.stack([rates.above[j, used], rates.below[j, used]], axis=1)
-    sorts, place = np.unique(np.round(pairs, 10), axis=0, return_inverse=True)
+    above, below, counts = rates.one(j)
+    pairs = np.round(np.stack([above, below], axis=1), 10)
+    sorts, place = np.unique(pairs, axis=0, return_inverse=True)
     if len(sorts) != 2:
         return None
-    counts = np.bincount(place.ravel(), rates.counts[used], 2)
+    counts = np.bincount(place.ravel(), counts, 2)
     if (np.abs(counts - np.rint(counts)) > _ROUNDING * np.maximum(counts, 1.0)).any():
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -515,9 +510,7 @@ class PValues:
         if rates.is_empty:
             return PValue(1.0, kind)
         if rates.is_one:
-            used = rates.used(0)
-            one = rates.above[0, used], rates.below[0, used], rates.counts[used]
-            return PValue(betting_p(*one, x.level, x.sign), kind)
+            return PValue(betting_p(*rates.one(0), x.level, x.sign), kind)
         return PValue(boxes_p(x, rates, fractional=self.fractional), kind)
 
     def limit(self, constraint: ProgramConstraint, level: float) -> float | None:

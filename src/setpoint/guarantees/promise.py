@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from setpoint.program import (
     Program,
     ProgramConstraint,
 )
+from setpoint.rules import Rule
 from setpoint.solvers import Confidence
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------
@@ -365,6 +366,14 @@ other constraints alone, by writing `with confidence` behind each of them and gi
             )
 
 
+class Tried(NamedTuple):
+    """What a rule does on the rows that certify; `fractional` where that is expected of draws."""
+
+    confusion: Confusion
+    fractional: bool = False
+    rule: Rule | None = None
+
+
 class RuleTests:
     """The tests of rules on some rows."""
 
@@ -403,9 +412,9 @@ class RuleTests:
         return self.program.score_at(self.program.rates_of(confusion.counts))
 
     # ------------------------------------------------------------------ on the rows tested
-    def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
+    def passes(self, one: Tried) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
-        tests = self._p_values(self.counted(confusion), fractional)
+        tests = self._p_values(one)
         return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self.promised)
 
     @property
@@ -425,29 +434,27 @@ class RuleTests:
                         "each of them, as .min() and .max() of groups do"
                     )
 
-    def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
+    def ratio(self, one: Tried, among: int = 1) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most."""
-        tests = self._p_values(self.counted(confusion), fractional)
+        tests = self._p_values(one)
         return max(tests.of(part, level / among).p / level for _, part, _, level in self.promised)
 
-    def shown(
-        self, confusion: Confusion, *, fractional: bool = False, among: int = 1
-    ) -> tuple[Shown, ...]:
+    def shown(self, one: Tried, among: int = 1) -> tuple[Shown, ...]:
         """What the test of each promised constraint finds for a rule, with limits."""
-        counted, out = self.counted(confusion), []
-        tests = self._p_values(counted, fractional)
+        tests, out = self._p_values(one), []
         for c, part, confidence, level in self.promised:
             own = level / among
             p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs
-            value = counted.value(c.function) if plain else None
+            value = tests.counted.value(c.function) if plain else None
             limit = tests.limit(c, own) if plain else None
             out.append(Shown(str(c.written), confidence, p, kind, bool(p <= own), value, limit))
         return tuple(out)
 
-    def _p_values(self, counted: CountedRates, fractional: bool) -> PValues:
-        return PValues(counted, self.promise.strict, fractional, self.promise.ranges)
+    def _p_values(self, one: Tried) -> PValues:
+        counted = self.counted(one.confusion)
+        return PValues(counted, self.promise.strict, one.fractional, self.promise.ranges)
 
     @property
     def promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:

@@ -13,7 +13,7 @@ from setpoint.counts import Confusion, Counted, Evidence, Rows
 from setpoint.errors import GoalError, warn_caller
 from setpoint.goals import Const, Constraint, Goal
 from setpoint.guarantees.planning import Fewest, fewest_rows_of
-from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown
+from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown, Tried
 from setpoint.inference import interval_of
 from setpoint.program import link, range_of
 from setpoint.rules import Rule, Threshold
@@ -33,14 +33,6 @@ _MOST_STEPS = 20
 """Steps by which bounds are loosened until another fit would be certified."""
 
 
-class Tried(NamedTuple):
-    """A rule on the rows that certify; `fractional` as in the tests."""
-
-    confusion: Confusion
-    fractional: bool = False
-    rule: Rule | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class BestBounds:
     """The bounds that some rows show of the best of several rules."""
@@ -58,7 +50,7 @@ def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = N
     promised = [i for i, part in enumerate(tests.parts) if part is not None]
     among = max(len(tried) * len(promised), 1)
     for one in sorted(tried, key=lambda one: _missing(tests, one, promised, among))[:_MOST_RULES]:
-        shown = tests.shown(one.confusion, fractional=one.fractional, among=among)
+        shown = tests.shown(one, among)
         missed = [(i, s) for i, s in zip(promised, shown, strict=True) if not s.passed]
         moved = [m for m in (_Moved.of(tests, i, s) for i, s in missed) if m is not None]
         if not moved or len(moved) < len(missed):
@@ -253,16 +245,11 @@ def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
     return tests
 
 
-def check_enough(tests: RuleTests, rows: Rows | Counted, settings: Confidence) -> None:
-    """Refuse rows that could not certify a constraint if not one of them spoke against it."""
-    for constraint, confidence, found in _fewest(tests, rows):
-        if found.trials > found.available:
-            _refuse(constraint, confidence, found, 1.0, settings)
-
-
-def share_to_certify(tests: RuleTests, rows: Rows, settings: Confidence, usual: float) -> float:
-    """The share of all rows that is set apart to certify."""
-    given = settings.certification_size
+def check_enough(
+    tests: RuleTests, rows: Rows | Counted, settings: Confidence, usual: float = 1.0
+) -> float:
+    """Refuse rows that could not certify if not one spoke against it; the share that does."""
+    given = 1.0 if usual == 1.0 else settings.certification_size
     share = usual if given == "auto" else float(given)
     for constraint, confidence, found in _fewest(tests, rows):
         wanted = _ROUNDING * found.trials / found.available

@@ -40,7 +40,6 @@ class Rates:
     above: Floats
     below: Floats
     counts: Floats
-    features: tuple[frozenset[int], ...]
 
     def __len__(self) -> int:
         return len(self.above)
@@ -89,6 +88,11 @@ class Rates:
         """Which profiles (profiles,) a rate looks at."""
         return np.asarray((np.abs(self.above[j]) > _TINY) | (self.below[j] > _TINY))
 
+    def one(self, j: int) -> tuple[Floats, Floats, Floats]:
+        """What rows add above and below the line of a rate, and their counts, by profile."""
+        used = self.used(j)
+        return self.above[j, used], self.below[j, used], self.counts[used]
+
     def sides(self, sign: float) -> Floats:
         """For each rate (rates,) 1 where ``sign * function`` rises with it, else -1."""
         out = np.sign(sign * self.function.gradient(self.values))
@@ -104,10 +108,6 @@ class Rates:
         """The profile whose row moves a rate furthest down (side 1) or up (side -1)."""
         r = float(self.values[j])
         return int(np.argmin(side * (self.above[j] - r * self.below[j])))
-
-    def worst_at(self, level: float, sign: float) -> int:
-        """The profile whose row speaks most against ``sign * (rate - level) >= 0``."""
-        return int(np.argmin(sign * (self.above[0] - level * self.below[0])))
 
 
 def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
@@ -142,7 +142,7 @@ def rates_of(x: fn.RateFunction, profiles: Profiles) -> Rates:
     finder = _RateCollector(profiles.weights)
     function = finder.function(x)
     above, below = np.stack(finder.above), np.stack(finder.below)
-    return Rates(function, above, below, profiles.units.counts[0], tuple(finder.features))
+    return Rates(function, above, below, profiles.units.counts[0])
 
 
 class _RateCollector:
@@ -152,14 +152,13 @@ class _RateCollector:
         self.weights = weights
         self.above: list[Floats] = []
         self.below: list[Floats] = []
-        self.features: list[frozenset[int]] = []
 
     def function(self, x: fn.RateFunction) -> fn.RateFunction:
         if not x.features:
             return x
         parts = self.weights.above_and_below(x)
         if parts is not None:
-            return self._rate(*parts, x.features)
+            return self._rate(*parts)
         if isinstance(x, fn.Affine):
             return self._populations(x)
         return with_children(x, [self.function(c) for c in x.children])
@@ -177,10 +176,10 @@ class _RateCollector:
             scaled = fn.Affine({j: x.terms[j] / k for j in members}, 0.0)
             parts = self.weights.above_and_below(scaled)
             assert parts is not None
-            out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
+            out = out.plus(self._rate(*parts).scaled(k))
         return out
 
-    def _rate(self, above: Floats, below: Floats, features: frozenset[int]) -> fn.Affine:
+    def _rate(self, above: Floats, below: Floats) -> fn.Affine:
         known = zip(self.above, self.below, strict=True)
         same = [
             np.allclose(a, above, 1e-12, 1e-12) and np.allclose(b, below, 1e-12, 1e-12)
@@ -190,7 +189,6 @@ class _RateCollector:
         if j == len(same):
             self.above.append(above)
             self.below.append(below)
-            self.features.append(features)
         return fn.Affine({j: 1.0}, 0.0, {j: _range(above, below)})
 
 

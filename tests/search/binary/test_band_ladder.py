@@ -6,7 +6,8 @@ import pytest
 from setpoint import Goal
 from setpoint.counts import DEFERRED, Column, Evidence, Rows
 from setpoint.errors import InputError
-from setpoint.guarantees import Promise, candidate_path, path_rules_of
+from setpoint.guarantees import Promise
+from setpoint.guarantees.paths import candidate_path, path_rules_of
 from setpoint.program import link
 from setpoint.rules import Band
 

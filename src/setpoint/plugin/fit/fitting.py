@@ -18,7 +18,6 @@ from setpoint.blackbox import RowMetric, measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.estimators import (
-    Certify,
     FitData,
     content_of,
     decide,
@@ -164,22 +163,13 @@ class Task:
         )
         return FittedRule(fitted.model, None, found, report, response.posterior)
 
-    def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
+    def _certification(self, score: Callable[[Any], Floats]) -> Certification | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
-        rows, settings = self.data.certifying, self.data.promised
-        if rows is None or settings is None:
+        rows, draws = self.data.certifying, self.draws if self.options.randomized else None
+        if rows is None:
             return None
         scored = rows.evidence(score)
-        return lambda inwards: Certification(
-            settings,
-            lambda _: scored,
-            draws=rows.draws(self.draws) if self.options.randomized else None,
-            inwards=inwards,
-            owner=self.owner,
-            key=rows.key,
-            note=rows.copies,
-            table=rows.judged.tables[None],
-        )
+        return self.data.certification(self.owner, lambda _: scored, draws)
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
         """Rows with equal content, where the rows that choose and those that certify are split."""
@@ -255,7 +245,7 @@ class Task:
                 folds=fitted.folds,
                 notes=notes,
                 confidence=self.data.promised,
-                certify=self._certify(score),
+                certification=self._certification(score),
                 **more,
             )
         except InfeasibleError as error:
