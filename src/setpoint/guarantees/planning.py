@@ -195,18 +195,6 @@ def fewest_trials(q: float, delta: float) -> int:
     return m
 
 
-def trials_needed(p: float, q: float, delta: float, power: float) -> int | None:
-    """The number of trials from which on the exact test succeeds with a chance of `power`.
-
-    Examples
-    --------
-    >>> trials_needed(0.95, 0.9, 0.05, 0.8), trials_needed(0.9, 0.9, 0.05, 0.8)
-    (203, None)
-    """
-    test = Binomial(p, q, 1.0, delta)
-    return least_rows(test.at, power) if test.reaches else None
-
-
 def least_rows(chance: Callable[[int], float], power: float) -> int | None:
     """The smallest number with which a chance that never falls is at least `power`."""
     low, high = 0, 8
@@ -353,7 +341,7 @@ class RowsPlan:
         one = self._one
         if one is None or not self.reaches:
             return None
-        return trials_needed(one.p, one.q, one.delta, power)
+        return least_rows(replace(one, share=1.0).at, power)
 
     @property
     def _one(self) -> Binomial | None:

@@ -16,7 +16,7 @@ from scipy.special import betainc, ndtri
 from setpoint.array_types import Floats
 from setpoint.counts import Confusion, Marginals
 from setpoint.errors import GoalError, InputError
-from setpoint.goals import Goal, Reduce, walk
+from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
 from setpoint.guarantees.p_values import PValues, Ranges
 from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
@@ -287,8 +287,10 @@ class Promise:
     def of(cls, linked: LinkedGoal, confidence: float | Confidence) -> Promise:
         """A promise of all constraints, each at its own confidence or else at that given."""
         settings = Confidence.of(confidence)
-        require_counts(linked.goal, settings.level, settings.ranges)
         own = tuple(c.confidence or settings.level for c in linked.goal.constraints)
+        for c, level in zip(linked.goal.constraints, own, strict=True):
+            if level is not None:
+                _require_ranges(c, settings.ranges or {})
         if all(c is None for c in own):
             raise InputError(
                 f"`confidence` promises constraints, and '{linked.goal}' has none: add one, such "
@@ -331,16 +333,15 @@ class Promise:
         return RuleTests(self, marginals)
 
 
-def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None) -> None:
+def _require_ranges(c: Constraint, ranges: Ranges) -> None:
     """Refuse to promise a constraint over values of rows whose range is not known.
 
     Examples
     --------
     >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize recall subject to precision.weighted(amount) >= 0.5")
-    >>> require_counts(goal, None)
-    >>> require_counts(goal, 0.95, {"amount": (0.0, 5000.0)})
-    >>> require_counts(goal, 0.95)
+    >>> _require_ranges(goal.constraints[0], {"amount": (0.0, 5000.0)})
+    >>> _require_ranges(goal.constraints[0], {})
     Traceback (most recent call last):
     ...
     setpoint.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
@@ -349,21 +350,16 @@ Give its range, if it has one (`ranges={'amount': (low, high)}` of Confidence), 
 other constraints alone, by writing `with confidence` behind each of them and giving no \
 `confidence`; this one is then met as well as the rows show
     """
-    for c in goal.constraints:
-        if (c.confidence or level) is None:
-            continue
-        names = [
-            n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in (ranges or {})
-        ]
-        if names:
-            asked = ", ".join(f"{name!r}: (low, high)" for name in names)
-            raise GoalError(
-                f"{c} cannot be promised: it counts rows by {', '.join(map(repr, names))}, and how "
-                "large a value may ever get is not known from those seen. Give its range, if it "
-                f"has one (`ranges={{{asked}}}` of Confidence), or promise the other "
-                "constraints alone, by writing `with confidence` behind each of them and giving no "
-                "`confidence`; this one is then met as well as the rows show"
-            )
+    names = [n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in ranges]
+    if names:
+        asked = ", ".join(f"{name!r}: (low, high)" for name in names)
+        raise GoalError(
+            f"{c} cannot be promised: it counts rows by {', '.join(map(repr, names))}, and how "
+            "large a value may ever get is not known from those seen. Give its range, if it "
+            f"has one (`ranges={{{asked}}}` of Confidence), or promise the other "
+            "constraints alone, by writing `with confidence` behind each of them and giving no "
+            "`confidence`; this one is then met as well as the rows show"
+        )
 
 
 class Tried(NamedTuple):

@@ -28,7 +28,6 @@ from setpoint.estimators.fit.splitting import (
 from setpoint.goals import Goal, as_goal
 from setpoint.guarantees import (
     Certification,
-    Guarantee,
     Promise,
     Unshown,
     certified,
@@ -393,10 +392,13 @@ def decide(
     """Certify what was found where that is asked for, count it, and say everything once."""
     heavy = [] if table is None else heavy_tails(linked.goal, table)
     with heard() as more:
-        found = replace(found, rule=of_seen(found.rule, found.evidence))
+        found = replace(found, rule=_of_seen(found.rule, found.evidence))
         evidence, guarantee = found.evidence, None
         if certification is not None:
-            found, evidence, guarantee = certified_or_refused(linked, found, certification)
+            try:
+                found, evidence, guarantee = certified(linked, found, certification)
+            except Unshown as left:
+                raise refused(left) from None
             table = certification.table
             # Approximately the scores are still those of cross-validation.
             folds = folds if certification.settings.guarantee == "approximate" else 1
@@ -427,17 +429,7 @@ def decide(
     return found, report
 
 
-def certified_or_refused(
-    linked: LinkedGoal, found: Found, how: Certification
-) -> tuple[Found, Counted, Guarantee]:
-    """The best rule that is certified; the error says what would be, and how many rows it takes."""
-    try:
-        return certified(linked, found, how)
-    except Unshown as left:
-        raise refused(left) from None
-
-
-def of_seen(rule: Rule, rows: Counted) -> Rule:
+def _of_seen(rule: Rule, rows: Counted) -> Rule:
     """The rule without the segments that had no row: nothing is known of them."""
     if not isinstance(rule, PerSegment) or not rule.needs_segments:
         return rule
