@@ -8,9 +8,9 @@ from setpoint import Confidence, NotCertifiable, PlugInClassifier, solve
 from setpoint.counts import Rows
 from setpoint.goals import Goal
 from setpoint.guarantees import (
-    promise_of,
+    Promise,
+    check_enough,
 )
-from setpoint.guarantees.refusal import share_to_certify
 from setpoint.program import link
 
 RECALL = "maximize precision subject to recall >= 0.9"
@@ -46,9 +46,8 @@ def test_auto_sets_more_rows_apart_where_fewer_could_not_pass():
         goal = Goal.parse(RECALL)
         data = Rows.from_arrays((0, 1), y, len(y), needs=goal.needs)
         settings = Confidence(0.95, **how)
-        return share_to_certify(
-            promise_of(link(goal, data.codebook), settings), data, settings, 0.3
-        )
+        tests = Promise.of(link(goal, data.codebook), settings).tests(data.marginals)
+        return check_enough(tests, data, settings, 0.3)
 
     assert share(200) == 0.3
     assert 29 / 70 <= share(70) <= 0.5

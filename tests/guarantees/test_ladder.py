@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from setpoint.guarantees import MARGINS, path_rules_of
+from setpoint.guarantees.paths import MARGINS, path_rules_of
 from thinning import over
 
 

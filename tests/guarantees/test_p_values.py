@@ -10,7 +10,7 @@ from scipy import stats
 
 from setpoint import Goal
 from setpoint.counts import Codebook, Confusion, Stratum
-from setpoint.guarantees import AllHold, Promise, Requirement, Some, requirements_of
+from setpoint.guarantees import Promise, Requirement, Several, requirements_of
 from setpoint.guarantees.p_values import PValues, betting_p, boxes_p, drawn_p
 from setpoint.guarantees.requirements import leaves, rates_in
 from setpoint.program import Affine, ProductNode, link
@@ -195,14 +195,16 @@ def test_all_have_to_pass_and_one_of_several_at_its_share():
     c, counted = built("recall.min(g) >= 0.7", found)
     part = requirements_of(c)
     each = [PValues(counted).of(x, 0.05).p for x in leaves(part)]
-    assert isinstance(part, AllHold)
+    assert isinstance(part, Several)
+    assert part.every
     assert PValues(counted).of(part, 0.05).p == max(each)
     c, counted = built("recall.max(g) >= 0.7", found)
     part = requirements_of(c)
-    assert isinstance(part, Some)
+    assert isinstance(part, Several)
+    assert not part.every
     assert PValues(counted).of(part, 0.05).p == pytest.approx(2 * min(each))
-    assert PValues(counted).of(AllHold(()), 0.05) == (0.0, "trivial")
-    assert PValues(counted).of(Some(()), 0.05).p == 1.0
+    assert PValues(counted).of(Several((), every=True), 0.05) == (0.0, "trivial")
+    assert PValues(counted).of(Several((), every=False), 0.05).p == 1.0
 
 
 ALIKE = np.array([[[0.28, 0.04], [0.04, 0.14]]] * 2)  # two groups, so that no arm is the largest

@@ -6,7 +6,7 @@ from scipy import stats
 
 from setpoint.counts import Confusion
 from setpoint.guarantees import Pilot, fewest_rows_of, rows_of
-from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows, trials_needed
+from setpoint.guarantees.planning import Binomial, fewest_trials, least_rows
 from setpoint.inference import successes_needed
 
 
@@ -31,7 +31,7 @@ def test_trials_needed_by_trying_all(p, q):
     m = np.arange(1, 3_000)
     power = stats.binom.sf(successes_needed(m, q, 0.05) - 1, m, p)
     wanted = int(m[np.flatnonzero(power < 0.8)[-1]]) + 1
-    assert trials_needed(p, q, 0.05, 0.8) == wanted
+    assert least_rows(Binomial(p, q, 1.0, 0.05).at, 0.8) == wanted
 
 
 def test_the_number_of_trials_is_drawn_with_the_rows():

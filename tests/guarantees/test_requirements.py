@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from setpoint import Goal
 from setpoint.counts import Codebook, Confusion, Stratum
-from setpoint.guarantees import AllHold, Requirement, Some, requirements_of
+from setpoint.guarantees import Requirement, Several, requirements_of
 from setpoint.guarantees import requirements as kinks
 from setpoint.guarantees.requirements import leaves, needs_one_of_several
 from setpoint.program import link
@@ -55,7 +55,7 @@ def holds(part, v):
     if isinstance(part, Requirement):
         return bool(part.slack(v) >= -1e-12)
     found = [holds(inner, v) for inner in part.parts]
-    return all(found) if isinstance(part, AllHold) else any(found)
+    return all(found) if part.every else any(found)
 
 
 @pytest.mark.parametrize("text", CONSTRAINTS)
@@ -86,8 +86,9 @@ def test_one_of_several_inside_all_of_several():
     counts[:, 3] = 0.0
     program, _ = program_of("recall.min() - accuracy.min(sex) >= -0.3", counts)
     part = requirements_of(program.constraints[0])
-    assert isinstance(part, AllHold)
-    assert [type(inner) for inner in part.parts] == [Some] * 3
+    assert isinstance(part, Several)
+    assert part.every
+    assert [inner.every for inner in part.parts] == [False] * 3
     assert len(list(leaves(part))) == 9
     assert needs_one_of_several(part)
     program, _ = program_of("recall.min() - accuracy.max(sex) >= -0.3", counts)
@@ -103,7 +104,8 @@ def test_where_no_side_is_the_good_one_every_arm_is_asked_for(seed):
     program, v = program_of("recall.max() * (recall(label='a') - accuracy) >= -0.05", counts)
     [constraint] = program.constraints
     part = requirements_of(constraint)
-    assert isinstance(part, AllHold)
+    assert isinstance(part, Several)
+    assert part.every
     assert len(part.parts) == 3
     if holds(part, v):
         assert float(constraint.violation(v)) <= 1e-12
@@ -125,9 +127,11 @@ def test_pairs_are_ordered_and_the_largest_is_one_of_several():
     counts[:, 3] = 0.0
     program, _ = program_of("recall.difference() <= 0.3", counts)
     part = requirements_of(program.constraints[0])
-    assert isinstance(part, AllHold)
+    assert isinstance(part, Several)
+    assert part.every
     assert len(part.parts) == 6
     program, _ = program_of("recall.max() >= 0.3", counts)
     part = requirements_of(program.constraints[0])
-    assert isinstance(part, Some)
+    assert isinstance(part, Several)
+    assert not part.every
     assert len(list(leaves(part))) == 3

@@ -11,16 +11,13 @@ if TYPE_CHECKING:
     from setpoint.estimators.explanation import ExplainedRow, Explanation
     from setpoint.estimators.fit.opening import (
         FitData,
-        certified_or_refused,
         check_ranges,
         decide,
         given_rows,
         heard,
-        of_seen,
         open_fit,
     )
     from setpoint.estimators.fit.splitting import (
-        Certify,
         content_of,
         promised,
         rows_key,

@@ -11,10 +11,8 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.guarantees.certifying import (
         Certification,
-        FindInwards,
-        Tries,
         certified,
-        promise_of,
+        number_of_try,
         times_of,
     )
     from setpoint.guarantees.e_process import (
@@ -27,10 +25,7 @@ if TYPE_CHECKING:
     )
     from setpoint.guarantees.paths import (
         MARGINS,
-        RulePath,
-        candidate_path,
         monotone_constraints,
-        path_rules_of,
     )
     from setpoint.guarantees.planning import Fewest, Pilot, RowsPlan, fewest_rows_of, rows_of
     from setpoint.guarantees.promise import (
@@ -39,6 +34,7 @@ if TYPE_CHECKING:
         RuleTests,
         Shown,
         State,
+        Tried,
         fixed_sequence,
         holm,
         level_of_try,
@@ -46,19 +42,15 @@ if TYPE_CHECKING:
     from setpoint.guarantees.refusal import (
         BestBounds,
         NotCertifiable,
-        Tried,
         Unshown,
         best_shown,
         check_enough,
-        require_tests,
-        share_to_certify,
         tests_on,
     )
     from setpoint.guarantees.requirements import (
-        AllHold,
         Part,
         Requirement,
-        Some,
+        Several,
         requirements_of,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from setpoint.guarantees.requirements import (
     rates_of,
     requirements_of,
 )
-from setpoint.inference import CountedRates
+from setpoint.inference import CountedRates, added_by
 from setpoint.program import (
     LinkedGoal,
     Linker,
@@ -35,9 +35,6 @@ from setpoint.program import functions as fn
 
 
 _TINY = 1e-12
-
-_CANCELLED = 8 * float(np.finfo(float).eps)
-"""Relative: what is left where the two parts of ``a - k b`` cancel."""
 
 
 class Share(NamedTuple):
@@ -67,10 +64,7 @@ class Increments:
     def added(self) -> Floats:
         """``x`` (entries,) of each row, where there is one share: its mean is to be >= 0."""
         ((coef, above, below),) = self.shares
-        first, second = coef * above, self.level * below
-        x = self.sign * (first - second)
-        zero = np.abs(x) <= _CANCELLED * np.maximum(np.abs(first), np.abs(second))
-        return np.where(zero, 0.0, x)
+        return added_by(coef * above, below, self.level, self.sign)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -196,19 +190,11 @@ class _Names:
 
 def _distinct(found: list[Increments]) -> list[Increments]:
     """Statements with the same words are distinguished by their bounds."""
-    words = [x.part for x in found]
-    return [
-        x
-        if words.count(x.part) == 1
-        else Increments(
-            x.constraint,
-            ", ".join(filter(None, (x.part, f"{x.relation} {x.level:g}"))),
-            x.sign,
-            x.level,
-            x.shares,
-        )
-        for x in found
-    ]
+    words, out = [x.part for x in found], list[Increments]()
+    for x in found:
+        bound = f"{x.relation} {x.level:g}" if words.count(x.part) > 1 else ""
+        out.append(replace(x, part=", ".join(filter(None, (x.part, bound)))))
+    return out
 
 
 # --- Betting against requirements, row by row -----------------------------------------------------

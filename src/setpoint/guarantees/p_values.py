@@ -6,26 +6,24 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainc, betaincinv, logsumexp
 
 from setpoint.array_types import Floats
-from setpoint.errors import GoalError, InputError
-from setpoint.goals import Constraint
+from setpoint.errors import InputError
 from setpoint.guarantees.requirements import (
-    AllHold,
     Part,
     Rates,
     Requirement,
-    Some,
+    Several,
     directions,
-    leaves,
     rates_in,
     requirements_of,
 )
-from setpoint.inference import CountedRates, exact_limits, of_two_sorts, trials_of
+from setpoint.inference import CountedRates, exact_limits, of_two_sorts
 from setpoint.program import Affine, Node, ProgramConstraint, RateFunction
 
 # --- P-values that are proved for any rows: bets on one rate --------------------------------------
@@ -81,8 +79,7 @@ def boxes_p(requirement: Requirement, rates: Rates, *, fractional: bool = False)
 def _box(rates: Rates, j: int, side: float, tail: float, fractional: bool) -> tuple[float, float]:
     """Where a rate lies with confidence ``1 - tail``: above a limit, below one, or both."""
     bottom, top = rates.ranges[j]
-    used = rates.used(j)
-    one = rates.above[j, used], rates.below[j, used], rates.counts[used]
+    one = rates.one(j)
 
     def limit(side: float, tail: float) -> float:
         return _limit(*one, side, tail, (bottom, top), fractional)
@@ -203,16 +200,13 @@ def rounded_down(values: Floats, most: int = _MOST) -> tuple[Floats, Floats]:
 
 def _left_of_saddle(t: Floats, n: Floats) -> float:
     """Where the line crosses the real axis: left of 0, near the saddle point of the sum."""
-    low, high = 1.0 / float(t.min()), 0.0
-    farthest = 0.999 * low
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        if (n * t / (1.0 - middle * t)).sum() > 0.0:
-            high = middle
-        else:
-            low = middle
+    low = 1.0 / float(t.min())
+
+    def left(x: float) -> bool:
+        return not (n * t / (1.0 - x * t)).sum() > 0.0
+
     # Close to 0 there is a pole: the line keeps away from it by half a standard error.
-    return max(min(high, -0.5), farthest)
+    return max(min(_halved(low, 0.0, left, _HALVINGS)[1], -0.5), 0.999 * low)
 
 
 # --- Tests of constraints in which rows count by columns of numbers -------------------------------
@@ -220,17 +214,6 @@ def _left_of_saddle(t: Floats, n: Floats) -> float:
 
 Ranges = Mapping[str, tuple[float, float]]
 """The smallest and the largest value that a column could have."""
-
-
-def require_bounded_sums(part: Part, counted: CountedRates, written: Constraint) -> None:
-    """Refuse what is over values of rows and has no test."""
-    for x in leaves(part):
-        if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
-            raise GoalError(
-                f"{written} cannot be promised: it counts rows by a column of numbers, and "
-                "combines several such rates of different rows. Write a bound for each of them, "
-                "as .min() and .max() of groups do"
-            )
 
 
 def bounded_p(x: Requirement, counted: CountedRates, ranges: Ranges, *, strict: bool) -> float:
@@ -321,8 +304,7 @@ def drawn_p(requirement: Requirement, rates: Rates, draws: int, seed: int) -> fl
     )
     if rates.is_one:
         # Linear, and monotone in the level together with its worst row.
-        j = rates.worst_at(level, sign)
-        row = sign * (rates.above[0, j] - level * rates.below[0, j])
+        row = (sign * (rates.above[0] - level * rates.below[0])).min()
         slack = sign * (drawn.above[0] - level * drawn.below[0]) + row * drawn.rows[0]
     else:
         sides = rates.sides(sign)
@@ -432,12 +414,12 @@ def melded_p(requirement: Requirement, rates: Rates, level: float) -> float | No
 
 def _term(rates: Rates, j: int, coef: float) -> _RateTerm | None:
     """A rate as a share of good rows; None where it tells more than two sorts apart."""
-    used = np.flatnonzero(rates.used(j))
-    pairs = np.stack([rates.above[j, used], rates.below[j, used]], axis=1)
-    sorts, place = np.unique(np.round(pairs, 10), axis=0, return_inverse=True)
+    above, below, counts = rates.one(j)
+    pairs = np.round(np.stack([above, below], axis=1), 10)
+    sorts, place = np.unique(pairs, axis=0, return_inverse=True)
     if len(sorts) != 2:
         return None
-    counts = np.bincount(place.ravel(), rates.counts[used], 2)
+    counts = np.bincount(place.ravel(), counts, 2)
     if (np.abs(counts - np.rint(counts)) > _ROUNDING * np.maximum(counts, 1.0)).any():
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -495,20 +477,19 @@ class PValues:
             raise InputError(f"`level` must lie between 0 and 1, got {level!r}")
         if isinstance(part, Requirement):
             return self._requirement(part, level)
-        if isinstance(part, AllHold):
-            found = [self.of(inner, level) for inner in part.parts]
-            return PValue(max((f.p for f in found), default=0.0), _weakest(found))
-        able = [inner for inner in part.parts if not _never(inner)]
-        m = max(len(able), 1)
-        found = [self.of(inner, level / m) for inner in able]
-        return PValue(min(1.0, m * min((f.p for f in found), default=1.0)), _weakest(found))
+        able = part if part.every else Several(tuple(filterfalse(_never, part.parts)), every=False)
+        found = [self.of(inner, able.level(level)) for inner in able.parts]
+        kind = max((f.kind for f in found), key=KINDS.index, default="trivial")
+        if part.every:
+            return PValue(max((f.p for f in found), default=0.0), kind)
+        return PValue(min(1.0, max(len(found), 1) * min((f.p for f in found), default=1.0)), kind)
 
     def _requirement(self, x: Requirement, level: float) -> PValue:
         if self.counted.looks_at_amounts(x.function):
             p = bounded_p(x, self.counted, self.ranges or {}, strict=self.strict)
             return PValue(p, "betting" if self.strict else "gaffke")
         if not self.fractional:
-            trials = trials_of(x.function, self.counted, x.relation, x.level)
+            trials = x.trials(self.counted)
             if trials is not None:
                 return PValue(trials.p_value, "binomial")
         rates = rates_in(x.function, self.counted)
@@ -529,9 +510,7 @@ class PValues:
         if rates.is_empty:
             return PValue(1.0, kind)
         if rates.is_one:
-            used = rates.used(0)
-            one = rates.above[0, used], rates.below[0, used], rates.counts[used]
-            return PValue(betting_p(*one, x.level, x.sign), kind)
+            return PValue(betting_p(*rates.one(0), x.level, x.sign), kind)
         return PValue(boxes_p(x, rates, fractional=self.fractional), kind)
 
     def limit(self, constraint: ProgramConstraint, level: float) -> float | None:
@@ -585,8 +564,4 @@ def _halved(
 
 
 def _never(part: Part) -> bool:
-    return isinstance(part, Some) and not part.parts
-
-
-def _weakest(found: list[PValue]) -> str:
-    return max((f.kind for f in found), key=KINDS.index, default="trivial")
+    return isinstance(part, Several) and not part.every and not part.parts

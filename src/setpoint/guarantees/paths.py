@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from setpoint.array_types import Floats
 from setpoint.counts import Counted, Curve
 from setpoint.errors import InputError
 from setpoint.guarantees.promise import RuleTests
-from setpoint.guarantees.requirements import AllHold, Part, Requirement
-from setpoint.inference import CountedRates, added_by, rounded, successes_needed, trials_of
+from setpoint.guarantees.requirements import Requirement, leaves, needs_one_of_several
+from setpoint.inference import CountedRates, rounded, successes_needed
 from setpoint.rules import Band, Rule
 from setpoint.search import CutoffSet, Segment
 
@@ -33,44 +33,19 @@ MARGINS: Floats = np.concatenate(
 
 
 @dataclass(frozen=True, eq=False)
-class RulePath:
-    """Rules in the order of their tests, and what each does where it was learnt."""
+class Candidate:
+    """A rule of a path, what it does where it was learnt, and what was found with its model."""
 
-    margins: Floats  # (m,)
-    scores: Floats  # (m,)
-    counts: Floats  # (entries, m)
-    rules: Sequence[Callable[[], Rule]]
-    models: Sequence[Any] = ()
+    make: Callable[[], Rule]
+    counts: Floats  # (entries,)
+    margin: float
+    score: float
+    found: Any = None
 
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def of_model(self, model: Any) -> RulePath:
-        """The same rules, on the scores of a model."""
-        return replace(self, models=(model,) * len(self))
-
-    @staticmethod
-    def joined(paths: Sequence[RulePath]) -> RulePath:
-        """All rules of several paths."""
-        return RulePath(
-            np.concatenate([p.margins for p in paths]),
-            np.concatenate([p.scores for p in paths]),
-            np.concatenate([p.counts for p in paths], axis=1),
-            [rule for p in paths for rule in p.rules],
-            [model for p in paths for model in p.models],
-        )
-
-    @property
-    def ordered(self) -> RulePath:
-        """Those that make the path, from safe to bold."""
-        at = path_rules_of(self.margins, self.scores)
-        return RulePath(
-            self.margins[at],
-            self.scores[at],
-            self.counts[:, at],
-            [self.rules[i] for i in at.tolist()],
-            [self.models[i] for i in at.tolist()],
-        )
+    @cached_property
+    def rule(self) -> Rule:
+        """The rule."""
+        return self.make()
 
 
 def path_rules_of(margins: Floats, values: Floats) -> NDArray[np.int64]:
@@ -116,31 +91,32 @@ def candidate_path(
     evidence: Counted,
     times: Floats,
     allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
-    near: Band | None = None,
-) -> RulePath:
+    near: Rule | None = None,
+    found: Any = None,
+) -> list[Candidate]:
     """Thresholds of one segment or two, or bands of one `near` a band, from safe to bold."""
     cuts = CutoffSet(tests.program.table, evidence)
     if cuts.n_blocks * cuts.kind.k > MOST_SEGMENTS:
         what = "bands" if cuts.defers else "thresholds"
         raise InputError(f"{what} of {cuts.n_blocks} segments are too many to try them all")
     shape = *evidence.marginals.weights.shape, cuts.kind.k + 1
-    if near is None:
-        numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
-    else:
+    if isinstance(near, Band):
         numbers = [_pairs_near(s.curve, near) for s in cuts.segments]
+    else:
+        numbers = [_some(s.curve.n_cutoffs, _MOST[cuts.n_blocks - 1]) for s in cuts.segments]
     parts = [_counts(s, n, shape) for s, n in zip(cuts.segments, numbers, strict=True)]
     choices = np.stack(np.meshgrid(*(np.arange(len(n)) for n in numbers), indexing="ij"))
     choices = choices.reshape(len(numbers), -1)
     counts = sum(part[:, at] for part, at in zip(parts, choices, strict=True))
     assert isinstance(counts, np.ndarray)
     nobody = cuts.confusion(cuts.constants()[0])
-    margins, scores = tests.margins(counts, nobody, times), tests.scores(counts)
-    if allowed is not None:
-        margins = np.where(allowed(counts), margins, -np.inf)
-    at = path_rules_of(margins, scores)
-    each = zip(*(n[c[at]].tolist() for n, c in zip(numbers, choices, strict=True)), strict=True)
-    rules = [partial(cuts.rule, [{number: 1.0} for number in choice]) for choice in each]
-    return RulePath(margins[at], scores[at], counts[:, at], rules)
+    margins, scores = tests.margins(counts, nobody, times, allowed), tests.scores(counts)
+    out = []
+    for i in path_rules_of(margins, scores).tolist():
+        choice = [{int(n[c[i]]): 1.0} for n, c in zip(numbers, choices, strict=True)]
+        rule = partial(cuts.rule, choice)
+        out.append(Candidate(rule, counts[:, i].copy(), float(margins[i]), float(scores[i]), found))
+    return out
 
 
 def _some(n_cutoffs: int, most: int) -> NDArray[np.int64]:
@@ -210,32 +186,25 @@ def monotone_constraints(evidence: Counted, tests: RuleTests) -> list[MonotoneCo
     )
     out = []
     for i, part in enumerate(tests.parts):
-        for x in () if part is None else _statements(part):
-            one = None if x is None else _monotone(evidence, counted, x, i)
+        if part is None:
+            continue
+        if needs_one_of_several(part):
+            return []
+        for x in leaves(part):
+            one = _monotone(evidence, counted, x, i)
             if one is None:
                 return []
             out.append(one)
     return out
 
 
-def _statements(part: Part) -> Iterator[Requirement | None]:
-    """What all has to hold; None: one of several would do."""
-    if isinstance(part, Requirement):
-        yield part
-    elif isinstance(part, AllHold):
-        for inner in part.parts:
-            yield from _statements(inner)
-    else:
-        yield None
-
-
 def _monotone(
     evidence: Counted, counted: CountedRates, x: Requirement, number: int
 ) -> MonotoneConstraint | None:
-    added = _added(counted, x)
-    found = trials_of(x.function, counted, x.relation, x.level)
+    added, found = x.added(counted), x.trials(counted)
     if found is None or added is None:
         return None
+    added = rounded(added)
     strata, trues = np.nonzero(evidence.marginals.weights)
     own = added[strata, trues]
     of_segment = evidence.codebook.stratum_segment[strata]
@@ -246,14 +215,6 @@ def _monotone(
     if len(segments) != 1 or not fixed or not (rises or (gain <= 0).all()) or not gain.any():
         return None
     return MonotoneConstraint(int(segments[0]), rises, added > 0, found.trials, found.share, number)
-
-
-def _added(counted: CountedRates, x: Requirement) -> Floats | None:
-    """What a row adds to the sum that has to be at least 0 (strata, n + 1, n)."""
-    fraction = counted.fraction(x.function)
-    if fraction is None:
-        return None
-    return rounded(added_by(*fraction.entries, x.level, x.sign))
 
 
 def certified_windows(

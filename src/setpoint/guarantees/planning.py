@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,20 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln, ndtri, xlogy
 
-from setpoint.array_types import Bools, Floats
+from setpoint.array_types import Floats
 from setpoint.counts import Confusion
 from setpoint.errors import InputError
 from setpoint.goals import Constraint, as_goal
-from setpoint.guarantees.requirements import AllHold, Part, Requirement, requirements_of
+from setpoint.guarantees.requirements import (
+    Part,
+    Requirement,
+    Several,
+    leaves,
+    requirements_of,
+)
 from setpoint.inference import (
     CountedRates,
     Profiles,
-    added_by,
     at_least,
     influence_of,
     quantile,
     successes_needed,
-    trials_of,
     worst_of,
 )
 from setpoint.program import LinkedGoal, Program, ProgramConstraint, link
@@ -191,18 +195,6 @@ def fewest_trials(q: float, delta: float) -> int:
     return m
 
 
-def trials_needed(p: float, q: float, delta: float, power: float) -> int | None:
-    """The number of trials from which on the exact test succeeds with a chance of `power`.
-
-    Examples
-    --------
-    >>> trials_needed(0.95, 0.9, 0.05, 0.8), trials_needed(0.9, 0.9, 0.05, 0.8)
-    (203, None)
-    """
-    test = Binomial(p, q, 1.0, delta)
-    return least_rows(test.at, power) if test.reaches else None
-
-
 def least_rows(chance: Callable[[int], float], power: float) -> int | None:
     """The smallest number with which a chance that never falls is at least `power`."""
     low, high = 0, 8
@@ -249,11 +241,11 @@ def fewest_rows(requirement: Requirement, counted: CountedRates, delta: float) -
     >>> fewest_rows(pilot.parts[0], pilot.counted, 0.05)
     Fewest(trials=29, rows=290, available=20)
     """
-    kinds = _kinds_for(requirement, counted)
-    one = trials_of(requirement.function, counted, requirement.relation, requirement.level)
-    if kinds is None or one is None or not 0.0 < one.share < 1.0:
+    added, one = requirement.added(counted), requirement.trials(counted)
+    if added is None or one is None or not 0.0 < one.share < 1.0:
         return None
-    available = int(counted.confusion.rows[kinds].sum())
+    # The kinds of whose rows a right decision speaks for it.
+    available = int(counted.confusion.rows[(added > 0.0).any(axis=2)].sum())
     if not available:
         return None
     trials = fewest_trials(one.share, delta)
@@ -264,10 +256,9 @@ def fewest_rows_of(part: Part, counted: CountedRates, delta: float) -> Fewest | 
     """The same of all statements that a constraint is made of; None where none is known."""
     if isinstance(part, Requirement):
         return fewest_rows(part, counted, delta)
-    level = delta if isinstance(part, AllHold) else delta / max(len(part.parts), 1)
-    found = [fewest_rows_of(inner, counted, level) for inner in part.parts]
+    found = [fewest_rows_of(inner, counted, part.level(delta)) for inner in part.parts]
     known = [one for one in found if one is not None]
-    if isinstance(part, AllHold):
+    if part.every:
         return max(known, key=lambda one: one.rows, default=None)
     return min(known, key=lambda one: one.rows) if known and len(known) == len(found) else None
 
@@ -302,24 +293,23 @@ class Pilot:
         return RowsPlan(constraint, self.counted, delta)
 
 
-_Chances: TypeAlias = "Binomial | Smooth | _Several"
+Chances: TypeAlias = "Binomial | Smooth | Several[Binomial | Smooth]"
 
 
-@dataclass(frozen=True)
-class _Several:
-    """Statements that all have to be shown, or one of which has to."""
+def reaches(chances: Chances) -> bool:
+    """Whether any number of rows shows statements."""
+    if not isinstance(chances, Several):
+        return chances.reaches
+    return (all if chances.every else any)(map(reaches, chances.parts))
 
-    parts: tuple[_Chances, ...]
-    every: bool
 
-    @property
-    def reaches(self) -> bool:
-        return (all if self.every else any)(part.reaches for part in self.parts)
-
-    def at(self, n: int) -> float:
-        if self.every:
-            return 1.0 - sum(1.0 - part.at(n) for part in self.parts)
-        return max((part.at(n) for part in self.parts if part.reaches), default=0.0)
+def chance(chances: Chances, n: int) -> float:
+    """The chance that `n` rows show statements: those that all have to be add up their failures."""
+    if not isinstance(chances, Several):
+        return chances.at(n)
+    if chances.every:
+        return 1.0 - sum(1.0 - chance(part, n) for part in chances.parts)
+    return max((chance(part, n) for part in chances.parts if reaches(part)), default=0.0)
 
 
 class RowsPlan:
@@ -330,9 +320,9 @@ class RowsPlan:
         self.written: Constraint = constraint.written
         self.value, self.bound = counted.value(constraint.function), constraint.level
         self.chances = _chances(part, counted, delta)
-        self.reaches = self.chances.reaches
+        self.reaches = reaches(self.chances)
         self.fewest = fewest_rows_of(part, counted, delta)
-        self._singles = list(_singles(self.chances))
+        self._singles = list(leaves(self.chances))
 
     @property
     def is_exact(self) -> bool:
@@ -350,7 +340,7 @@ class RowsPlan:
         one = self._one
         if one is None or not self.reaches:
             return None
-        return trials_needed(one.p, one.q, one.delta, power)
+        return least_rows(replace(one, share=1.0).at, power)
 
     @property
     def _one(self) -> Binomial | None:
@@ -366,36 +356,19 @@ def rows_of(plans: Sequence[RowsPlan], power: float) -> int | None:
     """Rows that show all of some constraints with that chance; None where no number does."""
     if not all(plan.reaches for plan in plans):
         return None
-    return least_rows(_Several(tuple(plan.chances for plan in plans), True).at, power)
+    chances = Several(tuple(plan.chances for plan in plans), every=True)
+    return least_rows(partial(chance, chances), power)
 
 
-def _chances(part: Part, counted: CountedRates, delta: float) -> _Chances:
+def _chances(part: Part, counted: CountedRates, delta: float) -> Chances:
     if not isinstance(part, Requirement):
-        every = isinstance(part, AllHold)
-        level = delta if every else delta / max(len(part.parts), 1)
-        return _Several(tuple(_chances(inner, counted, level) for inner in part.parts), every)
-    one = trials_of(part.function, counted, part.relation, part.level)
+        parts = tuple(_chances(inner, counted, part.level(delta)) for inner in part.parts)
+        return Several(parts, part.every)
+    one = part.trials(counted)
     if one is None:
         return Smooth(part, counted, delta)
     share = one.trials / _all_rows(counted)
     return Binomial(one.successes / max(one.trials, 1), one.share, share, delta)
-
-
-def _singles(chances: _Chances) -> Iterator[Binomial | Smooth]:
-    if isinstance(chances, (Binomial, Smooth)):
-        yield chances
-    else:
-        for part in chances.parts:
-            yield from _singles(part)
-
-
-def _kinds_for(requirement: Requirement, counted: CountedRates) -> Bools | None:
-    """The kinds (strata, n + 1) of whose rows a right decision speaks for a statement."""
-    fraction = counted.fraction(requirement.function)
-    if fraction is None:
-        return None
-    added = added_by(*fraction.entries, requirement.level, requirement.sign)
-    return np.asarray((added > 0.0).any(axis=2))
 
 
 def _all_rows(counted: CountedRates) -> float:

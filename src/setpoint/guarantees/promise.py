@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,14 @@ from scipy.special import betainc, ndtri
 from setpoint.array_types import Floats
 from setpoint.counts import Confusion, Marginals
 from setpoint.errors import GoalError, InputError
-from setpoint.goals import Goal, Reduce, walk
+from setpoint.goals import Constraint, Reduce, walk
 from setpoint.goals import requirements_of as requirements_in
-from setpoint.guarantees.p_values import PValues, Ranges, require_bounded_sums
-from setpoint.guarantees.requirements import AllHold, Part, Requirement, leaves, requirements_of
+from setpoint.guarantees.p_values import PValues, Ranges
+from setpoint.guarantees.requirements import Part, Requirement, Several, leaves, requirements_of
 from setpoint.inference import (
     CountedRates,
     KnownWeights,
     Weights,
-    added_by,
     influence_of,
     share_needed,
 )
@@ -33,6 +32,8 @@ from setpoint.program import (
     LinkedGoal,
     ProgramConstraint,
 )
+from setpoint.rules import Rule
+from setpoint.solvers import Confidence
 
 # --- What is promised of a rule on new rows, and on which grounds ---------------------------------
 
@@ -171,12 +172,9 @@ def margins_of(part: Part, counted: CountedRates, counts: Floats, times: Floats)
                 for i in range(0, counts.shape[1], _BLOCK)
             ]
         )
-    every = isinstance(part, AllHold)
-    out = np.full(counts.shape[1], INF if every else -INF)
-    for inner in part.parts:
-        own = margins_of(inner, counted, counts, times)
-        out = np.minimum(out, own) if every else np.maximum(out, own)
-    return out
+    none = np.full(counts.shape[1], INF if part.every else -INF)
+    found = [margins_of(inner, counted, counts, times) for inner in part.parts]
+    return np.asarray((np.minimum if part.every else np.maximum).reduce([none, *found]))
 
 
 def _margins(x: Requirement, counted: CountedRates, counts: Floats, times: Floats) -> Floats:
@@ -193,13 +191,11 @@ def _of_binomial(
     x: Requirement, counted: CountedRates, counts: Floats, times: Floats
 ) -> Floats | None:
     """Normal quantiles (m,) of the exact p-values to be expected; None for other tests."""
-    fraction, weight = counted.fraction(x.function), counted.weight_of_rows(x.function)
-    if fraction is None or weight is None:
+    added, weight = x.added(counted), counted.weight_of_rows(x.function)
+    share = None if added is None else share_needed(added)
+    if added is None or weight is None or share is None:
         return None
-    added = added_by(*fraction.entries, x.level, x.sign).ravel()
-    share = share_needed(added)
-    if share is None:
-        return None
+    added = added.ravel()
     rows = counts / (times * weight)[:, None]
     k, f = rows[added > 0].sum(axis=0), rows[added < 0].sum(axis=0)
     tail = np.where(k > 0.0, betainc(np.maximum(k, 1e-300), f + 1.0, share), 1.0)
@@ -286,24 +282,19 @@ class Promise:
     ranges: Ranges | None = None
 
     @classmethod
-    def of(
-        cls,
-        linked: LinkedGoal,
-        level: float | None,
-        *,
-        strict: bool = False,
-        attempt: int = 1,
-        ranges: Ranges | None = None,
-    ) -> Promise:
-        """A promise of all constraints, each at its own confidence or else at `level`."""
-        require_counts(linked.goal, level, ranges)
-        own = tuple(c.confidence or level for c in linked.goal.constraints)
+    def of(cls, linked: LinkedGoal, confidence: float | Confidence) -> Promise:
+        """A promise of all constraints, each at its own confidence or else at that given."""
+        settings = Confidence.of(confidence)
+        own = tuple(c.confidence or settings.level for c in linked.goal.constraints)
+        for c, level in zip(linked.goal.constraints, own, strict=True):
+            if level is not None:
+                _require_ranges(c, settings.ranges or {})
         if all(c is None for c in own):
             raise InputError(
                 f"`confidence` promises constraints, and '{linked.goal}' has none: add one, such "
                 "as subject to precision >= 0.9"
             )
-        return cls(linked, own, strict, attempt, ranges)
+        return cls(linked, own, settings.strict, ranges=settings.ranges)
 
     @property
     def confidence(self) -> float:
@@ -335,27 +326,20 @@ class Promise:
         )
         return tuple((names, tuple(dict.fromkeys(values))) for names, values in known)
 
-    def tests(self, marginals: Marginals, *, weighted: bool = False) -> RuleTests:
-        """The tests of rules on rows with these marginals, and whether they have weights."""
-        if weighted:
-            raise GoalError(
-                "nothing can be promised for weighted rows: how much a row may ever weigh is not "
-                "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
-                "then met as well as the rows show"
-            )
+    def tests(self, marginals: Marginals) -> RuleTests:
+        """The tests of rules on rows with these marginals."""
         return RuleTests(self, marginals)
 
 
-def require_counts(goal: Goal, level: float | None, ranges: Ranges | None = None) -> None:
+def _require_ranges(c: Constraint, ranges: Ranges) -> None:
     """Refuse to promise a constraint over values of rows whose range is not known.
 
     Examples
     --------
     >>> from setpoint import Goal
     >>> goal = Goal.parse("maximize recall subject to precision.weighted(amount) >= 0.5")
-    >>> require_counts(goal, None)
-    >>> require_counts(goal, 0.95, {"amount": (0.0, 5000.0)})
-    >>> require_counts(goal, 0.95)
+    >>> _require_ranges(goal.constraints[0], {"amount": (0.0, 5000.0)})
+    >>> _require_ranges(goal.constraints[0], {})
     Traceback (most recent call last):
     ...
     setpoint.errors.GoalError: precision.weighted("amount") >= 0.5 cannot be promised: it \
@@ -364,21 +348,24 @@ Give its range, if it has one (`ranges={'amount': (low, high)}` of Confidence), 
 other constraints alone, by writing `with confidence` behind each of them and giving no \
 `confidence`; this one is then met as well as the rows show
     """
-    for c in goal.constraints:
-        if (c.confidence or level) is None:
-            continue
-        names = [
-            n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in (ranges or {})
-        ]
-        if names:
-            asked = ", ".join(f"{name!r}: (low, high)" for name in names)
-            raise GoalError(
-                f"{c} cannot be promised: it counts rows by {', '.join(map(repr, names))}, and how "
-                "large a value may ever get is not known from those seen. Give its range, if it "
-                f"has one (`ranges={{{asked}}}` of Confidence), or promise the other "
-                "constraints alone, by writing `with confidence` behind each of them and giving no "
-                "`confidence`; this one is then met as well as the rows show"
-            )
+    names = [n for n in requirements_in((c.lhs, c.rhs)).measure_names if n not in ranges]
+    if names:
+        asked = ", ".join(f"{name!r}: (low, high)" for name in names)
+        raise GoalError(
+            f"{c} cannot be promised: it counts rows by {', '.join(map(repr, names))}, and how "
+            "large a value may ever get is not known from those seen. Give its range, if it "
+            f"has one (`ranges={{{asked}}}` of Confidence), or promise the other "
+            "constraints alone, by writing `with confidence` behind each of them and giving no "
+            "`confidence`; this one is then met as well as the rows show"
+        )
+
+
+class Tried(NamedTuple):
+    """What a rule does on the rows that certify; `fractional` where that is expected of draws."""
+
+    confusion: Confusion
+    fractional: bool = False
+    rule: Rule | None = None
 
 
 class RuleTests:
@@ -417,48 +404,52 @@ class RuleTests:
         return self.program.score_at(self.program.rates_of(confusion.counts))
 
     # ------------------------------------------------------------------ on the rows tested
-    def passes(self, confusion: Confusion, *, fractional: bool = False) -> bool:
+    def passes(self, one: Tried) -> bool:
         """Whether a rule passes the tests of all constraints that are promised."""
-        tests = self._p_values(self.counted(confusion), fractional)
-        return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self._promised)
+        tests = self._p_values(one)
+        return all(bool(tests.of(part, level).p <= level) for _, part, _, level in self.promised)
 
     @property
     def is_measured(self) -> bool:
         """Whether tests need the values of rows, and not their counts alone."""
         return bool(self.promise.ranges)
 
-    def require_tests(self, confusion: Confusion) -> None:
+    def require_bounded(self, confusion: Confusion) -> None:
         """Refuse constraints over values of rows that have no test, whatever is decided."""
         counted = self.counted(confusion)
-        for c, part, _, _ in self._promised:
-            require_bounded_sums(part, counted, c.written)
+        for c, part, _, _ in self.promised:
+            for x in leaves(part):
+                if counted.looks_at_amounts(x.function) and counted.fraction(x.function) is None:
+                    raise GoalError(
+                        f"{c.written} cannot be promised: it counts rows by a column of numbers, "
+                        "and combines several such rates of different rows. Write a bound for "
+                        "each of them, as .min() and .max() of groups do"
+                    )
 
-    def ratio(self, confusion: Confusion, *, among: int, fractional: bool = False) -> float:
+    def ratio(self, one: Tried, among: int = 1) -> float:
         """The largest p-value over its level; a rule passes alone where that is 1 at most."""
-        tests = self._p_values(self.counted(confusion), fractional)
-        return max(tests.of(part, level / among).p / level for _, part, _, level in self._promised)
+        tests = self._p_values(one)
+        return max(tests.of(part, level / among).p / level for _, part, _, level in self.promised)
 
-    def shown(
-        self, confusion: Confusion, *, fractional: bool = False, among: int = 1
-    ) -> tuple[Shown, ...]:
+    def shown(self, one: Tried, among: int = 1) -> tuple[Shown, ...]:
         """What the test of each promised constraint finds for a rule, with limits."""
-        counted, out = self.counted(confusion), []
-        tests = self._p_values(counted, fractional)
-        for c, part, confidence, level in self._promised:
+        tests, out = self._p_values(one), []
+        for c, part, confidence, level in self.promised:
             own = level / among
             p, kind = tests.of(part, own)
             # The bound may be measured, and the constraint one on a difference.
             plain = c.side == c.written.lhs
-            value = counted.value(c.function) if plain else None
+            value = tests.counted.value(c.function) if plain else None
             limit = tests.limit(c, own) if plain else None
             out.append(Shown(str(c.written), confidence, p, kind, bool(p <= own), value, limit))
         return tuple(out)
 
-    def _p_values(self, counted: CountedRates, fractional: bool) -> PValues:
-        return PValues(counted, self.promise.strict, fractional, self.promise.ranges)
+    def _p_values(self, one: Tried) -> PValues:
+        counted = self.counted(one.confusion)
+        return PValues(counted, self.promise.strict, one.fractional, self.promise.ranges)
 
     @property
-    def _promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
+    def promised(self) -> Iterator[tuple[ProgramConstraint, Part, float, float]]:
         """The promised constraints with what they ask, their confidence, and their level."""
         promise = self.promise
         rows = (self.program.constraints, self.parts, promise.confidences, promise.levels)
@@ -467,17 +458,21 @@ class RuleTests:
                 yield c, part, confidence, level
 
     # ------------------------------------------------------------------ on rows that learn a path
-    def margins(self, counts: Floats, squares: Confusion, times: Floats) -> Floats:
+    def margins(
+        self,
+        counts: Floats,
+        squares: Confusion,
+        times: Floats,
+        allowed: Callable[[Floats], NDArray[np.bool_]] | None = None,
+    ) -> Floats:
         """How safe some rules are (m,): the smallest margin of a promised constraint."""
         counted = self.counted(squares)
-        out = np.full(counts.shape[1], np.inf)
-        for part in self.parts:
-            if part is not None:
-                out = np.minimum(out, margins_of(part, counted, counts, times))
+        parts = tuple(part for part in self.parts if part is not None)
+        out = margins_of(Several(parts, every=True), counted, counts, times)
         for i in self.others:
             broken = self.program.constraints[i].violation(self.rates(counts)) > SATISFIED
             out = np.where(broken, -np.inf, out)
-        return out
+        return out if allowed is None else np.where(allowed(counts), out, -np.inf)
 
     def errors(self, confusion: Confusion, times: Floats) -> Floats:
         """The standard error (constraints,) of each side on the rows tested; 0: not promised."""

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from setpoint.counts import Confusion, Counted, Rows
+from setpoint.counts import Confusion, Counted, Evidence, Rows
 from setpoint.errors import GoalError, warn_caller
 from setpoint.goals import Const, Constraint, Goal
 from setpoint.guarantees.planning import Fewest, fewest_rows_of
-from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown
+from setpoint.guarantees.promise import Guarantee, Promise, RuleTests, Shown, Tried
 from setpoint.inference import interval_of
 from setpoint.program import link, range_of
 from setpoint.rules import Rule, Threshold
@@ -33,14 +33,6 @@ _MOST_STEPS = 20
 """Steps by which bounds are loosened until another fit would be certified."""
 
 
-class Tried(NamedTuple):
-    """A rule on the rows that certify; `fractional` as in the tests."""
-
-    confusion: Confusion
-    fractional: bool = False
-    rule: Rule | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class BestBounds:
     """The bounds that some rows show of the best of several rules."""
@@ -58,7 +50,7 @@ def best_shown(tests: RuleTests, tried: Sequence[Tried], again: Again | None = N
     promised = [i for i, part in enumerate(tests.parts) if part is not None]
     among = max(len(tried) * len(promised), 1)
     for one in sorted(tried, key=lambda one: _missing(tests, one, promised, among))[:_MOST_RULES]:
-        shown = tests.shown(one.confusion, fractional=one.fractional, among=among)
+        shown = tests.shown(one, among)
         missed = [(i, s) for i, s in zip(promised, shown, strict=True) if not s.passed]
         moved = [m for m in (_Moved.of(tests, i, s) for i, s in missed) if m is not None]
         if not moved or len(moved) < len(missed):
@@ -229,31 +221,37 @@ _ROUNDING = 1.05
 """A share of few rows of a kind is not met to the row."""
 
 
+def by_label(rows: Rows | Counted) -> Rows | Counted:
+    """The rows by their labels: evidence may know them by posteriors instead."""
+    return rows.rows if isinstance(rows, Evidence) else rows
+
+
 def tests_on(promise: Promise, rows: Rows | Counted) -> RuleTests:
-    """The tests of rules on rows that certify."""
+    """The tests of rules on rows that certify; refused is what has none, whatever is decided."""
+    rows = by_label(rows)
+    # Rows may weigh something beside what columns of numbers say, where that is known.
     try:
-        return promise.tests(rows.marginals, weighted=_have_weights(rows))
+        if rows.has_weights if isinstance(rows, Rows) else rows.is_weighted:
+            raise GoalError(
+                "nothing can be promised for weighted rows: how much a row may ever weigh is not "
+                "known from those seen. Leave out `sample_weight`, or the confidence: goals are "
+                "then met as well as the rows show"
+            )
+        tests = promise.tests(rows.marginals)
     except GoalError as error:
         raise type(error)(f"the rows that certify: {error}") from None
+    if tests.is_measured:
+        tests.require_bounded(_of_nobody(rows))
+    return tests
 
 
-def require_tests(promise: Promise, rows: Rows | Counted) -> None:
-    """Refuse what has no test on such rows, whatever is decided."""
-    tests_on(promise, rows).require_tests(_of_nobody(rows))
-
-
-def check_enough(promise: Promise, rows: Rows | Counted, settings: Confidence) -> None:
-    """Refuse rows that could not certify a constraint if not one of them spoke against it."""
-    for constraint, confidence, found in _fewest(promise, rows):
-        if found.trials > found.available:
-            _refuse(constraint, confidence, found, 1.0, settings)
-
-
-def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: float) -> float:
-    """The share of all rows that is set apart to certify."""
-    given = settings.certification_size
+def check_enough(
+    tests: RuleTests, rows: Rows | Counted, settings: Confidence, usual: float = 1.0
+) -> float:
+    """Refuse rows that could not certify if not one spoke against it; the share that does."""
+    given = 1.0 if usual == 1.0 else settings.certification_size
     share = usual if given == "auto" else float(given)
-    for constraint, confidence, found in _fewest(promise, rows):
+    for constraint, confidence, found in _fewest(tests, rows):
         wanted = _ROUNDING * found.trials / found.available
         if given == "auto" and share < wanted <= _LARGEST:
             share = wanted
@@ -263,28 +261,13 @@ def share_to_certify(promise: Promise, rows: Rows, settings: Confidence, usual: 
     return share
 
 
-def _fewest(promise: Promise, rows: Rows | Counted) -> Iterator[tuple[Constraint, float, Fewest]]:
+def _fewest(tests: RuleTests, rows: Rows | Counted) -> Iterator[tuple[Constraint, float, Fewest]]:
     """What each promised constraint takes at least, where that is known."""
-    tests = tests_on(promise, rows)
-    nobody = _of_nobody(rows)
-    tests.require_tests(nobody)
-    counted = tests.counted(nobody)
-    if counted.is_large:
-        return
-    parts = zip(
-        tests.program.constraints, tests.parts, promise.confidences, promise.levels, strict=True
-    )
-    for c, part, confidence, level in parts:
-        if part is None or confidence is None or level is None:
-            continue
+    counted = tests.counted(_of_nobody(rows))
+    for c, part, confidence, level in () if counted.is_large else tests.promised:
         found = fewest_rows_of(part, counted, level)
         if found is not None:
             yield c.written, confidence, found
-
-
-def _have_weights(rows: Rows | Counted) -> bool:
-    """Whether rows weigh something beside what columns of numbers say, where that is known."""
-    return rows.has_weights if isinstance(rows, Rows) else rows.is_weighted
 
 
 def _of_nobody(rows: Rows | Counted) -> Confusion:

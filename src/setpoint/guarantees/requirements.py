@@ -8,12 +8,21 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.inference import CountedRates, Profiles, Weights, rounded, summed
+from setpoint.inference import (
+    CountedRates,
+    Profiles,
+    Trials,
+    Weights,
+    added_by,
+    rounded,
+    summed,
+    trials_of,
+)
 from setpoint.program import ProgramConstraint, algebra
 from setpoint.program import functions as fn
 
@@ -31,7 +40,6 @@ class Rates:
     above: Floats
     below: Floats
     counts: Floats
-    features: tuple[frozenset[int], ...]
 
     def __len__(self) -> int:
         return len(self.above)
@@ -80,6 +88,11 @@ class Rates:
         """Which profiles (profiles,) a rate looks at."""
         return np.asarray((np.abs(self.above[j]) > _TINY) | (self.below[j] > _TINY))
 
+    def one(self, j: int) -> tuple[Floats, Floats, Floats]:
+        """What rows add above and below the line of a rate, and their counts, by profile."""
+        used = self.used(j)
+        return self.above[j, used], self.below[j, used], self.counts[used]
+
     def sides(self, sign: float) -> Floats:
         """For each rate (rates,) 1 where ``sign * function`` rises with it, else -1."""
         out = np.sign(sign * self.function.gradient(self.values))
@@ -95,10 +108,6 @@ class Rates:
         """The profile whose row moves a rate furthest down (side 1) or up (side -1)."""
         r = float(self.values[j])
         return int(np.argmin(side * (self.above[j] - r * self.below[j])))
-
-    def worst_at(self, level: float, sign: float) -> int:
-        """The profile whose row speaks most against ``sign * (rate - level) >= 0``."""
-        return int(np.argmin(sign * (self.above[0] - level * self.below[0])))
 
 
 def rates_in(x: fn.RateFunction, counted: CountedRates) -> Rates:
@@ -133,7 +142,7 @@ def rates_of(x: fn.RateFunction, profiles: Profiles) -> Rates:
     finder = _RateCollector(profiles.weights)
     function = finder.function(x)
     above, below = np.stack(finder.above), np.stack(finder.below)
-    return Rates(function, above, below, profiles.units.counts[0], tuple(finder.features))
+    return Rates(function, above, below, profiles.units.counts[0])
 
 
 class _RateCollector:
@@ -143,14 +152,13 @@ class _RateCollector:
         self.weights = weights
         self.above: list[Floats] = []
         self.below: list[Floats] = []
-        self.features: list[frozenset[int]] = []
 
     def function(self, x: fn.RateFunction) -> fn.RateFunction:
         if not x.features:
             return x
         parts = self.weights.above_and_below(x)
         if parts is not None:
-            return self._rate(*parts, x.features)
+            return self._rate(*parts)
         if isinstance(x, fn.Affine):
             return self._populations(x)
         return with_children(x, [self.function(c) for c in x.children])
@@ -168,10 +176,10 @@ class _RateCollector:
             scaled = fn.Affine({j: x.terms[j] / k for j in members}, 0.0)
             parts = self.weights.above_and_below(scaled)
             assert parts is not None
-            out = out.plus(self._rate(*parts, frozenset(members)).scaled(k))
+            out = out.plus(self._rate(*parts).scaled(k))
         return out
 
-    def _rate(self, above: Floats, below: Floats, features: frozenset[int]) -> fn.Affine:
+    def _rate(self, above: Floats, below: Floats) -> fn.Affine:
         known = zip(self.above, self.below, strict=True)
         same = [
             np.allclose(a, above, 1e-12, 1e-12) and np.allclose(b, below, 1e-12, 1e-12)
@@ -181,7 +189,6 @@ class _RateCollector:
         if j == len(same):
             self.above.append(above)
             self.below.append(below)
-            self.features.append(features)
         return fn.Affine({j: 1.0}, 0.0, {j: _range(above, below)})
 
 
@@ -328,31 +335,36 @@ class Requirement:
     level: float
     sign: float
 
-    @property
-    def relation(self) -> str:
-        """``">="`` or ``"<="``."""
-        return ">=" if self.sign > 0 else "<="
+    def trials(self, counted: CountedRates) -> Trials | None:
+        """The statement as one binomial share, if it is that in disguise."""
+        return trials_of(self.function, counted, ">=" if self.sign > 0 else "<=", self.level)
+
+    def added(self, counted: CountedRates) -> Floats | None:
+        """What a row adds to the sum that is to be 0 or more (strata, n + 1, n); None: no sum."""
+        fraction = counted.fraction(self.function)
+        return None if fraction is None else added_by(*fraction.entries, self.level, self.sign)
 
     def slack(self, v: np.ndarray) -> np.ndarray:
         """How far it is met (...,) at rates (..., d), negative where it is not."""
         return np.asarray(self.sign * (self.function.value(v) - self.level))
 
 
-@dataclass(frozen=True, eq=False)
-class AllHold:
-    """Holds where each of its parts holds; always, if it has none."""
-
-    parts: tuple[Part, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Some:
-    """Holds where at least one of its parts holds; never, if it has none."""
+class Several(Generic[T]):
+    """Statements that all have to hold, or `every` False one of which has to."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[T | Several[T], ...]
+    every: bool
+
+    def level(self, level: float) -> float:
+        """At which each part is tested."""
+        return level if self.every else level / max(len(self.parts), 1)
 
 
-Part: TypeAlias = Requirement | AllHold | Some
+Part: TypeAlias = Requirement | Several[Requirement]
 
 
 def requirements_of(constraint: ProgramConstraint) -> Part:
@@ -368,32 +380,31 @@ def requirements_of(constraint: ProgramConstraint) -> Part:
     ...               found.codebook)
     >>> [constraint] = linked.at(found.marginals, fixed=False).constraints
     >>> parts = requirements_of(constraint).parts
-    >>> [(x.relation, x.level) for x in parts]
-    [('<=', 0.1), ('<=', 0.1)]
+    >>> [(x.sign, x.level) for x in parts]
+    [(-1.0, 0.1), (-1.0, 0.1)]
     """
     return _split(constraint.function, constraint.level, constraint.sign)
 
 
-def leaves(part: Part) -> Iterator[Requirement]:
+def leaves(part: T | Several[T]) -> Iterator[T]:
     """The single statements below a part."""
-    if isinstance(part, Requirement):
+    if not isinstance(part, Several):
         yield part
-    else:
-        for inner in part.parts:
-            yield from leaves(inner)
+        return
+    for inner in part.parts:
+        yield from leaves(inner)
 
 
 def needs_one_of_several(part: Part) -> bool:
     """Whether a statement need not hold because another one does."""
     if isinstance(part, Requirement):
         return False
-    return isinstance(part, Some) or any(needs_one_of_several(inner) for inner in part.parts)
+    return not part.every or any(map(needs_one_of_several, part.parts))
 
 
 def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
     if not x.features:
-        met = sign * (float(x.value(_NONE)) - level) >= 0.0
-        return AllHold(()) if met else Some(())
+        return Several((), every=sign * (float(x.value(_NONE)) - level) >= 0.0)
     if isinstance(x, (fn.Min, fn.Max)):
         all_of_them = isinstance(x, fn.Min) == (sign > 0)
         return _of([_split(c, level, sign) for c in x.children], every=all_of_them)
@@ -426,4 +437,4 @@ def _split(x: fn.RateFunction, level: float, sign: float) -> Part:
 
 def _of(parts: Sequence[Part], *, every: bool) -> Part:
     """Parts that all have to hold, or one of which has to."""
-    return parts[0] if len(parts) == 1 else (AllHold if every else Some)(tuple(parts))
+    return parts[0] if len(parts) == 1 else Several(tuple(parts), every)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         POWER,
         ROUNDING,
         FreshLabels,
+        Trials,
         added_by,
         at_least,
         clopper_pearson,

@@ -24,8 +24,8 @@ from setpoint.estimators import (
 )
 from setpoint.goals import Goal, Metric
 from setpoint.guarantees import (
+    Promise,
     RuleTests,
-    promise_of,
     times_of,
 )
 from setpoint.inputs import (
@@ -572,6 +572,6 @@ def at_margins(data: FitData, judged: CheckedData, least: float) -> AtMargins[An
         return None
     rows = judged.evidence({None: np.zeros(judged.n_rows[None])})
     tested = data.certifying.evidence(lambda X: np.zeros(X.shape[0]))
-    promise = promise_of(link(data.goal, rows.codebook), data.promised)
+    promise = Promise.of(link(data.goal, rows.codebook), data.promised)
     squares = rows.confusion(Threshold(0.0))
     return AtMargins(promise.tests(rows.marginals), squares, times_of(rows, tested), least)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from setpoint.counts import Confusion
 from setpoint.errors import InputError, InputTypeError
 from setpoint.estimators import (
     GoalClassifier,
@@ -22,15 +21,14 @@ from setpoint.estimators import (
 from setpoint.goals import Expression, Goal, as_goal
 from setpoint.guarantees import (
     Guarantee,
+    Promise,
     RuleTests,
     Tried,
-    Tries,
     Unshown,
     best_shown,
     fixed_sequence,
     holm,
-    promise_of,
-    require_tests,
+    number_of_try,
     tests_on,
 )
 from setpoint.inputs import (
@@ -250,35 +248,32 @@ def _as_they_are(
     inputs = CheckedData.check(goal, classes, given, None)
     linked = link(goal, inputs.rows.codebook)
     check_ranges(settings, goal, inputs.tables)
-    promise = promise_of(linked, settings)
-    require_tests(promise, inputs.rows)
-    tests = tests_on(promise, inputs.rows)
+    tests = tests_on(Promise.of(linked, settings), inputs.rows)
     counted = [_counted(c, inputs, given, classes) for c in candidates]
-    path = b"".join(c.counts.tobytes() for c, _ in counted)
+    path = b"".join(one.confusion.counts.tobytes() for one in counted)
     key = rows_key(content_of(X), inputs.kinds(None))
-    attempt = max(Tries.of(first).number(key, path), settings.attempt)
+    attempt = max(number_of_try(first, key, path), settings.attempt)
     tests = tests.at_attempt(attempt)
     passed = _passing(tests, counted, ordered)
-    kept = max(passed, key=lambda i: tests.score(counted[i][0])) if passed else 0
-    confusion, fractional = counted[kept]
+    kept = max(passed, key=lambda i: tests.score(counted[i].confusion), default=0)
+    one = counted[kept]
     n = len(candidates)
     guarantee = Guarantee(
         "certified" if passed else "not certified",
-        promise.confidence,
+        tests.promise.confidence,
         "one rule" if n == 1 else "list of rules" if ordered else "rules in no order",
-        tests.shown(confusion, fractional=fractional),
+        tests.shown(one),
         inputs.rows.n_rows,
         tried=min(len(passed) + 1, n) if ordered else n,
         passed=len(passed),
         attempt=attempt,
-        reached=tests.value(confusion),
+        reached=tests.value(one.confusion),
         assumptions=_SAFE,
     )
     if not passed and settings.on_uncertified == "raise":
-        best = best_shown(tests, [Tried(*one) for one in counted])
-        raise refused(Unshown(guarantee, goal, best))
+        raise refused(Unshown(guarantee, goal, best_shown(tests, counted)))
     model = candidates[kept]
-    report = with_guarantee(report_on(linked, confusion), guarantee)
+    report = with_guarantee(report_on(linked, one.confusion), guarantee)
     if isinstance(model, GoalClassifier):
         bound = replace(guarantee, binding=model._fingerprint)
         report = replace(report, rule=model.goal_report_.rule, guarantee=bound)
@@ -291,19 +286,17 @@ def _given(d: Dataset) -> GivenRows:
     )
 
 
-def _passing(tests: RuleTests, counted: list[tuple[Confusion, bool]], ordered: bool) -> list[int]:
+def _passing(tests: RuleTests, counted: list[Tried], ordered: bool) -> list[int]:
     """Which candidates are certified."""
     if ordered:
-        results = (tests.passes(c, fractional=drawn) for c, drawn in counted)
-        return list(range(fixed_sequence(results)))
-    n = len(counted)
-    ratios = np.array([tests.ratio(c, among=n, fractional=drawn) for c, drawn in counted])
+        return list(range(fixed_sequence(map(tests.passes, counted))))
+    ratios = np.array([tests.ratio(one, len(counted)) for one in counted])
     return np.flatnonzero(holm(ratios)).tolist()
 
 
 def _counted(
     candidate: Any, inputs: CheckedData, given: Mapping[str | None, GivenRows], classes: ClassOrder
-) -> tuple[Confusion, bool]:
+) -> Tried:
     """What a model or a rule does on all rows, and whether in expectation over draws."""
     drawn = _draws_anew(candidate)
     digest = getattr(candidate, "digest_", None)
@@ -320,7 +313,7 @@ def _counted(
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return inputs.decided(found), drawn
+    return Tried(inputs.decided(found), drawn)
 
 
 def _draws_anew(candidate: Any) -> bool:

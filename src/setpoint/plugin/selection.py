@@ -17,12 +17,12 @@ from setpoint.blackbox import RowMetric
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
 from setpoint.estimators import (
-    Certify,
     decide,
     heard,
     split_scored,
 )
 from setpoint.goals import Goal
+from setpoint.guarantees import Certification
 from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
@@ -366,7 +366,7 @@ def solve_evidence(
     metric: RowMetric | None = None,
     neutral: float = 0.0,
     confidence: Confidence | None = None,
-    certify: Certify | None = None,
+    certification: Certification | None = None,
     blocks: Codes | None = None,
     sees: tuple[str, ...] = (),
 ) -> tuple[Found, GoalReport]:
@@ -374,9 +374,9 @@ def solve_evidence(
     started = now()
     options = replace(options, started=started)
     linked = link(goal, evidence.codebook)
-    if confidence is not None and certify is None:
+    if confidence is not None and certification is None:
         whole = options.randomized is False and not sees
-        evidence, certify, table = split_scored(
+        evidence, certification, table = split_scored(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
     hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
@@ -401,7 +401,7 @@ def solve_evidence(
         folds=folds,
         notes=notes,
         table=table,
-        certification=None if certify is None else certify(find),
+        certification=None if certification is None else replace(certification, inwards=find),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -14,28 +13,26 @@ from setpoint.counts import (
     ChangedTableError,
     Confusion,
 )
-from setpoint.errors import GoalError, InputError, InputTypeError, warn_caller, without_races
+from setpoint.errors import GoalError, InputError, InputTypeError, without_races
 from setpoint.estimators import (
-    certified_or_refused,
-    of_seen,
+    decide,
+    heard,
     promised,
 )
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
+    Promise,
     check_enough,
     monotone_constraints,
-    promise_of,
+    tests_on,
 )
 from setpoint.inputs import DecideOn, some
 from setpoint.plugin.parameters import Options
 from setpoint.program import link
 from setpoint.report import (
     GoalReport,
-    Search,
     TextSection,
-    report_on_found,
-    warn_few_rows,
 )
 from setpoint.rules import (
     Rule,
@@ -74,8 +71,7 @@ def solve_counted(
     """The rule over one score that reaches a goal on tables elsewhere, and its report."""
     started = now()
     passes = Passes(goal, rows, watch)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with heard() as caught:
         known: dict[str, Any] = {
             "classes": classes, "pos_label": pos_label, "decide_on": decide_on,
         }  # fmt: skip
@@ -107,30 +103,19 @@ def solve_counted(
             limits=options.watch(),
             watch=note,
         )
-        found = replace(found, rule=of_seen(found.rule, step.tally), evidence=step.tally)
-        guarantee = None
-        if confidence is not None:
-            # Cut-offs inside bins are not tried: those between them nest as all do.
-            how = Certification(confidence, lambda _: step.tally)
-            found, _, guarantee = certified_or_refused(linked, found, how)
-        _check_recount(found.confusion, passes.recounted(counted, found.rule))
-    meant = without_races(caught)
-    report = report_on_found(
+    # Cut-offs inside bins are not tried: those between them nest as all do.
+    how = None if confidence is None else Certification(confidence, lambda _: step.tally)
+    found, report = decide(
         linked,
-        found,
-        step.tally,
-        Search("counted", ""),
-        notes=[str(w.message) for w in meant],
-        seconds=now() - started,
-        guarantee=guarantee,
+        replace(found, evidence=step.tally),
+        without_races(caught),
+        started=started,
+        family="counted",
+        certification=how,
     )
+    _check_recount(found.confusion, passes.recounted(counted, found.rule))
     counting = _counting(passes, counted, step, found, confidence is not None)
-    report = replace(report, sections=(*report.sections, counting))
-    for w in meant:
-        warn_caller(w.message)
-    if guarantee is None:
-        warn_few_rows(report)
-    return found.rule, report
+    return found.rule, replace(report, sections=(*report.sections, counting))
 
 
 def _unscored(rows: Mapping[str | None, FrameRows]) -> dict[str | None, FrameRows]:
@@ -149,9 +134,9 @@ def _refuse_many(counted: CountedRows) -> None:
 def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
     """Refuse what counts of all rows cannot certify."""
     linked, tally = link(whole.goal, whole.codebook), whole.tally()
-    promise = promise_of(linked, settings)
-    check_enough(promise, tally, settings)
-    if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
+    tests = tests_on(Promise.of(linked, settings), tally)
+    check_enough(tests, tally, settings)
+    if options.randomized is False and monotone_constraints(tally, tests):
         return
     raise GoalError(
         "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "

@@ -6,7 +6,8 @@ import pytest
 from setpoint import Goal
 from setpoint.counts import DEFERRED, Column, Evidence, Rows
 from setpoint.errors import InputError
-from setpoint.guarantees import Promise, candidate_path, path_rules_of
+from setpoint.guarantees import Promise
+from setpoint.guarantees.paths import candidate_path, path_rules_of
 from setpoint.program import link
 from setpoint.rules import Band
 
@@ -33,10 +34,10 @@ def test_the_rungs_are_those_of_all_bands():
     margins = tests.margins(counts, confusions[0], times)
     scored = tests.scores(counts)
     expected = path_rules_of(margins, scored)
-    assert found.margins == pytest.approx(margins[expected])
-    assert found.scores == pytest.approx(scored[expected])
-    for rule, counted in zip(found.rules, found.counts.T, strict=True):
-        assert (evidence.confusion(rule()).counts.ravel() == counted).all()
+    assert [one.margin for one in found] == pytest.approx(margins[expected])
+    assert [one.score for one in found] == pytest.approx(scored[expected])
+    for one in found:
+        assert (evidence.confusion(one.rule).counts.ravel() == one.counts).all()
 
 
 def test_of_many_cut_offs_those_near_the_rule_are_tried():
@@ -49,8 +50,8 @@ def test_of_many_cut_offs_those_near_the_rule_are_tried():
         evidence.confusion(near).counts.reshape(-1, 1), evidence.confusion(near), times
     )
     found = candidate_path(tests, evidence, times, near=near)
-    as_safe = found.scores[found.margins >= margins[0] - 0.5]
-    assert as_safe.max() >= tests.score(evidence.confusion(near)) - 0.02
+    as_safe = [one.score for one in found if one.margin >= margins[0] - 0.5]
+    assert max(as_safe) >= tests.score(evidence.confusion(near)) - 0.02
     assert len(found) > 5
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +28,11 @@ from setpoint.estimators.fit.splitting import (
 from setpoint.goals import Goal, as_goal
 from setpoint.guarantees import (
     Certification,
-    Guarantee,
+    Promise,
     Unshown,
     certified,
     check_enough,
-    promise_of,
-    require_tests,
-    share_to_certify,
+    tests_on,
 )
 from setpoint.inputs import (
     CheckedData,
@@ -69,6 +68,9 @@ from setpoint.rules import PerSegment, Rule, segment_in_words
 from setpoint.search import Found, TracePoint, now
 from setpoint.solvers import Confidence, SearchLimits, Solver
 from setpoint.sources import require_memory
+
+if TYPE_CHECKING:
+    from setpoint.estimators.base import GoalClassifier
 
 # --- Ranges of columns as the user states them, against the rows there are ------------------------
 
@@ -113,37 +115,6 @@ _SET_APART = 0.3
 _CERTIFY = "certify_on"
 
 
-class OpenedClassifier(Protocol):
-    """What the opening asks of a classifier."""
-
-    goal: Any
-    sensitive_features: Any
-    baseline: Any
-    confidence: Any
-    _fits_nothing: bool
-
-    def _chosen(self) -> tuple[Solver, SearchLimits]:
-        """The solver and its limits, once the parameters are checked."""
-
-    def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        """Refuse parameters, and goals of another kind."""
-
-    def _key(self) -> int:
-        """What draws are made by."""
-
-    def _features(self, X: Any, column: str | None, reset: bool = False) -> Any:
-        """X as the model takes it, without the deployed model's column."""
-
-    def _classes_for(self, goal: Goal, y: Any, weight: Floats | None) -> ClassOrder:
-        """The classes of the labels."""
-
-    def _datasets(self, datasets: Any, X: Any, column: str | None) -> dict[str, Dataset]:
-        """Further data sets."""
-
-    def _decides_on(self, goal: Goal, given: Any, X: Any) -> DecideOn:
-        """The columns that the rule may look at."""
-
-
 @dataclass(frozen=True, eq=False)
 class FitData:
     """What ``fit`` was given, checked."""
@@ -166,13 +137,29 @@ class FitData:
     certifying: CertifyingRows | None = None
     index: Codes | None = None
     whole: Any = None
-    n_given: int = 0
     promised: Confidence | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def own(self, given: Any) -> Any:
         """What was given for the rows of X, for those that are trained on."""
-        return given if self.index is None else taken(given, self.index, self.n_given)
+        if self.index is None:
+            return given
+        return taken(given, self.index, int(_num_samples(self.whole)))
+
+    def certification(
+        self,
+        owner: Any,
+        scored: Callable[[Found], Counted],
+        draws: Callable[[Any], Floats | None] | None,
+        **more: Any,
+    ) -> Certification | None:
+        """How rules are certified on the rows set apart; None where nothing is promised."""
+        rows, settings = self.certifying, self.promised
+        if rows is None or settings is None:
+            return None
+        known = {"key": rows.key, "note": rows.copies, "table": rows.judged.tables[None]}
+        drawn = None if draws is None else rows.draws(draws)
+        return Certification(settings, scored, drawn, owner=owner, **known, **more)
 
     @property
     def classes(self) -> ClassOrder:
@@ -197,7 +184,7 @@ class FitData:
 
 
 def open_fit(
-    classifier: OpenedClassifier,
+    classifier: GoalClassifier,
     X: Any,
     y: Any,
     *,
@@ -235,14 +222,11 @@ def open_fit(
     true = classes.codes(y, "y")
     if classes.sorted.dtype.kind == "b":
         y = np.array(classes.labels)[true]  # models refuse booleans in an array of objects
-    if validation is None:
-        sets = classifier._datasets(datasets, X, column)
-        rows = given_rows(classifier, goal, X, y, weight, sensitive_features, baseline, sets)
-    else:
-        v = validation
-        rows = given_rows(
-            classifier, goal, v.X, v.y, v.sample_weight, v.sensitive_features, v.baseline
-        )
+    given = Dataset(
+        X, y, sample_weight=weight, sensitive_features=sensitive_features, baseline=baseline
+    )
+    sets = classifier._datasets(datasets, X, column) if validation is None else None
+    rows = given_rows(classifier, goal, *_parts(validation or given), sets)
     decide_on = classifier._decides_on(goal, sensitive_features, X)
     where = "y" if validation is None else "validation: y"
     judged = CheckedData.check(goal, classes, rows, decide_on, where)
@@ -254,9 +238,6 @@ def open_fit(
         started, is_validated=validation is not None,
     )  # fmt: skip
     data = with_certifying_rows(data, classifier, decide_on, certify_on)
-    given = Dataset(
-        X, y, sample_weight=weight, sensitive_features=sensitive_features, baseline=baseline
-    )
     return replace(data, digests=_digests(data, given, rows, certify_on is not None))
 
 
@@ -278,7 +259,7 @@ def _digests(
 
 
 def with_certifying_rows(
-    data: FitData, classifier: OpenedClassifier, decide_on: DecideOn, certify_on: Any
+    data: FitData, classifier: GoalClassifier, decide_on: DecideOn, certify_on: Any
 ) -> FitData:
     """The data with what is promised and the rows that certify, drawn from it or given."""
     settings = promised(data.goal, classifier.confidence)
@@ -290,29 +271,27 @@ def with_certifying_rows(
             )
         return data
     check_ranges(settings, data.goal, data.judged.tables)
-    promise = promise_of(link(data.goal, data.judged.rows.codebook), settings)
-    data = replace(data, promised=settings)
+    promise = Promise.of(link(data.goal, data.judged.rows.codebook), settings)
+    data, tests = replace(data, promised=settings), tests_on(promise, data.judged.rows)
     if settings.guarantee == "approximate":
-        require_tests(promise, data.judged.rows)
         if certify_on is not None:
             raise InputError(
                 "`certify_on` holds rows that certify, and `guarantee='approximate'` certifies "
                 "nothing"
             )
         return data
-    require_tests(promise, data.judged.rows)
     if certify_on is None and classifier._fits_nothing:
         return data  # split once there are scores
     if certify_on is None:
-        share = share_to_certify(promise, data.judged.rows, settings, _SET_APART)
+        share = check_enough(tests, data.judged.rows, settings, _SET_APART)
         return set_apart(data, share, data.key)
     rows = _certifying(data, classifier, decide_on, certify_on)
-    check_enough(promise, rows.judged.rows, settings)
+    check_enough(tests_on(promise, rows.judged.rows), rows.judged.rows, settings)
     return replace(data, certifying=rows)
 
 
 def _certifying(
-    data: FitData, classifier: OpenedClassifier, decide_on: DecideOn, certify_on: Any
+    data: FitData, classifier: GoalClassifier, decide_on: DecideOn, certify_on: Any
 ) -> CertifyingRows:
     """Rows that certify as given by the user."""
     sets = certify_on if isinstance(certify_on, Mapping) else {None: certify_on}
@@ -322,10 +301,7 @@ def _certifying(
         )
     first = as_datasets({_CERTIFY: sets[None]})[_CERTIFY]
     others = as_datasets({name: rows for name, rows in sets.items() if name is not None})
-    rows = given_rows(
-        classifier, data.goal, first.X, first.y, first.sample_weight,
-        first.sensitive_features, first.baseline, others,
-    )  # fmt: skip
+    rows = given_rows(classifier, data.goal, *_parts(first), others)
     where = f"{_CERTIFY}: y"
     judged = CheckedData.check(data.goal, data.classes, rows, decide_on, where)
     key = rows_key(content_of(first.X), judged.kinds(None))
@@ -345,6 +321,10 @@ def _certifying(
     check_ranges(data.promised, data.goal, judged.tables, f"`{_CERTIFY}`: ")
     judged = replace(judged, codebook=data.judged.rows.codebook)
     return CertifyingRows(judged, rows, key)
+
+
+_parts = attrgetter("X", "y", "sample_weight", "sensitive_features", "baseline")
+"""Of a data set, in the order in which they are asked for."""
 
 
 def given_rows(
@@ -412,10 +392,13 @@ def decide(
     """Certify what was found where that is asked for, count it, and say everything once."""
     heavy = [] if table is None else heavy_tails(linked.goal, table)
     with heard() as more:
-        found = replace(found, rule=of_seen(found.rule, found.evidence))
+        found = replace(found, rule=_of_seen(found.rule, found.evidence))
         evidence, guarantee = found.evidence, None
         if certification is not None:
-            found, evidence, guarantee = certified_or_refused(linked, found, certification)
+            try:
+                found, evidence, guarantee = certified(linked, found, certification)
+            except Unshown as left:
+                raise refused(left) from None
             table = certification.table
             # Approximately the scores are still those of cross-validation.
             folds = folds if certification.settings.guarantee == "approximate" else 1
@@ -446,17 +429,7 @@ def decide(
     return found, report
 
 
-def certified_or_refused(
-    linked: LinkedGoal, found: Found, how: Certification
-) -> tuple[Found, Counted, Guarantee]:
-    """The best rule that is certified; the error says what would be, and how many rows it takes."""
-    try:
-        return certified(linked, found, how)
-    except Unshown as left:
-        raise refused(left) from None
-
-
-def of_seen(rule: Rule, rows: Counted) -> Rule:
+def _of_seen(rule: Rule, rows: Counted) -> Rule:
     """The rule without the segments that had no row: nothing is known of them."""
     if not isinstance(rule, PerSegment) or not rule.needs_segments:
         return rule

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -19,10 +19,10 @@ from setpoint.errors import InputError, quoted
 from setpoint.goals import Goal
 from setpoint.guarantees import (
     Certification,
-    FindInwards,
+    Promise,
     check_enough,
     monotone_constraints,
-    promise_of,
+    tests_on,
 )
 from setpoint.inputs import CheckedData, CheckedTable, GivenRows, column_names, row_draws, taken
 from setpoint.program import LinkedGoal
@@ -161,7 +161,6 @@ class _Sides:
 
 def _without(data: FitData, index: Codes) -> FitData:
     """The data of a fit with some of the rows of X alone."""
-    n_rows = len(data.true)
     return replace(
         data,
         X=_safe_indexing(data.X, index),
@@ -169,10 +168,9 @@ def _without(data: FitData, index: Codes) -> FitData:
         true=data.true[index],
         weight=None if data.weight is None else data.weight[index],
         features=_safe_indexing(data.features, index),
-        deployed=taken(data.deployed, index, n_rows),
+        deployed=taken(data.deployed, index, len(data.true)),
         index=index,
         whole=data.X,
-        n_given=n_rows,
     )
 
 
@@ -249,9 +247,6 @@ def content_of(X: Any) -> Floats | None:
 # --- Certification of rules over scores that are there already ------------------------------------
 
 
-Certify: TypeAlias = Callable[[FindInwards], Certification]
-"""From the search under bounds that lie further inwards to how its rules are certified."""
-
 _SCORED_KEY = 0x5C0BED
 SHARE = 0.7
 """Of the rows that certify, where rules are found on the others and no model is fitted."""
@@ -272,12 +267,12 @@ def split_scored(
     *,
     whole: bool = True,
     blocks: Codes | None = None,
-) -> tuple[Evidence, Certify, CheckedTable | None]:
+) -> tuple[Evidence, Certification, CheckedTable | None]:
     """The rows that rules are found on, and the certification on the others."""
-    promise = promise_of(linked, confidence)
-    check_enough(promise, evidence.rows, confidence)
-    if whole and monotone_constraints(evidence, promise.tests(evidence.rows.marginals)):
-        return evidence, lambda _: Certification(confidence, lambda _: evidence, table=table), table
+    tests = tests_on(Promise.of(linked, confidence), evidence)
+    check_enough(tests, evidence.rows, confidence)
+    if whole and monotone_constraints(evidence, tests):
+        return evidence, Certification(confidence, lambda _: evidence, table=table), table
     share = confidence.certification_size
     # Of rows sorted by score the same places would be the same ranks in every draw of the data.
     seeds = [
@@ -295,7 +290,4 @@ def split_scored(
         mine = chosen[: len(own.labels)]
         parts = [own.take(np.flatnonzero(mine == side)) for side in (False, True)]
 
-    def certify(inwards: FindInwards) -> Certification:
-        return Certification(confidence, lambda _: second, inwards=inwards, table=parts[1])
-
-    return first, certify, parts[0]
+    return first, Certification(confidence, lambda _: second, table=parts[1]), parts[0]

@@ -18,7 +18,6 @@ from setpoint.blackbox import RowMetric, measured_on, rows_taken
 from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.estimators import (
-    Certify,
     FitData,
     content_of,
     decide,
@@ -29,7 +28,6 @@ from setpoint.estimators import (
 from setpoint.goals import TABLE, Goal, Metric, walk
 from setpoint.guarantees import (
     Certification,
-    Tries,
 )
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
@@ -165,22 +163,13 @@ class Task:
         )
         return FittedRule(fitted.model, None, found, report, response.posterior)
 
-    def _certify(self, score: Callable[[Any], Floats]) -> Certify | None:
+    def _certification(self, score: Callable[[Any], Floats]) -> Certification | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
-        rows, settings = self.data.certifying, self.data.promised
-        if rows is None or settings is None:
+        rows, draws = self.data.certifying, self.draws if self.options.randomized else None
+        if rows is None:
             return None
         scored = rows.evidence(score)
-        return lambda inwards: Certification(
-            settings,
-            lambda _: scored,
-            draws=rows.draws(self.draws) if self.options.randomized else None,
-            inwards=inwards,
-            tries=Tries.of(self.owner),
-            key=rows.key,
-            note=rows.copies,
-            table=rows.judged.tables[None],
-        )
+        return self.data.certification(self.owner, lambda _: scored, draws)
 
     def _blocks(self, inputs: CheckedData, index: NDArray[np.int64] | None) -> Codes | None:
         """Rows with equal content, where the rows that choose and those that certify are split."""
@@ -256,7 +245,7 @@ class Task:
                 folds=fitted.folds,
                 notes=notes,
                 confidence=self.data.promised,
-                certify=self._certify(score),
+                certification=self._certification(score),
                 **more,
             )
         except InfeasibleError as error:
