@@ -40,6 +40,13 @@ from setpoint.inputs import (
 from setpoint.sources.engines import source_of
 from setpoint.sources.source import GroupBy, Key, Rest, RowFilter, Source
 
+MOST_GROUPS = 5_000
+"""Values of a column that are groups of their own."""
+
+Q = 20
+"""Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
+
+
 # --- Rows out of core, and which of their columns are what ----------------------------------------
 
 
@@ -56,7 +63,7 @@ class FrameRows:
     decided: str | None = None
     where: str = ""
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse names that the table does not have, and columns of odd kinds."""
         known = self.source.schema()
         roles = {
@@ -88,10 +95,10 @@ class FrameRows:
                     "are numbers"
                 )
 
-    def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
-        """What rows are grouped by: the label, the decision, the deployed model's, the columns."""
+    def group_by(self, goal: Goal, dataset: str | None, decide_on: DecideOn, q: int = Q) -> GroupBy:
+        """By the label, the decision, the deployed model's, and the columns that a rule may see."""
         splits = dict(goal.needs.columns.get(dataset, {}))
-        for name in decide_on:
+        for name in () if decide_on == "auto" else _names(decide_on):
             splits[name] = goal.needs.split_of(name)
         known = self.columns or tuple(self.source.schema())
         for name in splits:
@@ -111,17 +118,11 @@ class FrameRows:
         values = [
             Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
         ]
-        return (*alone, *values)
+        return GroupBy((*alone, *values), self.score, self.weight, q)
 
 
-def as_frame_rows(
-    source: Source, given: Mapping[str, Any], columns: Any, where: str = ""
-) -> FrameRows:
-    """The columns of one data set, names checked."""
-    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
-    out = FrameRows(source, columns=names, where=where, **given)
-    out.check()
-    return out
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def frame_rows_of(
@@ -133,21 +134,21 @@ def frame_rows_of(
 ) -> dict[str | None, FrameRows]:
     """The table and further ones by the same names of columns."""
     out: dict[str | None, FrameRows] = {
-        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
+        None: FrameRows(source_of(frame), y, columns=_names(columns), **roles)
     }
     for name, given in (datasets or {}).items():
         own = given if isinstance(given, Dataset) else Dataset(given)
-        source, where = source_of(own.X), f"`datasets[{name!r}]`: "
+        source = source_of(own.X)
         known = source.schema()
         label = y if own.y is None and y in known else own.y
         changed = {"weight": own.sample_weight, "baseline": own.baseline}
         more = {k: v for k, v in roles.items() if k not in changed or v in known}
         more |= {k: v for k, v in changed.items() if v is not None}
-        these = own.sensitive_features
-        if these is None and columns is not None:
-            named = (columns,) if isinstance(columns, str) else columns
-            these = [c for c in named if c in known]
-        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
+        these = _names(own.sensitive_features)
+        if own.sensitive_features is None:
+            these = tuple(c for c in _names(columns) if c in known)
+        where = f"`datasets[{name!r}]`: "
+        out[name] = FrameRows(source, label, columns=these, where=where, **more)
     return out
 
 
@@ -162,12 +163,6 @@ def require_formula(goal: Goal) -> None:
 
 # --- The counts of a pass, by the codes of one codebook -------------------------------------------
 
-
-MOST_GROUPS = 5_000
-"""Values of a column that are groups of their own."""
-
-Q = 20
-"""Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
 
 _MOST_BITS, _FINEST = 62, 1000
 _BAD = {
@@ -206,12 +201,11 @@ class CountedRows:
             "a table that is counted elsewhere comes back as numbers of rows, without their "
             "values; read its rows into memory for such a goal",
         )
-        columns = _decided_on(decide_on)
         by, counts = {}, {}
         for name, own in rows.items():
             if name is not None and name not in goal.needs.datasets:
                 continue  # CheckedData says so
-            by[name] = GroupBy(own.keys(goal, name, columns), own.score, own.weight, Q)
+            by[name] = own.group_by(goal, name, decide_on)
             found = own.source.count(by[name], binning)
             q = _fitting(found, own)
             if q < Q or (q > Q and found.rounded.any()):
@@ -365,13 +359,6 @@ class CountedRows:
         np.add.at(numbers, at, self._joined("rows"))
         np.minimum.at(smallest, at, self._joined("least"))
         return Confusion(book, counts, squares[None, None], numbers, smallest)
-
-
-def _decided_on(decide_on: DecideOn) -> tuple[str, ...]:
-    """The columns that a rule may look at, as far as names tell; CheckedData settles them."""
-    if decide_on == "auto":
-        return ()
-    return (decide_on,) if isinstance(decide_on, str) else tuple(decide_on or ())
 
 
 def _fitting(counts: BinCounts, own: FrameRows) -> int:
