@@ -50,6 +50,9 @@ class BudgetSpentError(StoppedError):
 class RowMetric(ABC):
     """A metric bound to rows of two classes: score vectors in, values out."""
 
+    name: str
+    sense: float
+    """1.0 where more is better, else -1.0."""
     true: Codes
     """1 for the positive class, 0 for the negative one, 2 without a label (n,)."""
     weight: Floats | None
@@ -57,16 +60,6 @@ class RowMetric(ABC):
     """Which of the rows given these are: those of positive weight."""
     takes: str
     one_by_one: ClassVar[bool]
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    @abstractmethod
-    def sense(self) -> float:
-        """1.0 to maximise, -1.0 to minimise."""
 
     @property
     def n_rows(self) -> int:
@@ -220,6 +213,7 @@ class FormulaMetric(RowMetric):
     """A goal of the language; many vectors are counted at once."""
 
     goal: Goal
+    program: Program
     rows: Rows
     penalty: float | None = None
     one_by_one = False
@@ -232,8 +226,12 @@ class FormulaMetric(RowMetric):
                 f"'{goal}' has constraints, which cost nothing without `penalty`; only "
                 "solvers that count meet them exactly"
             )
-        out = cls(
+        program = link(goal, rows.codebook).at(rows.marginals)
+        return cls(
+            name=f"{goal}, {penalty:g} for a unit of violation" if goal.constraints else str(goal),
+            sense=program.sense,
             goal=goal,
+            program=program,
             rows=rows,
             penalty=penalty,
             true=rows.true.astype(np.int64),
@@ -241,25 +239,6 @@ class FormulaMetric(RowMetric):
             kept=kept,
             takes="predictions",
         )
-        _ = out.program
-        return out
-
-    @property
-    def name(self) -> str:
-        """The goal as text, and the penalty where it counts."""
-        if not self.goal.constraints:
-            return str(self.goal)
-        return f"{self.goal}, {self.penalty:g} for a unit of violation"
-
-    @property
-    def sense(self) -> float:
-        """1.0 to maximise, -1.0 to minimise."""
-        return self.program.sense
-
-    @cached_property
-    def program(self) -> Program:
-        """The goal bound to the rows."""
-        return link(self.goal, self.rows.codebook).at(self.rows.marginals)
 
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n); a score of at least 0 decides positive."""
@@ -314,16 +293,6 @@ class CalledMetric(RowMetric):
     columns: Mapping[str, Array]
     one_by_one = True
 
-    @property
-    def name(self) -> str:
-        """The metric's name."""
-        return str(self.metric.name)
-
-    @property
-    def sense(self) -> float:
-        """1.0 where greater is better, else -1.0."""
-        return 1.0 if self.metric.greater_is_better else -1.0
-
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n)."""
         true = self.labels[self.true]
@@ -366,6 +335,8 @@ def _called(
     columns = _columns(metric, rows)
     columns = {name: values[kept] for name, values in columns.items()}
     return CalledMetric(
+        name=metric.name,
+        sense=1.0 if metric.greater_is_better else -1.0,
         metric=metric,
         labels=classes.sorted[classes.order],
         columns=columns,
