@@ -44,19 +44,15 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
     array = one_column(y, name, warn=True)
     if array.size == 0:
         raise InputError(f"{quoted(name)} is empty")
-    kind: str = array.dtype.kind
-    if kind == "O":
-        array, kind = _one_kind(array, name)
-    if kind in "UT":
-        found, codes = _text_labels(array)
-    elif kind in "biuf":
-        found, codes = _number_labels(array, name)
-    elif kind == "c":
+    if array.dtype.kind == "O":
+        array = _one_kind(array, name)
+    if array.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {quoted(name)} holds {array.dtype}")
-    else:
+    if array.dtype.kind not in "biufOUT":
         raise InputTypeError(
             f"{quoted(name)} holds {array.dtype}; labels are text, integers or booleans"
         )
+    found, codes = _in_order(array, name)
     if classes is None:
         return found, codes
     known, order = check_labels(classes, "classes")
@@ -122,7 +118,7 @@ def check_weight(
     return weight
 
 
-def _one_kind(array: Array, name: str) -> tuple[Array, str]:
+def _one_kind(array: Array, name: str) -> Array:
     """An object array of one kind of label as text (object), bool, int64 or float64."""
     values = array.tolist()
     column = Column(array)
@@ -146,24 +142,17 @@ def _one_kind(array: Array, name: str) -> tuple[Array, str]:
             "text"
         )
     if "text" in examples:
-        return array, "U"
+        return array
     array = np.array(values)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{quoted(name)} holds integers beyond 64 bits; use text labels")
-    return array, array.dtype.kind
+    return array
 
 
-def _text_labels(array: Array) -> tuple[Array, Codes]:
-    column = Column(array.astype(object, copy=False))
-    distinct, codes = levels_of(column, "labels"), column.codes
-    order = sorted(range(len(distinct)), key=distinct.__getitem__)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return np.array([distinct[i] for i in order], dtype=array.dtype), rank[codes]
-
-
-def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
-    if array.dtype.kind == "f":
+def _in_order(array: Array, name: str) -> tuple[Array, Codes]:
+    """Labels of one kind as sorted classes and codes."""
+    kind, plain = array.dtype.kind, array
+    if kind == "f":
         for what, bad in {"missing": np.isnan(array), "infinite": np.isinf(array)}.items():
             if bad.any():
                 raise InputError(
@@ -176,20 +165,14 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
                 f"the first {float(array[part.argmax()])!r} at row {int(part.argmax())}; a "
                 "classifier needs class labels"
             )
-    low, high = int(array.min()), int(array.max())
-    if high - low < max(1024, 2 * array.size) and high < 2**63 and low >= -(2**63):
-        shifted = array.astype(np.int64)
-        if low:
-            shifted -= low
-        if high - low <= 1:  # both ends occur, and there is nothing between them
-            ends = [low] if low == high else [low, high]
-            return np.array(ends).astype(array.dtype), shifted
-        present = np.flatnonzero(np.bincount(shifted))
-        rank = np.zeros(high - low + 1, dtype=np.int64)
-        rank[present] = np.arange(len(present))
-        return (present + low).astype(array.dtype), rank[shifted]
-    found, codes = np.unique(array, return_inverse=True)
-    return found, codes.astype(np.int64)
+        if float(np.abs(array).max()) < 2.0**63:
+            plain = array.astype(np.int64)
+    column = Column(plain.astype(object) if kind == "T" else plain)
+    levels, codes = levels_of(column, "labels"), column.codes
+    order = sorted(range(len(levels)), key=levels.__getitem__)
+    if order != list(range(len(levels))):
+        codes = np.argsort(order)[codes]
+    return np.array([levels[i] for i in order], dtype=array.dtype), codes
 
 
 # --- Which class of two is the positive one -------------------------------------------------------
