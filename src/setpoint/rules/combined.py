@@ -15,7 +15,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Key, Label, Other
 from setpoint.rules import questions as q
-from setpoint.rules.base import RULE, Array, Ints, OfRules, Rule, plain_number
+from setpoint.rules.base import RULE, Array, Ints, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,
     StoredAs,
@@ -78,7 +78,7 @@ def _atom(data: Any, where: str) -> tuple[float, Rule]:
 
 @dataclass(frozen=True, init=False)
 class PerSegment(
-    OfRules,
+    Rule,
     written_as="per_segment",
     stored={
         "by": StoredAs(str, _by),
@@ -286,7 +286,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 @dataclass(frozen=True, init=False)
 class Mixture(
-    OfRules,
+    Rule,
     written_as="mixture",
     stored={
         "atoms": StoredAs(
