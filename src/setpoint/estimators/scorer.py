@@ -74,7 +74,7 @@ def evaluate_lazy(
     )
     decided = np.concatenate(
         [
-            counted.classes.codes(counted.values(name, y_pred), "y_pred")
+            counted.inputs.classes.codes(counted.tables[name].values(y_pred), "y_pred")
             for name in counted.inputs.tables
         ]
     )

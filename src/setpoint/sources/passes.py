@@ -22,8 +22,8 @@ from setpoint.goals import Goal
 from setpoint.inputs import check_writable, whole_file
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.search import CountPass, Ranges
-from setpoint.sources.counted import CountedRows, FrameRows
-from setpoint.sources.source import GroupBy, Rest, TooManyLinesError
+from setpoint.sources.counted import CountedRows, CountedTable, FrameRows, Tables
+from setpoint.sources.source import Rest, TooManyLinesError
 
 # --- Passes over the tables of a goal -------------------------------------------------------------
 
@@ -59,10 +59,10 @@ class Passes:
     done: list[Pass] = field(default_factory=list)
     n_bins: int = _BINS
 
-    def first(self, stored: Any = None, **known: Any) -> CountedRows:
+    def first(self, stored: Tables | None = None, **known: Any) -> CountedRows:
         """Count all rows by bins of their score; fewer bins where groups are many."""
         if stored is not None:
-            return CountedRows.of_counts(self.goal, self.rows, *stored, **known)
+            return CountedRows.first_pass(self.goal, self.rows, stored=stored, **known)
         while True:
             binning = Binning.from_sample(self._sample(), self.n_bins)
             try:
@@ -84,13 +84,13 @@ class Passes:
             finer = Binning.from_ranges(every, self.n_bins)
         combinations = counted.combinations()
         counts = {}
-        for name, by in counted.by.items():
+        for name, table in counted.tables.items():
             parts = [
                 combinations[s][name]._replace(ranges=own)
                 for s, own in ends.items()
                 if name in combinations[s]
             ]
-            counts[name] = self.rows[name].source.count(by, finer, parts)
+            counts[name] = table.rows.source.count(table.by, finer, parts)
         return counted.again(counts).lines(by_score=by_score)
 
     def recounted(self, counted: CountedRows, rule: Rule) -> Confusion:
@@ -101,17 +101,17 @@ class Passes:
             known = dict(zip(rule.segment_keys, rule.rules, strict=True))
         thresholds = [_edges(known[key]) if key in known else [] for key in segments]
         combinations = counted.combinations()
-        found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.by}
+        found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.tables}
         for start in range(0, len(segments), _AT_ONCE):
             some = range(start, min(start + _AT_ONCE, len(segments)))
             binning = Binning.at(np.array([t for s in some for t in thresholds[s]]))
-            for name, by in counted.by.items():
+            for name, table in counted.tables.items():
                 own = [combinations[s][name] for s in some if name in combinations.get(s, {})]
                 parts = [part._replace(ranges=((-np.inf, np.inf),)) for part in own]
                 whole = len(segments) <= _AT_ONCE
-                source = self.rows[name].source
                 if whole or parts:
-                    found[name].append(source.count(by, binning, () if whole else parts))
+                    some_rows = () if whole else parts
+                    found[name].append(table.rows.source.count(table.by, binning, some_rows))
         counts = {name: BinCounts.merge(parts) for name, parts in found.items()}
         return counted.again(counts, checked=True).tally().confusion(rule)
 
@@ -161,7 +161,7 @@ class CountsCheckpoint:
         self.path = Path(self.path)
         check_writable(self.path)
 
-    def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, BinCounts]] | None:
+    def read(self) -> Tables | None:
         """The counts of the first pass; None where there is no file yet."""
         if not self.path.exists():
             return None
@@ -182,36 +182,31 @@ class CountsCheckpoint:
                     f"`checkpoint`: {str(self.path)!r} is of another {what}: "
                     f"{head.get(what)!r}, and not {own!r}; name another file, or remove it"
                 )
-        by, counts = {}, {}
+        tables = {}
         for k, (name, own) in enumerate(self.rows.items()):
             if head["counts"][k] is not None:
                 q, stored = head["counts"][k]
                 levels = tuple([Rest.REST if v == _REST else v for v in level] for level in stored)
-                by[name] = own.group_by(self.goal, name, self.asked["decide_on"], q)
-                counts[name] = BinCounts(levels, **self._held(f"{k} "))
-        return by, counts
+                by = own.group_by(self.goal, name, self.asked["decide_on"], q)
+                tables[name] = CountedTable(own, by, BinCounts(levels, **self._held(f"{k} ")))
+        return tables
 
     def refined(self, tally: Tally) -> Tally:
         """The tally with the bins of the last pass that was stored."""
         held = (Bins(**self._held(f"bins {s} "), kinds=b.kinds) for s, b in enumerate(tally.bins))
         return replace(tally, bins=tuple(held))
 
-    def write(
-        self,
-        by: Mapping[str | None, GroupBy],
-        counts: Mapping[str | None, BinCounts],
-        tally: Tally,
-    ) -> None:
+    def write(self, tables: Tables, tally: Tally) -> None:
         """Store the first counts and the bins as they are; the file is there whole or not."""
         held: dict[str, Any] = {f"bins {s} ": bins for s, bins in enumerate(tally.bins)}
         stored: list[Any] = []
         for k, name in enumerate(self.rows):
-            if name not in counts:
+            if name not in tables:
                 stored.append(None)
                 continue
-            held[f"{k} "] = counts[name]
-            levels = [[_REST if v is Rest.REST else v for v in own] for own in counts[name].levels]
-            stored.append((by[name].q, levels))
+            held[f"{k} "] = counts = tables[name].counts
+            levels = [[_REST if v is Rest.REST else v for v in own] for own in counts.levels]
+            stored.append((tables[name].by.q, levels))
         arrays: dict[str, Any] = {
             place + name: value
             for place, one in held.items()
