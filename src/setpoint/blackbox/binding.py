@@ -70,6 +70,10 @@ class RowMetric(ABC):
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,), in the user's units, of m score vectors (m, n)."""
 
+    def of_rows(self, scores: Floats) -> float:
+        """The value of scores (N,) of all rows that were given."""
+        return float(self(scores[self.kept][None])[0])
+
     @abstractmethod
     def take(self, index: Codes) -> RowMetric:
         """The metric on some of its n rows, in the order of `index`; repeats are allowed."""
@@ -416,17 +420,3 @@ def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric
     place = np.full(n_rows, -1)
     place[metric.kept] = np.arange(metric.n_rows)
     return metric.take(place[index][place[index] >= 0])
-
-
-def measured_value(
-    metric: BlackBox,
-    classes: ClassOrder,
-    rows: GivenRows,
-    rule: Rule,
-    scores: Floats,
-    segments: Codes | None = None,
-) -> tuple[RowMetric, float]:
-    """The metric on rows with labels, and its value for a rule there."""
-    bound = measured_on(metric, classes, rows, where=None)
-    own = shifted_by(rule, scores, segments)[bound.kept]
-    return bound, float(bound(own[None])[0])

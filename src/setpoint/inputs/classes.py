@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes
-from setpoint.counts import Column
+from setpoint.counts import Column, factorize
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
 from setpoint.goals import Goal, Label, plain_label
 from setpoint.inputs.arrays import (
     Array,
     check_length,
-    first_bad,
     is_missing,
     kind_of,
     levels_of,
     numbers_in,
     one_column,
+    refuse,
     refuse_masked,
     series_of,
     some,
@@ -30,6 +30,7 @@ from setpoint.inputs.arrays import (
 from setpoint.program import waits_for_class
 
 _LIGHTEST = 1e-100
+_DROP = "drop these rows or label them"
 
 
 def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array, Codes]:
@@ -103,18 +104,12 @@ def check_weight(
     weight: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     tests = {"NaN": np.isnan(weight), "infinite": np.isinf(weight), "negative": weight < 0}
     for what, bad in tests.items():
-        if bad.any():
-            raise InputError(
-                f"{quoted(name)} has {first_bad(bad, what)}; weights are finite and not negative"
-            )
+        refuse(bad, quoted(name), what, "weights are finite and not negative")
     if n_rows and not all_zero and not weight.any():
         raise InputError(f"{quoted(name)} is zero everywhere; at least one weight must be positive")
     extreme = (weight != 0) & ((weight < _LIGHTEST) | (weight > 1 / _LIGHTEST))
-    if extreme.any():
-        raise InputError(
-            f"{quoted(name)} has {first_bad(extreme, 'extreme')}; positive weights lie between "
-            f"{_LIGHTEST:g} and {1 / _LIGHTEST:g}, where their squares can be added"
-        )
+    between = f"positive weights lie between {_LIGHTEST:g} and {1 / _LIGHTEST:g}"
+    refuse(extreme, quoted(name), "extreme", f"{between}, where their squares can be added")
     return weight
 
 
@@ -124,10 +119,7 @@ def _one_kind(array: Array, name: str) -> Array:
     column = Column(array)
     distinct, codes = levels_of(column, name), column.codes
     gone = np.array([is_missing(v) for v in distinct], dtype=bool)[codes]
-    if gone.any():
-        raise InputError(
-            f"{quoted(name)} has {first_bad(gone, 'missing')}; drop these rows or label them"
-        )
+    refuse(gone, quoted(name), "missing", _DROP)
     types = set(map(type, values))
     examples = {kind_of(t): next(v for v in values if type(v) is t) for t in types}
     if "other" in examples:
@@ -154,10 +146,7 @@ def _in_order(array: Array, name: str) -> tuple[Array, Codes]:
     kind, plain = array.dtype.kind, array
     if kind == "f":
         for what, bad in {"missing": np.isnan(array), "infinite": np.isinf(array)}.items():
-            if bad.any():
-                raise InputError(
-                    f"{quoted(name)} has {first_bad(bad, what)}; drop these rows or label them"
-                )
+            refuse(bad, quoted(name), what, _DROP)
         part = array != np.floor(array)
         if part.any():
             raise InputError(
@@ -167,8 +156,7 @@ def _in_order(array: Array, name: str) -> tuple[Array, Codes]:
             )
         if float(np.abs(array).max()) < 2.0**63:
             plain = array.astype(np.int64)
-    column = Column(plain.astype(object) if kind == "T" else plain)
-    levels, codes = levels_of(column, "labels"), column.codes
+    levels, codes = factorize(plain.astype(object) if kind == "T" else plain)
     order = sorted(range(len(levels)), key=levels.__getitem__)
     if order != list(range(len(levels))):
         codes = np.argsort(order)[codes]
@@ -207,11 +195,7 @@ def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
     (1, 'ja', None)
     """
     for column in given:
-        # an array or a list has no order
-        order = (
-            [] if column is None or isinstance(column, (np.ndarray, list)) else _order_of(column)
-        )
-        known: list[Label] = [label for label in order if label in labels]
+        known: list[Label] = [label for label in _order_of(column) if label in labels]
         if len(known) == len(labels):
             return known[-1]
     if not all(isinstance(label, str) for label in labels):
@@ -225,6 +209,8 @@ def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
 
 def _order_of(column: Any) -> list[Any]:
     """The values of an ordered category in their order; none where it is something else."""
+    if column is None or isinstance(column, (np.ndarray, list)):
+        return []
     plain: Any = getattr(column, "dtype", None)
     if getattr(plain, "ordered", False) and hasattr(plain, "categories"):
         return list(plain.categories)  # also a pandas.Categorical, which is not a Series
@@ -243,16 +229,6 @@ def refers_to_positive(goal: Goal) -> bool:
     [True, False, False]
     """
     return goal.is_blackbox or waits_for_class(goal)
-
-
-def unsettled(labels: Sequence[Label], name: str) -> ValueError:
-    """The error for two text labels of which none is known to be positive."""
-    one, other = labels
-    return InputError(
-        f"{quoted(name)} holds the text labels {one!r} and {other!r}, and which of them is the "
-        f"positive class is not known: pass `pos_label={one!r}` or `pos_label={other!r}`, or "
-        "labels as an ordered category, the positive class last"
-    )
 
 
 # --- Classes in the library's order, and scores that go with them ---------------------------------
@@ -331,7 +307,12 @@ def classes_of(
     elif len(labels) == 2:
         pos_label = settled_positive(labels, y, classes, category)
         if pos_label is None and (goal is None or refers_to_positive(goal)):
-            raise unsettled(labels, name)
+            one, other = labels
+            raise InputError(
+                f"{quoted(name)} holds the text labels {one!r} and {other!r}, and which of them is "
+                f"the positive class is not known: pass `pos_label={one!r}` or "
+                f"`pos_label={other!r}`, or labels as an ordered category, the positive class last"
+            )
     if pos_label is not None and labels.index(pos_label) == 0:
         labels.reverse()
     # The labels that the classes were found in need not be coded twice.

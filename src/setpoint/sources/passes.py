@@ -15,7 +15,6 @@ from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 
-from setpoint.array_types import Floats
 from setpoint.counts import BinCounts, Binning, Bins, Confusion, Lines, Tally
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Goal
@@ -63,8 +62,11 @@ class Passes:
         """Count all rows by bins of their score; fewer bins where groups are many."""
         if stored is not None:
             return CountedRows.first_pass(self.goal, self.rows, stored=stored, **known)
+        first = self.rows[None]
+        assert first.score is not None
         while True:
-            binning = Binning.from_sample(self._sample(), self.n_bins)
+            scores = first.source.sample(first.score, first.y, _SAMPLE)
+            binning = Binning.from_sample(scores, self.n_bins)
             try:
                 return CountedRows.first_pass(self.goal, self.rows, binning, **known)
             except TooManyLinesError:
@@ -121,11 +123,6 @@ class Passes:
         self.done.append(Pass(len(self.done) + 1, rows, step.gap, step.rows))
         if self.watch is not None:
             self.watch(self.done[-1])
-
-    def _sample(self) -> Floats:
-        first = self.rows[None]
-        assert first.score is not None
-        return first.source.sample(first.score, first.y, _SAMPLE)
 
 
 def _edges(rule: Rule) -> list[float]:
