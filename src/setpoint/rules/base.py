@@ -568,10 +568,6 @@ class Rule(ABC):
             return None
         return tuple(sorted({cut for part in steps for cut in part}))
 
-    def _within(self, code: int) -> Rule:
-        """The rule that decides in one segment."""
-        return self
-
     def _leaves(self) -> Iterator[Rule]:
         if not self.children:
             yield self

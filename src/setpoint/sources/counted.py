@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.counts import (
     BAD_WEIGHT,
     INFINITE,
@@ -323,10 +324,8 @@ class CountedRows:
 
     def tally(self) -> Tally:
         """The first pass as a tally."""
-        rows = self.inputs.rows
-        smallest = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
-        np.minimum.at(smallest, (rows.stratum, rows.true), self._joined("least"))
-        return Tally.of_lines(rows.codebook, self.lines(), smallest, self.unit, self.is_weighted)
+        lines, book = self.lines(), self.codebook
+        return Tally.of_lines(book, lines, self._smallest, self.unit, self.is_weighted)
 
     def again(
         self, counts: Mapping[str | None, BinCounts], *, checked: bool = False
@@ -398,20 +397,21 @@ class CountedRows:
     def confusion(self, decided: NDArray[Any]) -> Confusion:
         """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
         rows = self.inputs.rows
-        book = rows.codebook
-        n = book.n_classes
-        of_lines = decided if decided.ndim == 2 else np.eye(n)[decided]
-        shape = (len(book.strata), n + 1, n)
-        counts, squares = np.zeros(shape), np.zeros(shape)
-        numbers = np.zeros(shape[:2], np.int64)
-        smallest = np.full(shape[:2], np.inf)
-        at = (rows.stratum, rows.true.astype(np.int64))
-        weight, square = self._in_units("weight"), self._in_units("squares")
-        np.add.at(counts, at, of_lines * weight[:, None] * self.unit)
-        np.add.at(squares, at, of_lines * square[:, None] * self.unit)
-        np.add.at(numbers, at, self._joined("rows"))
-        np.minimum.at(smallest, at, self._joined("least"))
-        return Confusion(book, counts, squares[None, None], numbers, smallest)
+        weight, squares = (
+            rows.weighted(self._in_units(what) * self.unit).confusion(decided).counts
+            for what in ("weight", "squares")
+        )
+        numbers = np.zeros(weight.shape[:2], np.int64)
+        np.add.at(numbers, (rows.stratum, rows.true), self._joined("rows"))
+        return Confusion(rows.codebook, weight, squares[None, None], numbers, self._smallest)
+
+    @property
+    def _smallest(self) -> Floats:
+        """The least weight of a row by stratum and true class."""
+        rows = self.inputs.rows
+        out = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
+        np.minimum.at(out, (rows.stratum, rows.true), self._joined("least"))
+        return out
 
 
 def _fitting(counts: BinCounts, own: FrameRows) -> int:
