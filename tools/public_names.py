@@ -75,10 +75,13 @@ def _file(package: Path, module: str) -> Path | None:
 
 
 def _exported(path: Path) -> list[str]:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    """What ``__all__`` lists, or what is imported under its own name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
             return [str(c.value) for c in ast.walk(node.value) if isinstance(c, ast.Constant)]
-    return []
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return [alias.asname for node in imports for alias in node.names if alias.asname]
 
 
 def owners_of(tree: ast.Module, public: set[str]) -> Iterator[tuple[ast.AST, bool]]:

@@ -13,138 +13,75 @@ True
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from setpoint.blackbox import BlackBox, MetricError
-    from setpoint.comparing import ModelComparison, compare
-    from setpoint.counts import Confusion, Evidence
-    from setpoint.errors import (
-        GoalError,
-        GoalSyntaxError,
-        InputError,
-        InputTypeError,
-        SetpointError,
-    )
-    from setpoint.estimators import (
-        TRUSTED_TYPES,
-        Alarm,
-        ExplainedRow,
-        Explanation,
-        ModelFileError,
-        Monitor,
-        RowsNeeded,
-        UnknownGroupWarning,
-        evaluate,
-        goal_scorer,
-        load_model,
-        rows_needed,
-        save_model,
-        weights_for_prior,
-    )
-    from setpoint.explorer import Explorer
-    from setpoint.goals import Goal, maximize, minimize
-    from setpoint.guarantees import (
-        Guarantee,
-        NotCertifiable,
-    )
-    from setpoint.inputs import Dataset, Deployed
-    from setpoint.online import ExpiredWarning, OnlineFClassifier
-    from setpoint.penalty import ExactPenaltyClassifier
-    from setpoint.plugin import (
-        Certified,
-        MissedBoundsWarning,
-        MissingPairWarning,
-        PlugInClassifier,
-        Solution,
-        certify,
-        explore,
-        frontier,
-        solve,
-    )
-    from setpoint.ramp import RampClassifier
-    from setpoint.report import FewRowsWarning, GoalReport, HeavyTailWarning
-    from setpoint.search import (
-        ConstantGoalWarning,
-        Frontier,
-        InfeasibleError,
-        StoppedError,
-        StoppedWarning,
-    )
-    from setpoint.solvers import Confidence, SearchLimits
-    from setpoint.surrogates import AdaptiveSurrogateClassifier, NotMonotoneWarning
+if TYPE_CHECKING:  # `as` says that a name is public; `__all__` has the same names
+    from setpoint.blackbox import BlackBox as BlackBox
+    from setpoint.blackbox import MetricError as MetricError
+    from setpoint.comparing import ModelComparison as ModelComparison
+    from setpoint.comparing import compare as compare
+    from setpoint.counts import Confusion as Confusion
+    from setpoint.counts import Evidence as Evidence
+    from setpoint.errors import GoalError as GoalError
+    from setpoint.errors import GoalSyntaxError as GoalSyntaxError
+    from setpoint.errors import InputError as InputError
+    from setpoint.errors import InputTypeError as InputTypeError
+    from setpoint.errors import SetpointError as SetpointError
+    from setpoint.estimators import TRUSTED_TYPES as TRUSTED_TYPES
+    from setpoint.estimators import Alarm as Alarm
+    from setpoint.estimators import ExplainedRow as ExplainedRow
+    from setpoint.estimators import Explanation as Explanation
+    from setpoint.estimators import ModelFileError as ModelFileError
+    from setpoint.estimators import Monitor as Monitor
+    from setpoint.estimators import RowsNeeded as RowsNeeded
+    from setpoint.estimators import UnknownGroupWarning as UnknownGroupWarning
+    from setpoint.estimators import evaluate as evaluate
+    from setpoint.estimators import goal_scorer as goal_scorer
+    from setpoint.estimators import load_model as load_model
+    from setpoint.estimators import rows_needed as rows_needed
+    from setpoint.estimators import save_model as save_model
+    from setpoint.estimators import weights_for_prior as weights_for_prior
+    from setpoint.explorer import Explorer as Explorer
+    from setpoint.goals import Goal as Goal
+    from setpoint.goals import maximize as maximize
+    from setpoint.goals import minimize as minimize
+    from setpoint.guarantees import Guarantee as Guarantee
+    from setpoint.guarantees import NotCertifiable as NotCertifiable
+    from setpoint.inputs import Dataset as Dataset
+    from setpoint.inputs import Deployed as Deployed
+    from setpoint.online import ExpiredWarning as ExpiredWarning
+    from setpoint.online import OnlineFClassifier as OnlineFClassifier
+    from setpoint.penalty import ExactPenaltyClassifier as ExactPenaltyClassifier
+    from setpoint.plugin import Certified as Certified
+    from setpoint.plugin import MissedBoundsWarning as MissedBoundsWarning
+    from setpoint.plugin import MissingPairWarning as MissingPairWarning
+    from setpoint.plugin import PlugInClassifier as PlugInClassifier
+    from setpoint.plugin import Solution as Solution
+    from setpoint.plugin import certify as certify
+    from setpoint.plugin import explore as explore
+    from setpoint.plugin import frontier as frontier
+    from setpoint.plugin import solve as solve
+    from setpoint.ramp import RampClassifier as RampClassifier
+    from setpoint.report import FewRowsWarning as FewRowsWarning
+    from setpoint.report import GoalReport as GoalReport
+    from setpoint.report import HeavyTailWarning as HeavyTailWarning
+    from setpoint.search import ConstantGoalWarning as ConstantGoalWarning
+    from setpoint.search import Frontier as Frontier
+    from setpoint.search import InfeasibleError as InfeasibleError
+    from setpoint.search import StoppedError as StoppedError
+    from setpoint.search import StoppedWarning as StoppedWarning
+    from setpoint.solvers import Confidence as Confidence
+    from setpoint.solvers import SearchLimits as SearchLimits
+    from setpoint.surrogates import AdaptiveSurrogateClassifier as AdaptiveSurrogateClassifier
+    from setpoint.surrogates import NotMonotoneWarning as NotMonotoneWarning
 
     __version__: str
-
-__all__ = [
-    "TRUSTED_TYPES",
-    "AdaptiveSurrogateClassifier",
-    "Alarm",
-    "BlackBox",
-    "Certified",
-    "Confidence",
-    "Confusion",
-    "ConstantGoalWarning",
-    "Dataset",
-    "Deployed",
-    "Evidence",
-    "ExactPenaltyClassifier",
-    "ExpiredWarning",
-    "ExplainedRow",
-    "Explanation",
-    "Explorer",
-    "FewRowsWarning",
-    "Frontier",
-    "Goal",
-    "GoalError",
-    "GoalReport",
-    "GoalSyntaxError",
-    "Guarantee",
-    "HeavyTailWarning",
-    "InfeasibleError",
-    "InputError",
-    "InputTypeError",
-    "MetricError",
-    "MissedBoundsWarning",
-    "MissingPairWarning",
-    "ModelComparison",
-    "ModelFileError",
-    "Monitor",
-    "NotCertifiable",
-    "NotMonotoneWarning",
-    "OnlineFClassifier",
-    "PlugInClassifier",
-    "RampClassifier",
-    "RowsNeeded",
-    "SearchLimits",
-    "SetpointError",
-    "Solution",
-    "StoppedError",
-    "StoppedWarning",
-    "UnknownGroupWarning",
-    "__version__",
-    "certify",
-    "compare",
-    "evaluate",
-    "explore",
-    "frontier",
-    "goal_scorer",
-    "load_model",
-    "maximize",
-    "minimize",
-    "rows_needed",
-    "save_model",
-    "solve",
-    "weights_for_prior",
-]
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
 
     def __getattr__(name: str) -> object:
+        find = import_module("setpoint.packages").lazily(__name__)
         if name == "__version__":
-            value: object = import_module("importlib.metadata").version("setpoint")
-            globals()[name] = value  # found once, plain afterwards
-            return value
-        return import_module("setpoint.packages").lazily(__name__)(name)
+            globals()[name] = import_module("importlib.metadata").version("setpoint")
+        return globals()[name] if name in globals() else find(name)
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})

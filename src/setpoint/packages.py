@@ -23,14 +23,19 @@ def lazily(room: str) -> Callable[[str], Any]:
     'Goal'
     """
     source = sys.modules[room].__loader__.get_source(room)  # type: ignore[union-attr]
-    homes = {
-        alias.name: str(node.module)
+    shown = [
+        node
         for block in ast.parse(source).body
         if isinstance(block, ast.If) and getattr(block.test, "id", "") == "TYPE_CHECKING"
         for node in block.body
+    ]
+    homes = {
+        alias.name: str(node.module)
+        for node in shown
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
+    by_itself = [ast.unparse(node.target) for node in shown if isinstance(node, ast.AnnAssign)]
 
     def find(name: str) -> Any:
         if name not in homes:
@@ -43,7 +48,7 @@ def lazily(room: str) -> Callable[[str], Any]:
         return value
 
     made = vars(sys.modules[room])
-    made.setdefault("__all__", sorted(homes))
+    made.setdefault("__all__", sorted([*homes, *by_itself]))
     made.setdefault("__dir__", lambda: sorted({*made, *homes}))
     return find
 

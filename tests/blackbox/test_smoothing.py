@@ -62,7 +62,7 @@ def test_without_smoothing_it_is_the_best_of_all_cut_offs(seed, metric):
     assert found.value == pytest.approx(values.max(), abs=1e-12)
     t = found.thresholds[0]
     assert metric(y)(np.where(scores >= t, 1.0, -1.0)[None])[0] == found.value
-    assert found.evaluations == len(cuts) == len(found.curve.gains)
+    assert found.evaluations == len(cuts) == len(found.gains)
 
 
 def slow_means(ranks, gains, window, steps=20_000):
@@ -103,12 +103,11 @@ def test_a_straight_curve_stays_as_it_is():
 def test_the_choice_is_the_highest_mean(seed):
     _, y, scores = data(seed)
     found = smoothed_threshold(f1(y), scores, smooth=9)
-    curve = found.curve
     assert found.window == 9.0
-    assert found.smoothed == pytest.approx(curve.smoothed.max(), abs=1e-11)
+    assert found.smoothed == pytest.approx(found.means.max(), abs=1e-11)
     accepted = (scores >= found.thresholds[0]).sum()
-    assert curve.smoothed[list(curve.ranks).index(accepted)] == found.smoothed
-    assert curve.gains[list(curve.ranks).index(accepted)] == found.value
+    assert found.means[list(found.ranks).index(accepted)] == found.smoothed
+    assert found.gains[list(found.ranks).index(accepted)] == found.value
 
 
 @given(seeds, st.sampled_from(["auto", None, 7]), st.booleans())
@@ -147,8 +146,8 @@ def test_most_spreads_cut_offs_in_rank():
     _, y, scores = data(0, 2000, digits=6)
     found = smoothed_threshold(f1(y), scores, most=101)
     assert found.evaluations == 101
-    assert found.curve.ranks[[0, -1]].tolist() == [0.0, 2000.0]
-    assert np.diff(found.curve.ranks) == pytest.approx(20.0, abs=3)
+    assert found.ranks[[0, -1]].tolist() == [0.0, 2000.0]
+    assert np.diff(found.ranks) == pytest.approx(20.0, abs=3)
     every = smoothed_threshold(f1(y), scores)
     assert found.value == pytest.approx(every.value, abs=0.02)
     with pytest.raises(ValueError, match="`most` is a whole number >= 2"):

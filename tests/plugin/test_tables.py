@@ -13,7 +13,7 @@ import pytest
 from setpoint import Dataset, GoalError, InfeasibleError, StoppedWarning, evaluate, solve
 from setpoint.counts import ChangedTableError
 from setpoint.rules import Rule
-from setpoint.sources.counted import as_frame_rows
+from setpoint.sources import FrameRows
 from sources.reference import ArraySource
 from thinning import thinned
 
@@ -346,7 +346,7 @@ def solve_on(source, **more):
     from setpoint.plugin import Options
     from setpoint.plugin.tables import solve_counted
 
-    rows = {None: as_frame_rows(source, {"y": "label", "score": "score"}, None)}
+    rows = {None: FrameRows(source, "label", "score")}
     options = Options(randomized=False)
     return solve_counted(as_goal("maximize f1"), rows, options, within=0.0, **more)
 

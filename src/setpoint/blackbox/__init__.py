@@ -12,7 +12,6 @@ if TYPE_CHECKING:
         RowMetric,
         blackbox_of,
         measured_on,
-        measured_value,
         rows_taken,
         shifted_by,
     )

@@ -50,6 +50,9 @@ class BudgetSpentError(StoppedError):
 class RowMetric(ABC):
     """A metric bound to rows of two classes: score vectors in, values out."""
 
+    name: str
+    sense: float
+    """1.0 where more is better, else -1.0."""
     true: Codes
     """1 for the positive class, 0 for the negative one, 2 without a label (n,)."""
     weight: Floats | None
@@ -59,16 +62,6 @@ class RowMetric(ABC):
     one_by_one: ClassVar[bool]
 
     @property
-    @abstractmethod
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    @abstractmethod
-    def sense(self) -> float:
-        """1.0 to maximise, -1.0 to minimise."""
-
-    @property
     def n_rows(self) -> int:
         """Number n of rows that it looks at."""
         return len(self.true)
@@ -76,6 +69,10 @@ class RowMetric(ABC):
     @abstractmethod
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,), in the user's units, of m score vectors (m, n)."""
+
+    def of_rows(self, scores: Floats) -> float:
+        """The value of scores (N,) of all rows that were given."""
+        return float(self(scores[self.kept][None])[0])
 
     @abstractmethod
     def take(self, index: Codes) -> RowMetric:
@@ -220,6 +217,7 @@ class FormulaMetric(RowMetric):
     """A goal of the language; many vectors are counted at once."""
 
     goal: Goal
+    program: Program
     rows: Rows
     penalty: float | None = None
     one_by_one = False
@@ -232,8 +230,12 @@ class FormulaMetric(RowMetric):
                 f"'{goal}' has constraints, which cost nothing without `penalty`; only "
                 "solvers that count meet them exactly"
             )
-        out = cls(
+        program = link(goal, rows.codebook).at(rows.marginals)
+        return cls(
+            name=f"{goal}, {penalty:g} for a unit of violation" if goal.constraints else str(goal),
+            sense=program.sense,
             goal=goal,
+            program=program,
             rows=rows,
             penalty=penalty,
             true=rows.true.astype(np.int64),
@@ -241,25 +243,6 @@ class FormulaMetric(RowMetric):
             kept=kept,
             takes="predictions",
         )
-        _ = out.program
-        return out
-
-    @property
-    def name(self) -> str:
-        """The goal as text, and the penalty where it counts."""
-        if not self.goal.constraints:
-            return str(self.goal)
-        return f"{self.goal}, {self.penalty:g} for a unit of violation"
-
-    @property
-    def sense(self) -> float:
-        """1.0 to maximise, -1.0 to minimise."""
-        return self.program.sense
-
-    @cached_property
-    def program(self) -> Program:
-        """The goal bound to the rows."""
-        return link(self.goal, self.rows.codebook).at(self.rows.marginals)
 
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n); a score of at least 0 decides positive."""
@@ -314,16 +297,6 @@ class CalledMetric(RowMetric):
     columns: Mapping[str, Array]
     one_by_one = True
 
-    @property
-    def name(self) -> str:
-        """The metric's name."""
-        return str(self.metric.name)
-
-    @property
-    def sense(self) -> float:
-        """1.0 where greater is better, else -1.0."""
-        return 1.0 if self.metric.greater_is_better else -1.0
-
     def __call__(self, scores: Floats) -> Floats:
         """Values (m,) of score vectors (m, n)."""
         true = self.labels[self.true]
@@ -366,6 +339,8 @@ def _called(
     columns = _columns(metric, rows)
     columns = {name: values[kept] for name, values in columns.items()}
     return CalledMetric(
+        name=metric.name,
+        sense=1.0 if metric.greater_is_better else -1.0,
         metric=metric,
         labels=classes.sorted[classes.order],
         columns=columns,
@@ -445,17 +420,3 @@ def rows_taken(metric: RowMetric, index: Codes | None, n_rows: int) -> RowMetric
     place = np.full(n_rows, -1)
     place[metric.kept] = np.arange(metric.n_rows)
     return metric.take(place[index][place[index] >= 0])
-
-
-def measured_value(
-    metric: BlackBox,
-    classes: ClassOrder,
-    rows: GivenRows,
-    rule: Rule,
-    scores: Floats,
-    segments: Codes | None = None,
-) -> tuple[RowMetric, float]:
-    """The metric on rows with labels, and its value for a rule there."""
-    bound = measured_on(metric, classes, rows, where=None)
-    own = shifted_by(rule, scores, segments)[bound.kept]
-    return bound, float(bound(own[None])[0])

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import cutoffs, midway
 from setpoint.errors import InputError
+from setpoint.parameters import TIED, tied
 from setpoint.search import Limits, StoppedError
 
 Measure: TypeAlias = Callable[[Floats], Floats]
 Sweep: TypeAlias = Callable[[Floats, NDArray[np.bool_] | None], Floats]
 Smooth: TypeAlias = Literal["auto"] | int | None
 
-_SAME = 1e-12
 _MANY_ROWS = 3000
 _LEAST_WINDOW = 5.0
 _AT_ONCE = 4_000_000
@@ -33,37 +33,19 @@ _AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftCurve:
-    """Gains over the rank of the cut-off."""
-
-    ranks: Floats
-    gains: Floats
-    smoothed: Floats
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether no cut-off is better than another."""
-        best = float(self.gains.max())
-        return bool(self.gains.min() >= best - _SAME * (1.0 + abs(best)))
-
-
-@dataclass(frozen=True, eq=False)
 class Shift:
-    """Cut-offs, one a segment, and how they were chosen."""
+    """Cut-offs, one a segment, and how they were chosen: by the last curve over their rank."""
 
     thresholds: Floats
     value: float
     smoothed: float
-    curve: ShiftCurve = field(repr=False)
+    ranks: Floats = field(repr=False)
+    gains: Floats = field(repr=False)
+    means: Floats = field(repr=False)
     window: float
     evaluations: int
-    also_varies: bool = False
-    """Whether a segment's own curve does."""
-
-    @property
-    def constant(self) -> bool:
-        """Whether no cut-off tried is better than another."""
-        return self.curve.is_constant and not self.also_varies
+    constant: bool
+    """Whether no cut-off tried is better than another, on any curve."""
 
 
 def smoothed_threshold(
@@ -208,15 +190,18 @@ class _CutoffSearch:
                 "cut-off"
             )
         ranks = cuts.ranks[chosen]
-        curve = ShiftCurve(ranks, gains, smoothed_at(ranks, gains, window, ranks))
-        i = _middle(ranks, curve.smoothed)
+        means = smoothed_at(ranks, gains, window, ranks)
+        i = _middle(ranks, means)
         return Shift(
             midway(cuts.values, chosen[[i]]),
             float(gains[i]),
-            float(curve.smoothed[i]),
-            curve,
+            float(means[i]),
+            ranks,
+            gains,
+            means,
             window,
             self.evaluations,
+            bool(gains.min() >= tied(float(gains.max()))),
         )
 
     def _measured(
@@ -259,9 +244,7 @@ def _reversed_bits(i: int) -> float:
 
 def _middle(ranks: Floats, means: Floats) -> int:
     """The middle of the longest run of highest points."""
-    best = float(means.max())
-    near = best if np.isinf(best) else best - _SAME * (1.0 + abs(best))
-    top = np.flatnonzero(means >= near)
+    top = np.flatnonzero(means >= tied(float(means.max())))
     runs = np.split(top, np.flatnonzero(np.diff(top) > 1) + 1)
     run = max(runs, key=lambda r: float(ranks[r[-1]] - ranks[r[0]]))
     middle = 0.5 * (ranks[run[0]] + ranks[run[-1]])
@@ -284,11 +267,11 @@ def _by_segment(
             for s in present:
                 held = margin(search.scores, found.thresholds[segments])
                 best = search.along(cuts[s], held)
-                found = replace(found, also_varies=found.also_varies or not best.constant)
+                found = replace(found, constant=found.constant and best.constant)
                 now = int((cuts[s].values >= found.thresholds[s]).sum())
                 at = cuts[s].ranks[now : now + 1]
-                mean = smoothed_at(best.curve.ranks, best.curve.gains, best.window, at)[0]
-                if best.smoothed > mean + _SAME * (1.0 + abs(mean)):
+                mean = smoothed_at(best.ranks, best.gains, best.window, at)[0]
+                if best.smoothed > mean + TIED * (1.0 + abs(mean)):
                     moved = found.thresholds.copy()
                     moved[s] = best.thresholds[0]
                     value, smoothed = best.value, best.smoothed

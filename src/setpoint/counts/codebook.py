@@ -78,11 +78,14 @@ def factorize(values: NDArray[Any]) -> tuple[list[Any], Codes]:
         return [chr(c) if c else "" for c in letters.tolist()], codes
     if kind in "biu":
         codes = values.astype(np.int64)
-        low = int(codes.min()) if codes.size else 0
-        if codes.size and int(codes.max()) - low < _DENSE:
-            present, codes = compress(codes - low, int(codes.max()) - low + 1)
-            levels = (present + low).astype(values.dtype)
-            return levels.tolist(), codes
+        low, high = (int(codes.min()), int(codes.max())) if codes.size else (0, _DENSE)
+        if high - low < _DENSE:
+            codes -= low
+            # Both ends occur, and of two values there is nothing between them.
+            present = np.arange(high - low + 1)
+            if len(present) > 2:
+                present, codes = compress(codes, len(present))
+            return (present + low).astype(values.dtype).tolist(), codes
     if kind in "OU":
         place: dict[Any, int] = {}
         rows = values.tolist()

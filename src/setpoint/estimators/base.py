@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from setpoint.blackbox import BlackBox, measured_value
+from setpoint.blackbox import BlackBox, measured_on, shifted_by
 from setpoint.counts import Evidence
 from setpoint.errors import InputError, warn_caller
 from setpoint.estimators import (
@@ -346,7 +346,7 @@ class GoalClassifier(Explorable, DecidesByRule):
             objective=self._measured(goal, rows[None], scores[None], segments[None]),
         )
         fitted = self.goal_report_
-        drawn = inputs.undecided(decided) if self.rule_.randomized else 0.0
+        drawn = inputs.rows.undecided(inputs.joined(decided)) if self.rule_.randomized else 0.0
         digest, table = getattr(self, "digest_", None), inputs.tables[None]
         known = 0.0 if digest is None else digest.share_of(X, table.weight)
         notes = self._unbound()
@@ -420,8 +420,9 @@ class GoalClassifier(Explorable, DecidesByRule):
         metric = getattr(self, "goal", None)
         if not isinstance(metric, BlackBox) or metric.goal != goal:
             return None
-        found = measured_value(metric, self._classes, rows, self.rule_, scores, segments)
-        return measured_entry(metric, *found)
+        bound = measured_on(metric, self._classes, rows, where=None)
+        value = bound.of_rows(shifted_by(self.rule_, scores, segments))
+        return measured_entry(metric, bound, value)
 
     def _frontier(
         self,

@@ -74,7 +74,7 @@ def evaluate_lazy(
     )
     decided = np.concatenate(
         [
-            counted.classes.codes(counted.values(name, y_pred), "y_pred")
+            counted.inputs.classes.codes(counted.tables[name].values(y_pred), "y_pred")
             for name in counted.inputs.tables
         ]
     )
@@ -255,7 +255,7 @@ def value_of(metric: RowMetric, second: Codes | NDArray[np.float64]) -> float:
     """What a metric says, in the user's units."""
     of_scores = metric.takes == "scores"
     scores = np.asarray(second if of_scores else np.where(second == 1, 1.0, -1.0), np.float64)
-    return float(metric(scores[metric.kept][None])[0])
+    return metric.of_rows(scores)
 
 
 def _scores(scores: Any, n_rows: int) -> NDArray[np.float64]:

@@ -42,11 +42,15 @@ if TYPE_CHECKING:
     from setpoint.inputs.columns import (
         MOST_LEVELS,
         Dataset,
+        Deployed,
+        aligned,
         as_columns,
         as_datasets,
         columns_of,
+        finite_scores,
+        index_of,
+        taken,
     )
-    from setpoint.inputs.deployed import Deployed, aligned, finite_scores, index_of, taken
     from setpoint.inputs.files import (
         CheckpointError,
         atomic_write,

@@ -216,6 +216,12 @@ def first_bad(bad: NDArray[np.bool_], what: str) -> str:
     return f"{n} {what} value{'' if n == 1 else 's'}, the first at row {int(bad.argmax())}"
 
 
+def refuse(bad: NDArray[np.bool_], where: str, what: str, why: str) -> None:
+    """Refuse a column if some of its values are bad: how many, where the first is, and why."""
+    if bad.any():
+        raise InputError(f"{where} has {first_bad(bad, what)}; {why}")
+
+
 def some(values: Sequence[Any], most: int = 8) -> str:
     """The first few values, and how many more there are."""
     text = ", ".join(repr(v) for v in values[:most])
@@ -294,20 +300,11 @@ def numbers_of(values: Any, where: str) -> Floats:
             f"{where}: rows count by it, and it holds values {held}; it may hold numbers"
         )
     numbers = array.astype(np.float64, copy=False)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        what = "missing" if np.isnan(numbers[bad][0]) else "infinite"
-        kind = np.isnan(numbers) if what == "missing" else bad
-        raise InputError(
-            f"{where}: rows count by it, and it has {first_bad(kind, what)}; it may "
-            "hold finite numbers"
-        )
-    huge = np.abs(numbers) > _LARGEST
-    if huge.any():
-        raise InputError(
-            f"{where}: rows count by it, and it has {first_bad(huge, 'huge')}; values lie within "
-            f"{_LARGEST:g} of 0, where they can be added: divide the column"
-        )
+    where = f"{where}: rows count by it, and it"
+    refuse(np.isnan(numbers), where, "missing", "it may hold finite numbers")
+    refuse(np.isinf(numbers), where, "infinite", "it may hold finite numbers")
+    within = f"values lie within {_LARGEST:g} of 0, where they can be added: divide the column"
+    refuse(np.abs(numbers) > _LARGEST, where, "huge", within)
     return numbers
 
 

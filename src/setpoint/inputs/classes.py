@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Codes
-from setpoint.counts import Column
+from setpoint.counts import Column, factorize
 from setpoint.errors import InputError, InputTypeError, nearest, quoted
 from setpoint.goals import Goal, Label, plain_label
 from setpoint.inputs.arrays import (
     Array,
     check_length,
-    first_bad,
     is_missing,
     kind_of,
     levels_of,
     numbers_in,
     one_column,
+    refuse,
     refuse_masked,
     series_of,
     some,
@@ -30,6 +30,7 @@ from setpoint.inputs.arrays import (
 from setpoint.program import waits_for_class
 
 _LIGHTEST = 1e-100
+_DROP = "drop these rows or label them"
 
 
 def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array, Codes]:
@@ -44,19 +45,15 @@ def check_labels(y: Any, name: str = "y", *, classes: Any = None) -> tuple[Array
     array = one_column(y, name, warn=True)
     if array.size == 0:
         raise InputError(f"{quoted(name)} is empty")
-    kind: str = array.dtype.kind
-    if kind == "O":
-        array, kind = _one_kind(array, name)
-    if kind in "UT":
-        found, codes = _text_labels(array)
-    elif kind in "biuf":
-        found, codes = _number_labels(array, name)
-    elif kind == "c":
+    if array.dtype.kind == "O":
+        array = _one_kind(array, name)
+    if array.dtype.kind == "c":
         raise InputError(f"Complex data not supported: {quoted(name)} holds {array.dtype}")
-    else:
+    if array.dtype.kind not in "biufOUT":
         raise InputTypeError(
             f"{quoted(name)} holds {array.dtype}; labels are text, integers or booleans"
         )
+    found, codes = _in_order(array, name)
     if classes is None:
         return found, codes
     known, order = check_labels(classes, "classes")
@@ -107,31 +104,22 @@ def check_weight(
     weight: NDArray[np.float64] = np.ascontiguousarray(array, dtype=np.float64)
     tests = {"NaN": np.isnan(weight), "infinite": np.isinf(weight), "negative": weight < 0}
     for what, bad in tests.items():
-        if bad.any():
-            raise InputError(
-                f"{quoted(name)} has {first_bad(bad, what)}; weights are finite and not negative"
-            )
+        refuse(bad, quoted(name), what, "weights are finite and not negative")
     if n_rows and not all_zero and not weight.any():
         raise InputError(f"{quoted(name)} is zero everywhere; at least one weight must be positive")
     extreme = (weight != 0) & ((weight < _LIGHTEST) | (weight > 1 / _LIGHTEST))
-    if extreme.any():
-        raise InputError(
-            f"{quoted(name)} has {first_bad(extreme, 'extreme')}; positive weights lie between "
-            f"{_LIGHTEST:g} and {1 / _LIGHTEST:g}, where their squares can be added"
-        )
+    between = f"positive weights lie between {_LIGHTEST:g} and {1 / _LIGHTEST:g}"
+    refuse(extreme, quoted(name), "extreme", f"{between}, where their squares can be added")
     return weight
 
 
-def _one_kind(array: Array, name: str) -> tuple[Array, str]:
+def _one_kind(array: Array, name: str) -> Array:
     """An object array of one kind of label as text (object), bool, int64 or float64."""
     values = array.tolist()
     column = Column(array)
     distinct, codes = levels_of(column, name), column.codes
     gone = np.array([is_missing(v) for v in distinct], dtype=bool)[codes]
-    if gone.any():
-        raise InputError(
-            f"{quoted(name)} has {first_bad(gone, 'missing')}; drop these rows or label them"
-        )
+    refuse(gone, quoted(name), "missing", _DROP)
     types = set(map(type, values))
     examples = {kind_of(t): next(v for v in values if type(v) is t) for t in types}
     if "other" in examples:
@@ -146,29 +134,19 @@ def _one_kind(array: Array, name: str) -> tuple[Array, str]:
             "text"
         )
     if "text" in examples:
-        return array, "U"
+        return array
     array = np.array(values)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{quoted(name)} holds integers beyond 64 bits; use text labels")
-    return array, array.dtype.kind
+    return array
 
 
-def _text_labels(array: Array) -> tuple[Array, Codes]:
-    column = Column(array.astype(object, copy=False))
-    distinct, codes = levels_of(column, "labels"), column.codes
-    order = sorted(range(len(distinct)), key=distinct.__getitem__)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return np.array([distinct[i] for i in order], dtype=array.dtype), rank[codes]
-
-
-def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
-    if array.dtype.kind == "f":
+def _in_order(array: Array, name: str) -> tuple[Array, Codes]:
+    """Labels of one kind as sorted classes and codes."""
+    kind, plain = array.dtype.kind, array
+    if kind == "f":
         for what, bad in {"missing": np.isnan(array), "infinite": np.isinf(array)}.items():
-            if bad.any():
-                raise InputError(
-                    f"{quoted(name)} has {first_bad(bad, what)}; drop these rows or label them"
-                )
+            refuse(bad, quoted(name), what, _DROP)
         part = array != np.floor(array)
         if part.any():
             raise InputError(
@@ -176,20 +154,13 @@ def _number_labels(array: Array, name: str) -> tuple[Array, Codes]:
                 f"the first {float(array[part.argmax()])!r} at row {int(part.argmax())}; a "
                 "classifier needs class labels"
             )
-    low, high = int(array.min()), int(array.max())
-    if high - low < max(1024, 2 * array.size) and high < 2**63 and low >= -(2**63):
-        shifted = array.astype(np.int64)
-        if low:
-            shifted -= low
-        if high - low <= 1:  # both ends occur, and there is nothing between them
-            ends = [low] if low == high else [low, high]
-            return np.array(ends).astype(array.dtype), shifted
-        present = np.flatnonzero(np.bincount(shifted))
-        rank = np.zeros(high - low + 1, dtype=np.int64)
-        rank[present] = np.arange(len(present))
-        return (present + low).astype(array.dtype), rank[shifted]
-    found, codes = np.unique(array, return_inverse=True)
-    return found, codes.astype(np.int64)
+        if float(np.abs(array).max()) < 2.0**63:
+            plain = array.astype(np.int64)
+    levels, codes = factorize(plain.astype(object) if kind == "T" else plain)
+    order = sorted(range(len(levels)), key=levels.__getitem__)
+    if order != list(range(len(levels))):
+        codes = np.argsort(order)[codes]
+    return np.array([levels[i] for i in order], dtype=array.dtype), codes
 
 
 # --- Which class of two is the positive one -------------------------------------------------------
@@ -224,11 +195,7 @@ def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
     (1, 'ja', None)
     """
     for column in given:
-        # an array or a list has no order
-        order = (
-            [] if column is None or isinstance(column, (np.ndarray, list)) else _order_of(column)
-        )
-        known: list[Label] = [label for label in order if label in labels]
+        known: list[Label] = [label for label in _order_of(column) if label in labels]
         if len(known) == len(labels):
             return known[-1]
     if not all(isinstance(label, str) for label in labels):
@@ -242,6 +209,8 @@ def settled_positive(labels: Sequence[Label], *given: Any) -> Label | None:
 
 def _order_of(column: Any) -> list[Any]:
     """The values of an ordered category in their order; none where it is something else."""
+    if column is None or isinstance(column, (np.ndarray, list)):
+        return []
     plain: Any = getattr(column, "dtype", None)
     if getattr(plain, "ordered", False) and hasattr(plain, "categories"):
         return list(plain.categories)  # also a pandas.Categorical, which is not a Series
@@ -260,16 +229,6 @@ def refers_to_positive(goal: Goal) -> bool:
     [True, False, False]
     """
     return goal.is_blackbox or waits_for_class(goal)
-
-
-def unsettled(labels: Sequence[Label], name: str) -> ValueError:
-    """The error for two text labels of which none is known to be positive."""
-    one, other = labels
-    return InputError(
-        f"{quoted(name)} holds the text labels {one!r} and {other!r}, and which of them is the "
-        f"positive class is not known: pass `pos_label={one!r}` or `pos_label={other!r}`, or "
-        "labels as an ordered category, the positive class last"
-    )
 
 
 # --- Classes in the library's order, and scores that go with them ---------------------------------
@@ -348,7 +307,12 @@ def classes_of(
     elif len(labels) == 2:
         pos_label = settled_positive(labels, y, classes, category)
         if pos_label is None and (goal is None or refers_to_positive(goal)):
-            raise unsettled(labels, name)
+            one, other = labels
+            raise InputError(
+                f"{quoted(name)} holds the text labels {one!r} and {other!r}, and which of them is "
+                f"the positive class is not known: pass `pos_label={one!r}` or "
+                f"`pos_label={other!r}`, or labels as an ordered category, the positive class last"
+            )
     if pos_label is not None and labels.index(pos_label) == 0:
         labels.reverse()
     # The labels that the classes were found in need not be coded twice.

@@ -40,15 +40,17 @@ def check_writable(path: Path) -> None:
     """Know before any work whether a checkpoint can be written."""
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise CheckpointError(f"{path}: there is no folder for this checkpoint", path=path)
+        raise CheckpointError(f"`checkpoint`: there is no folder for {path}", path=path)
     if path.is_dir():
-        raise CheckpointError(f"{path} is a folder; a checkpoint is a file", path=path)
+        raise CheckpointError(
+            f"`checkpoint`: {path} is a folder; a checkpoint is a file", path=path
+        )
     try:  # the folder may not be writable, or no real one
         with tempfile.NamedTemporaryFile(dir=folder, prefix=f"{path.name}."):
             pass
     except OSError as error:
         raise CheckpointError(
-            f"{path} cannot be written: {error.strerror or error}", path=path
+            f"`checkpoint`: {path} cannot be written: {error.strerror or error}", path=path
         ) from None
 
 

@@ -8,7 +8,7 @@ any model is fitted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import InitVar, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -38,8 +38,16 @@ from setpoint.errors import (
 from setpoint.goals import DEFER, Goal, Label
 from setpoint.inputs.arrays import in_frame, number_columns, one_column
 from setpoint.inputs.classes import ClassOrder, check_labels, check_weight, classes_of, union_of
-from setpoint.inputs.columns import MOST_LEVELS, Dataset, as_columns, check_groups
-from setpoint.inputs.deployed import Deployed, aligned, index_of, taken
+from setpoint.inputs.columns import (
+    MOST_LEVELS,
+    Dataset,
+    Deployed,
+    aligned,
+    as_columns,
+    check_groups,
+    index_of,
+    taken,
+)
 from setpoint.program import link
 
 DecideOn: TypeAlias = Literal["auto"] | str | Sequence[str] | None
@@ -56,10 +64,10 @@ class GivenRows:
     sensitive_features: Any = None
     baseline: Any = None
     X: Any = None
-    beside: tuple[Any, str] | None = None
+    beside: InitVar[tuple[Any, str] | None] = None
 
-    def __post_init__(self) -> None:
-        like = (self.X, "X") if self.beside is None else self.beside
+    def __post_init__(self, beside: tuple[Any, str] | None) -> None:
+        like = (self.X, "X") if beside is None else beside
         if index_of(like[0]) is None:  # by position, as y is; the others have y's order
             own, like = index_of(self.y), (self.y, "y")
             others = () if own is None else (self.sample_weight, self.sensitive_features)
@@ -69,7 +77,6 @@ class GivenRows:
         if like[0] is not None:
             for name in ("y", "sample_weight", "sensitive_features", "baseline"):
                 object.__setattr__(self, name, aligned(getattr(self, name), like[0], name, like[1]))
-        object.__setattr__(self, "beside", None)  # done, and some rows are in that order
 
     @classmethod
     def of(cls, d: Dataset, n_rows: int, name: str) -> GivenRows:
@@ -245,21 +252,13 @@ class CheckedData:
 
     def confusion(self, decisions: Mapping[str | None, NDArray[Any]]) -> Confusion:
         """What decisions (N,) of each data set, or their probabilities (N, n), do."""
-        return self.rows.confusion(self._joined(decisions))
-
-    def decided(self, decisions: Mapping[str | None, NDArray[Any]]) -> Confusion:
-        """The same, with what each row adds to sums over the counts."""
-        return self.rows.decided(self._joined(decisions))
-
-    def undecided(self, decided: Mapping[str | None, NDArray[np.float64]]) -> float:
-        """The share of the weight of rows whose class is not certain, from probabilities (N, n)."""
-        return self.rows.undecided(self._joined(decided))
+        return self.rows.confusion(self.joined(decisions))
 
     def evidence(self, scores: Scores) -> Evidence:
         """The rows with scores."""
-        return Evidence(self.rows, self._joined(scores))
+        return Evidence(self.rows, self.joined(scores))
 
-    def _joined(self, values: Mapping[str | None, NDArray[Any]]) -> NDArray[Any]:
+    def joined(self, values: Mapping[str | None, NDArray[Any]]) -> NDArray[Any]:
         """Values of the rows that count, in the order of `rows`."""
         parts = [values[name][counted_rows(t.weight)] for name, t in self.tables.items()]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

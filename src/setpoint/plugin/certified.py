@@ -313,7 +313,7 @@ def _counted(
     if drawn:  # a rule that decides every row, and a goal about rules that may defer
         more = len(inputs.answers) - next(iter(found.values())).shape[1]
         found = {name: np.pad(shares, ((0, 0), (0, more))) for name, shares in found.items()}
-    return Tried(inputs.decided(found), drawn)
+    return Tried(inputs.rows.decided(inputs.joined(found)), drawn)
 
 
 def _draws_anew(candidate: Any) -> bool:

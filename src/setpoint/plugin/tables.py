@@ -90,7 +90,7 @@ def solve_counted(
         def note(step: CountPass) -> None:
             passes.note(step)
             if checkpoint is not None:
-                checkpoint.write(counted.by, counted.counts, step.tally)
+                checkpoint.write(counted.tables, step.tally)
 
         found, step = solve_tallied(
             linked,
@@ -124,7 +124,7 @@ def _unscored(rows: Mapping[str | None, FrameRows]) -> dict[str | None, FrameRow
 
 def _refuse_many(counted: CountedRows) -> None:
     if counted.codebook.n_classes > 2:
-        labels = counted.classes.sorted.tolist()
+        labels = counted.inputs.classes.sorted.tolist()
         raise InputError(
             f"`scores`: y holds {len(labels)} classes ({some(labels)}), and rules for two are "
             "found on a table elsewhere; read its rows into memory"

@@ -19,11 +19,8 @@ from setpoint.rules.codec import NUMBER, ClassNames, StoredAs, list_of, wrong
 _MOST_LISTED = 100
 """Classes whose weights are written out."""
 
-_CHUNK = 65536
+_CHUNK = 32_768
 """Numbers of one block of totals: it stays in the processor's cache."""
-
-_BLOCK = 32_768
-"""Numbers that stay in the cache while all columns are added."""
 
 
 class LargestTotal(Rule):
@@ -233,11 +230,17 @@ class Argmax(
         >>> Argmax([[1.0, 0.0], [0.5, 2.0]], [0.0, 1.0]).totals(np.array([[0.5, 0.5]]))
         array([[0.75, 2.  ]])
         """
-        out: Floats
         if self.weights is not None:
             out = scores * np.array(self.weights)
         else:
-            out = weighted_sums(scores, self.G)
+            # By hand, for a matrix product adds in an order that depends on the rows beside; and
+            # without a kernel, for predictions do not wait until one is compiled.
+            total = np.zeros((self.n_classes, len(scores)))
+            term = np.empty_like(total)
+            for column, g in zip(np.ascontiguousarray(scores.T), self.G, strict=True):
+                np.multiply(g[:, None], column, out=term)
+                total += term
+            out = np.ascontiguousarray(total.T)
         if self.offset is not None:
             out += np.array(self.offset)
         return out
@@ -263,7 +266,7 @@ class Argmax(
 
     def _words(self, names: ClassNames, digits: int) -> str:
         if self.weights is None:
-            return self._words_in_full(names, digits)
+            return self._listing(names.columns(self.score_columns), names, digits)
         weights = np.array(self.weights)
         if not weights.any():
             best = 0 if self.offset is None else int(np.argmax(self.offset))
@@ -278,14 +281,6 @@ class Argmax(
         words = " ".join([names.score, *steps])
         text = f"predict the class for which {words} is largest"
         return f"{text} ({'; '.join(lists)})" if lists else text
-
-    def _words_in_full(self, names: ClassNames, digits: int) -> str:
-        own = self.score_columns == self.n_classes - int(names.defers)
-        columns = [
-            names.score_of(i) if own else f"{names.score} in column {i + 1}"
-            for i in range(self.score_columns)
-        ]
-        return self._listing(columns, names, digits)
 
     def _listing(self, columns: Sequence[str], names: ClassNames, digits: int) -> str:
         """The total of each class, where the scores are called as given here."""
@@ -340,30 +335,6 @@ def _listed(what: str, numbers: Floats, names: ClassNames, digits: int) -> str:
     return f"{what}: {', '.join(pairs)}"
 
 
-def weighted_sums(scores: Floats, G: Floats) -> Floats:
-    """``scores @ G``, every sum in the order of the score columns.
-
-    Examples
-    --------
-    >>> weighted_sums(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0], [0.5, 2.0]]))
-    array([[0.75, 1.  ]])
-    """
-    n_rows, n = len(scores), G.shape[1]
-    out = np.empty((n_rows, n))
-    step = max(_BLOCK // max(n, 1), 1)
-    # By hand, for a matrix product adds in an order that depends on the rows beside; and
-    # without a kernel, for predictions do not wait until one is compiled.
-    for start in range(0, n_rows, step):
-        block = np.ascontiguousarray(scores[start : start + step].T)
-        total = np.zeros((n, block.shape[1]))
-        term = np.empty_like(total)
-        for column, g in zip(block, G, strict=True):
-            np.multiply(g[:, None], column, out=term)
-            total += term
-        out[start : start + step] = total.T
-    return out
-
-
 # --- The words of a rule that looks at the values of a row ----------------------------------------
 
 
@@ -387,10 +358,7 @@ def gains_in_words(columns: tuple[str, ...], rule: Argmax, names: ClassNames, di
     n = rule.score_columns // (1 + len(columns))
     if n == rule.n_classes == 2:
         return _condition(texts, rule, names, digits)
-    own = n == rule.n_classes - int(names.defers)
-    posteriors = [
-        names.score_of(i) if own else f"{names.score} in column {i + 1}" for i in range(n)
-    ]
+    posteriors = names.columns(n)
     products = [f"{posterior} x {text}" for text in texts for posterior in posteriors]
     return _plain(rule, n)._listing([*posteriors, *products], names, digits)
 

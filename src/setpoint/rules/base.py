@@ -90,14 +90,14 @@ class Rule(ABC):
             Rule._types[written_as], cls._stored = cls, stored
 
     @property
-    @abstractmethod
     def n_classes(self) -> int:
         """The number of classes that can be decided."""
+        return self.children[0].n_classes
 
     @property
-    @abstractmethod
     def score_columns(self) -> int | None:
         """The columns that `scores` must have; None: one score a row, shape (N,)."""
+        return self.children[0].score_columns
 
     @property
     def children(self) -> tuple[Rule, ...]:
@@ -568,10 +568,6 @@ class Rule(ABC):
             return None
         return tuple(sorted({cut for part in steps for cut in part}))
 
-    def _within(self, code: int) -> Rule:
-        """The rule that decides in one segment."""
-        return self
-
     def _leaves(self) -> Iterator[Rule]:
         if not self.children:
             yield self
@@ -641,17 +637,3 @@ class Rule(ABC):
 
 RULE = codec.StoredAs(lambda rule: rule._written(), Rule._read)
 """A rule inside a rule."""
-
-
-class OfRules(Rule):
-    """A rule made of rules that take the same scores to the same classes."""
-
-    @property
-    def n_classes(self) -> int:
-        """As in each of the rules."""
-        return self.children[0].n_classes
-
-    @property
-    def score_columns(self) -> int | None:
-        """As in each of the rules."""
-        return self.children[0].score_columns

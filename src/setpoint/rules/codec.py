@@ -258,6 +258,17 @@ class ClassNames:
         """Write the score of one class as in a sentence."""
         return f"{self.score} of {self.label(index)}"
 
+    def columns(self, n: int) -> list[str]:
+        """What `n` columns of scores are called: by the classes, where each has one.
+
+        Examples
+        --------
+        >>> ClassNames(("no", "yes")).columns(1)
+        ['the score in column 1']
+        """
+        own = n == len(self.classes) - int(self.defers)
+        return [self.score_of(i) if own else f"{self.score} in column {i + 1}" for i in range(n)]
+
 
 def probabilities_in_words(probabilities: Iterable[float]) -> list[str]:
     """Write probabilities in four digits, and in more where one would else read as 1.

@@ -15,7 +15,7 @@ from setpoint.array_types import Floats
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Key, Label, Other
 from setpoint.rules import questions as q
-from setpoint.rules.base import RULE, Array, Ints, OfRules, Rule, plain_number
+from setpoint.rules.base import RULE, Array, Ints, Rule, plain_number
 from setpoint.rules.codec import (
     ClassNames,
     StoredAs,
@@ -78,7 +78,7 @@ def _atom(data: Any, where: str) -> tuple[float, Rule]:
 
 @dataclass(frozen=True, init=False)
 class PerSegment(
-    OfRules,
+    Rule,
     written_as="per_segment",
     stored={
         "by": StoredAs(str, _by),
@@ -211,9 +211,6 @@ class PerSegment(
             return answers[0]
         return q.Largest(tuple(q.term("score", i) for i in range(len(answers))), answers)
 
-    def _within(self, code: int) -> Rule:
-        return self if self.by == "top" else self.rules[code]
-
     def _words(self, names: ClassNames, digits: int) -> str:
         lines = []
         for code, rule in enumerate(self.rules):
@@ -286,7 +283,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 @dataclass(frozen=True, init=False)
 class Mixture(
-    OfRules,
+    Rule,
     written_as="mixture",
     stored={
         "atoms": StoredAs(
@@ -400,7 +397,10 @@ otherwise when the score is at least 0.6
 
     def _drawn(self, u: q.Number, code: int | None) -> q.Answer:
         """What is decided in a segment."""
-        atoms = [(p, rule if code is None else rule._within(code)) for p, rule in self.atoms]
+        own = [
+            r if code is None or not r.needs_segments else r.children[code] for r in self.children
+        ]
+        atoms = [(p, rule) for (p, _), rule in zip(self.atoms, own, strict=True)]
         if self.n_classes > 2:
             return _picked(atoms, u)
         parts = [rule._cuts() for _, rule in atoms]

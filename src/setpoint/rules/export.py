@@ -39,6 +39,8 @@ class Names:
 
     scores: tuple[str, ...]
     columns: dict[str, str]
+    numbers: dict[str, tuple[Label, ...]]
+    """Of columns of numbers the values that are distinguished."""
     draw: str | None
     labels: tuple[Label, ...]
     other: bool = False
@@ -47,14 +49,15 @@ class Names:
 def names_of(rule: Rule, score: Any, columns: Any, classes: Any, hash_column: Any) -> Names:
     """The names that an export uses, checked."""
     known = columns_of(rule.segment_keys)
-    for column, values in known.items():
-        kind_of(values, f"the values of {column!r} that the rule tells apart")
+    told = "the values of {!r} that the rule tells apart"
+    numbers = {c: v for c, v in known.items() if kind_of(v, told.format(c)) == "number"}
     labels = labels_of(rule, classes)
     kind_of(labels, "classes")
     called = _columns(tuple(dict.fromkeys((*known, *rule.value_columns))), columns)
     return Names(
         (*_scores(rule, score), *(called[column] for column in rule.value_columns)),
         called,
+        numbers,
         _draw(rule, hash_column),
         labels,
         isinstance(score, str) and len(rule.value_columns) > 0,
@@ -369,7 +372,7 @@ class FrameWriter(Writer[nw.Expr]):
     def is_in(self, column: str, values: tuple[Label, ...], others: bool) -> nw.Expr:
         name = self.names.columns[column]
         place, known = nw.col(name), list(values)
-        if kind_of(columns_of(self.rule.segment_keys)[column], column) == "number":
+        if column in self.names.numbers:
             place, known = _double(name), [float(value) for value in values]
         inside = reduce(or_, [place == value for value in known])
         return nw.col(name).is_null() | ~inside if others else inside

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from setpoint.errors import InputError
 from setpoint.goals import Label
 from setpoint.rules import questions as q
-from setpoint.rules.export import Writer, columns_of, joined_text, kind_of, names_of
+from setpoint.rules.export import Writer, joined_text, names_of
 
 if TYPE_CHECKING:
     from setpoint.rules.base import Rule
@@ -235,11 +235,10 @@ class SqlWriter(Writer[str]):
 
     def is_in(self, column: str, values: tuple[Label, ...], others: bool) -> str:
         name = self.sql.name(self.names.columns[column])
-        distinguished = columns_of(self.rule.segment_keys)[column]
         known: list[Label] = list(values)
         place = name
-        if kind_of(distinguished, column) == "number":
-            numbers = [float(v) for v in distinguished]
+        if column in self.names.numbers:
+            numbers = [float(v) for v in self.names.numbers[column]]
             if all(v.is_integer() and abs(v) < _WHOLE for v in numbers):
                 known = [int(v) for v in values]
             else:  # a narrow float is not the double that it was rounded from

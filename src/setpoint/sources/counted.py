@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from setpoint.array_types import Floats
 from setpoint.counts import (
     BAD_WEIGHT,
     INFINITE,
@@ -39,6 +40,13 @@ from setpoint.inputs import (
 from setpoint.sources.engines import source_of
 from setpoint.sources.source import GroupBy, Key, Rest, RowFilter, Source
 
+MOST_GROUPS = 5_000
+"""Values of a column that are groups of their own."""
+
+Q = 20
+"""Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
+
+
 # --- Rows out of core, and which of their columns are what ----------------------------------------
 
 
@@ -55,7 +63,7 @@ class FrameRows:
     decided: str | None = None
     where: str = ""
 
-    def check(self) -> None:
+    def __post_init__(self) -> None:
         """Refuse names that the table does not have, and columns of odd kinds."""
         known = self.source.schema()
         roles = {
@@ -87,10 +95,10 @@ class FrameRows:
                     "are numbers"
                 )
 
-    def keys(self, goal: Goal, dataset: str | None, decide_on: Sequence[str]) -> tuple[Key, ...]:
-        """What rows are grouped by: the label, the decision, the deployed model's, the columns."""
+    def group_by(self, goal: Goal, dataset: str | None, decide_on: DecideOn, q: int = Q) -> GroupBy:
+        """By the label, the decision, the deployed model's, and the columns that a rule may see."""
         splits = dict(goal.needs.columns.get(dataset, {}))
-        for name in decide_on:
+        for name in () if decide_on == "auto" else _names(decide_on):
             splits[name] = goal.needs.split_of(name)
         known = self.columns or tuple(self.source.schema())
         for name in splits:
@@ -110,17 +118,11 @@ class FrameRows:
         values = [
             Key(n, None if s is None else tuple(sorted(s, key=str))) for n, s in splits.items()
         ]
-        return (*alone, *values)
+        return GroupBy((*alone, *values), self.score, self.weight, q)
 
 
-def as_frame_rows(
-    source: Source, given: Mapping[str, Any], columns: Any, where: str = ""
-) -> FrameRows:
-    """The columns of one data set, names checked."""
-    names = (columns,) if isinstance(columns, str) else tuple(columns or ())
-    out = FrameRows(source, columns=names, where=where, **given)
-    out.check()
-    return out
+def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def frame_rows_of(
@@ -132,21 +134,21 @@ def frame_rows_of(
 ) -> dict[str | None, FrameRows]:
     """The table and further ones by the same names of columns."""
     out: dict[str | None, FrameRows] = {
-        None: as_frame_rows(source_of(frame), {"y": y, **roles}, columns)
+        None: FrameRows(source_of(frame), y, columns=_names(columns), **roles)
     }
     for name, given in (datasets or {}).items():
         own = given if isinstance(given, Dataset) else Dataset(given)
-        source, where = source_of(own.X), f"`datasets[{name!r}]`: "
+        source = source_of(own.X)
         known = source.schema()
         label = y if own.y is None and y in known else own.y
         changed = {"weight": own.sample_weight, "baseline": own.baseline}
         more = {k: v for k, v in roles.items() if k not in changed or v in known}
         more |= {k: v for k, v in changed.items() if v is not None}
-        these = own.sensitive_features
-        if these is None and columns is not None:
-            named = (columns,) if isinstance(columns, str) else columns
-            these = [c for c in named if c in known]
-        out[name] = as_frame_rows(source, {"y": label, **more}, these, where)
+        these = _names(own.sensitive_features)
+        if own.sensitive_features is None:
+            these = tuple(c for c in _names(columns) if c in known)
+        where = f"`datasets[{name!r}]`: "
+        out[name] = FrameRows(source, label, columns=these, where=where, **more)
     return out
 
 
@@ -162,12 +164,6 @@ def require_formula(goal: Goal) -> None:
 # --- The counts of a pass, by the codes of one codebook -------------------------------------------
 
 
-MOST_GROUPS = 5_000
-"""Values of a column that are groups of their own."""
-
-Q = 20
-"""Weights are counted in units of ``2**-Q``: exact for whole numbers and binary fractions."""
-
 _MOST_BITS, _FINEST = 62, 1000
 _BAD = {
     MISSING: ("score", "NULL"),
@@ -178,15 +174,85 @@ _BAD = {
 
 
 @dataclass(frozen=True, eq=False)
+class CountedTable:
+    """One data set, what it was grouped by, and the lines that came back."""
+
+    rows: FrameRows
+    by: GroupBy
+    counts: BinCounts
+
+    @classmethod
+    def of(
+        cls,
+        rows: FrameRows,
+        goal: Goal,
+        dataset: str | None,
+        decide_on: DecideOn,
+        binning: Binning | None,
+    ) -> CountedTable:
+        """Count all rows, and check what was found."""
+        by = rows.group_by(goal, dataset, decide_on)
+        found = rows.source.count(by, binning)
+        q = _fitting(found, rows)
+        if q < Q or (q > Q and found.rounded.any()):
+            # Too heavy for so fine a unit, or so light that a finer one is needed.
+            by = replace(by, q=q)
+            found = rows.source.count(by, binning)
+        out = cls(rows, by, found)
+        out.check()
+        return out
+
+    def check(self) -> None:
+        """Refuse rows that cannot be counted."""
+        own, counts = self.rows, self.counts
+        if not counts.n_rows:
+            raise InputError(f"{own.where}the table has no rows that count")
+        for number, (role, what) in _BAD.items():
+            bad = counts.bin == number
+            if bad.any():
+                name = own.score if role == "score" else own.weight
+                argument = "scores" if role == "score" else "sample_weight"
+                raise InputError(
+                    f"{own.where}`{argument}`: {int(counts.rows[bad].sum())} of {counts.n_rows} "
+                    f"rows have a {role} that is {what} in the column {name!r}; scores are finite "
+                    "numbers, weights too and not negative"
+                )
+        for k, key in enumerate(self.by.keys):
+            missing = np.array([v is None for v in counts.levels[k]], bool)
+            if missing.any() and (gone := counts.rows[missing[counts.codes[k]]].sum()):
+                role = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}.get(
+                    key.name, "sensitive_features"
+                )
+                raise InputError(
+                    f"{own.where}`{role}`: {int(gone)} of {counts.n_rows} rows have no value in "
+                    f"the column {key.name!r}; leave them out, or give them a value of their own"
+                )
+
+    def values(self, name: str) -> NDArray[Any]:
+        """The values (lines,) of a column, as an array of one kind."""
+        k = next(i for i, key in enumerate(self.by.keys) if key.name == name)
+        levels = list(self.counts.levels[k])
+        if Rest.REST in levels:
+            others: list[Label] = [v for v in levels if v is not Rest.REST]
+            levels = [_other_than(others) if v is Rest.REST else v for v in levels]
+        types = {type(v) for v in levels}
+        values = np.array(levels) if len(types) == 1 and types <= {int, float, bool} else None
+        if values is None:
+            values = np.empty(len(levels), object)
+            values[:] = levels
+        return np.asarray(values[self.counts.codes[k]])
+
+
+Tables: TypeAlias = Mapping[str | None, CountedTable]
+
+
+@dataclass(frozen=True, eq=False)
 class CountedRows:
     """Counts of all data sets of a goal, by the codes of one codebook."""
 
-    goal: Goal
     rows: Mapping[str | None, FrameRows]
-    by: Mapping[str | None, GroupBy]
-    classes: ClassOrder
+    tables: Tables
     inputs: CheckedData
-    counts: Mapping[str | None, BinCounts]
 
     @classmethod
     def first_pass(
@@ -195,49 +261,35 @@ class CountedRows:
         rows: Mapping[str | None, FrameRows],
         binning: Binning | None = None,
         *,
+        stored: Tables | None = None,
         classes: Any = None,
         pos_label: Any = None,
         decide_on: DecideOn = "auto",
     ) -> CountedRows:
-        """Count all rows, and check what was found."""
+        """Count all rows, unless their counts are stored, and link what was found to the goal."""
         require_plain(
             goal,
             "a table that is counted elsewhere comes back as numbers of rows, without their "
             "values; read its rows into memory for such a goal",
         )
-        columns = _decided_on(decide_on)
-        by, counts = {}, {}
-        for name, own in rows.items():
-            if name is not None and name not in goal.needs.datasets:
-                continue  # CheckedData says so
-            by[name] = GroupBy(own.keys(goal, name, columns), own.score, own.weight, Q)
-            found = own.source.count(by[name], binning)
-            q = _fitting(found, own)
-            if q < Q or (q > Q and found.rounded.any()):
-                # Too heavy for so fine a unit, or so light that a finer one is needed.
-                by[name] = replace(by[name], q=q)
-                found = own.source.count(by[name], binning)
-            counts[name] = _checked(found, by[name], own)
-        return cls.of_counts(
-            goal, rows, by, counts, classes=classes, pos_label=pos_label, decide_on=decide_on
-        )
-
-    @classmethod
-    def of_counts(
-        cls,
-        goal: Goal,
-        rows: Mapping[str | None, FrameRows],
-        by: Mapping[str | None, GroupBy],
-        counts: Mapping[str | None, BinCounts],
-        *,
-        classes: Any = None,
-        pos_label: Any = None,
-        decide_on: DecideOn = "auto",
-    ) -> CountedRows:
-        """What a first pass counted, linked to the goal's classes and strata."""
-        known = _classes(rows, by, counts, classes, pos_label, goal)
-        inputs = _as_rows(goal, known, rows, by, counts, decide_on)
-        return cls(goal, rows, by, known, inputs, counts)
+        tables = stored or {
+            name: CountedTable.of(own, goal, name, decide_on, binning)
+            for name, own in rows.items()
+            if name is None or name in goal.needs.datasets  # CheckedData names the others
+        }
+        if classes is None:
+            found = [
+                table.values(column)
+                for name, table in tables.items()
+                for column in (table.rows.y, table.rows.decided)
+                if column is not None and (name is None or table.rows.decided is not None)
+            ]
+            classes = union_of([(values, "y") for values in found])
+        try:
+            known = classes_of(classes, None, pos_label, "y", goal=goal)
+        except TypeError as error:
+            raise InputTypeError(f"`y`: {error}") from None
+        return cls(rows, tables, _as_rows(goal, known, rows, tables, decide_on))
 
     @property
     def codebook(self) -> Codebook:
@@ -252,17 +304,17 @@ class CountedRows:
     @property
     def unit(self) -> float:
         """Weight of one in the counts."""
-        return min(2.0**-by.q for by in self.by.values()) if self.is_weighted else 1.0
+        return min(2.0**-t.by.q for t in self.tables.values()) if self.is_weighted else 1.0
 
     @property
     def rounded(self) -> bool:
         """Whether some weight was not a multiple of the unit."""
-        return self.is_weighted and any(bool(c.rounded.any()) for c in self.counts.values())
+        return self.is_weighted and any(t.counts.rounded.any() for t in self.tables.values())
 
     @property
     def n_rows(self) -> int:
         """Number of rows that count."""
-        return sum(c.n_rows for c in self.counts.values())
+        return sum(t.counts.n_rows for t in self.tables.values())
 
     @property
     def decide_on(self) -> tuple[str, ...]:
@@ -277,19 +329,19 @@ class CountedRows:
         self, counts: Mapping[str | None, BinCounts], *, checked: bool = False
     ) -> CountedRows:
         """The counts of another pass, by the same codebook; of all rows, they are checked."""
-        for name in counts if checked else ():
-            _checked(counts[name], self.by[name], self.rows[name])
+        tables = {name: replace(t, counts=counts[name]) for name, t in self.tables.items()}
+        for table in tables.values() if checked else ():
+            table.check()
+        known = self.inputs.goal, self.inputs.classes, self.rows
         try:
-            inputs = _as_rows(
-                self.goal, self.classes, self.rows, self.by, counts, self.decide_on, again=True
-            )
+            inputs = _as_rows(*known, tables, self.decide_on, again=True)
             inputs = replace(inputs, codebook=self.codebook)
             _ = inputs.rows
         except (EmptyPopulationError, ValueError) as error:
             raise ChangedTableError(
                 f"the table changed between two passes, or is another one each time: {error}"
             ) from None
-        return replace(self, inputs=inputs, counts=counts)
+        return replace(self, inputs=inputs, tables=tables)
 
     def lines(self, *, by_score: bool = False) -> BinCounts:
         """The lines by stratum and class, their sums in one unit."""
@@ -309,14 +361,14 @@ class CountedRows:
 
     def _joined(self, what: str) -> NDArray[Any]:
         """One number of each line of all data sets."""
-        return np.concatenate([getattr(self.counts[n], what) for n in self.inputs.tables])
+        return np.concatenate([getattr(self.tables[n].counts, what) for n in self.inputs.tables])
 
     def _in_units(self, what: str) -> NDArray[np.int64]:
         """Sums of all data sets in the same unit."""
         out = []
-        for name in self.inputs.tables:
-            each = 2.0 ** -self.by[name].q if self.rows[name].weight is not None else 1.0
-            out.append(getattr(self.counts[name], what) * int(each / self.unit))
+        for table in map(self.tables.__getitem__, self.inputs.tables):
+            each = 2.0**-table.by.q if table.rows.weight is not None else 1.0
+            out.append(getattr(table.counts, what) * int(each / self.unit))
         return np.concatenate(out)
 
     def combinations(self) -> dict[int, dict[str | None, RowFilter]]:
@@ -325,7 +377,7 @@ class CountedRows:
         segment = self.inputs.rows.segment
         start = 0
         for name in self.inputs.tables:
-            counts, by = self.counts[name], self.by[name]
+            counts, by = self.tables[name].counts, self.tables[name].by
             own = segment[start : start + counts.n_lines]
             start += counts.n_lines
             keys = tuple(i for i, key in enumerate(by.keys) if key.name in self.decide_on)
@@ -341,34 +393,24 @@ class CountedRows:
                 out.setdefault(s, {})[name] = RowFilter(keys, tuple(these), ())
         return out
 
-    def values(self, name: str | None, column: str) -> NDArray[Any]:
-        """The values (lines,) of a column that one data set was grouped by."""
-        return _values(self.counts[name], self.by[name], column)
-
     def confusion(self, decided: NDArray[Any]) -> Confusion:
         """What decisions (lines,), or their probabilities (lines, n), of all lines do."""
         rows = self.inputs.rows
-        book = rows.codebook
-        n = book.n_classes
-        of_lines = decided if decided.ndim == 2 else np.eye(n)[decided]
-        shape = (len(book.strata), n + 1, n)
-        counts, squares = np.zeros(shape), np.zeros(shape)
-        numbers = np.zeros(shape[:2], np.int64)
-        smallest = np.full(shape[:2], np.inf)
-        at = (rows.stratum, rows.true.astype(np.int64))
-        weight, square = self._in_units("weight"), self._in_units("squares")
-        np.add.at(counts, at, of_lines * weight[:, None] * self.unit)
-        np.add.at(squares, at, of_lines * square[:, None] * self.unit)
-        np.add.at(numbers, at, self._joined("rows"))
-        np.minimum.at(smallest, at, self._joined("least"))
-        return Confusion(book, counts, squares[None, None], numbers, smallest)
+        weight, squares = (
+            rows.weighted(self._in_units(what) * self.unit).confusion(decided).counts
+            for what in ("weight", "squares")
+        )
+        numbers = np.zeros(weight.shape[:2], np.int64)
+        np.add.at(numbers, (rows.stratum, rows.true), self._joined("rows"))
+        return Confusion(rows.codebook, weight, squares[None, None], numbers, self._smallest)
 
-
-def _decided_on(decide_on: DecideOn) -> tuple[str, ...]:
-    """The columns that a rule may look at, as far as names tell; CheckedData settles them."""
-    if decide_on == "auto":
-        return ()
-    return (decide_on,) if isinstance(decide_on, str) else tuple(decide_on or ())
+    @property
+    def _smallest(self) -> Floats:
+        """The least weight of a row by stratum and true class."""
+        rows = self.inputs.rows
+        out = np.full((len(rows.codebook.strata), rows.codebook.n_classes + 1), np.inf)
+        np.minimum.at(out, (rows.stratum, rows.true), self._joined("least"))
+        return out
 
 
 def _fitting(counts: BinCounts, own: FrameRows) -> int:
@@ -386,107 +428,41 @@ def _fitting(counts: BinCounts, own: FrameRows) -> int:
     return min(q, _FINEST)
 
 
-def _checked(counts: BinCounts, by: GroupBy, own: FrameRows) -> BinCounts:
-    """The counts, if all rows can be counted."""
-    if not counts.n_rows:
-        raise InputError(f"{own.where}the table has no rows that count")
-    for number, (role, what) in _BAD.items():
-        bad = counts.bin == number
-        if bad.any():
-            name = by.score if role == "score" else by.weight
-            argument = "scores" if role == "score" else "sample_weight"
-            raise InputError(
-                f"{own.where}`{argument}`: {int(counts.rows[bad].sum())} of {counts.n_rows} rows "
-                f"have a {role} that is {what} in the column {name!r}; scores are finite numbers, "
-                "weights too and not negative"
-            )
-    for k, key in enumerate(by.keys):
-        missing = np.array([v is None for v in counts.levels[k]], bool)
-        if missing.any() and (gone := counts.rows[missing[counts.codes[k]]].sum()):
-            role = {own.y: "y", own.decided: "y_pred", own.baseline: "baseline"}.get(
-                key.name, "sensitive_features"
-            )
-            raise InputError(
-                f"{own.where}`{role}`: {int(gone)} of {counts.n_rows} rows have no value in the "
-                f"column {key.name!r}; leave them out, or give them a value of their own"
-            )
-    return counts
-
-
-def _classes(
-    rows: Mapping[str | None, FrameRows],
-    by: Mapping[str | None, GroupBy],
-    counts: Mapping[str | None, BinCounts],
-    classes: Any,
-    pos_label: Any,
-    goal: Goal,
-) -> ClassOrder:
-    """The classes of all labels, and of decisions where there are some."""
-    if classes is None:
-        found = [
-            _values(counts[name], by[name], column)
-            for name in counts
-            for column in (rows[name].y, rows[name].decided)
-            if column is not None and (name is None or rows[name].decided is not None)
-        ]
-        classes = union_of([(values, "y") for values in found])
-    try:
-        return classes_of(classes, None, pos_label, "y", goal=goal)
-    except TypeError as error:
-        raise InputTypeError(f"`y`: {error}") from None
-
-
 def _as_rows(
     goal: Goal,
     known: ClassOrder,
     rows: Mapping[str | None, FrameRows],
-    by: Mapping[str | None, GroupBy],
-    counts: Mapping[str | None, BinCounts],
+    tables: Tables,
     decide_on: DecideOn,
     again: bool = False,
 ) -> CheckedData:
     """Lines as rows, each of weight 1: what they count for is known beside."""
     given: dict[str | None, GivenRows] = {}
     for name, own in rows.items():
-        if name not in counts:
+        if name not in tables:
             given[name] = GivenRows(1, None)
             continue
-        lines = counts[name]
+        table = tables[name]
         baseline = own.baseline if name in goal.needs.baseline else None
         # The first keys are these; a column of the goal may be one of them too.
         n_alone = sum(one is not None for one in (own.y, own.decided, baseline))
-        columns = {key.name: _values(lines, by[name], key.name) for key in by[name].keys[n_alone:]}
-        for key in by[name].keys:
+        columns = {key.name: table.values(key.name) for key in table.by.keys[n_alone:]}
+        for key, levels in zip(table.by.keys, table.counts.levels, strict=True):
             for value in () if again else key.only or ():
-                if value not in lines.levels[by[name].keys.index(key)]:
+                if value not in levels:
                     where = "`X`" if name is None else f"the data set {name!r}"
                     raise EmptyPopulationError(
                         f"the goal refers to {key.name} = {value!r}, and no row of {where} has "
                         "that value"
                     )
         given[name] = GivenRows(
-            lines.n_lines,
-            None if own.y is None else _values(lines, by[name], own.y),
+            table.counts.n_lines,
+            None if own.y is None else table.values(own.y),
             None,
             columns or None,
-            None if baseline is None else _values(lines, by[name], baseline),
+            None if baseline is None else table.values(baseline),
         )
     return CheckedData.check(goal, known, given, decide_on, most_levels=MOST_GROUPS)
-
-
-def _values(counts: BinCounts, by: GroupBy, name: str) -> NDArray[Any]:
-    """The values (lines,) of a column, as an array of one kind."""
-    k = next(i for i, key in enumerate(by.keys) if key.name == name)
-    levels = list(counts.levels[k])
-    if Rest.REST in levels:
-        others: list[Label] = [v for v in levels if v is not Rest.REST]
-        levels = [_other_than(others) if v is Rest.REST else v for v in levels]
-    types = {type(v) for v in levels}
-    values = np.array(levels) if len(types) == 1 and types <= {int, float, bool} else None
-    if values is None:
-        values = np.empty(len(levels), object)
-        values[:] = levels
-    return np.asarray(values[counts.codes[k]])
 
 
 def _other_than(values: Sequence[Label]) -> Label:

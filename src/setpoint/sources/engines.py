@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -46,9 +45,6 @@ class Polars(Source):
 
     engine = "Polars"
 
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
     @cached_property
     def _empty(self) -> Any:
         return self._frame.head(0).collect()
@@ -78,9 +74,6 @@ class Partitions(Source):
     """The partitions of a dask DataFrame: each is counted by its worker."""
 
     engine = "dask"
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
 
     def schema(self) -> Mapping[str, str]:
         """The columns and their kinds."""
@@ -159,13 +152,10 @@ class DuckDB(Source):
 
     engine = "DuckDB"
 
-    def __init__(self, relation: Any) -> None:
-        self._rows = relation
-
     @cached_property
     def _types(self) -> dict[str, Any]:
         """The Arrow types of the columns."""
-        schema = self._rows.limit(0).to_arrow_table().schema
+        schema = self._frame.limit(0).to_arrow_table().schema
         return dict(zip(schema.names, schema.types, strict=True))
 
     def schema(self) -> Mapping[str, str]:
@@ -174,35 +164,15 @@ class DuckDB(Source):
 
     def rows(self) -> int:
         """Number of rows: counted without reading them all."""
-        return int(self._rows.aggregate("count(*)").fetchall()[0][0])
+        return int(self._frame.aggregate("count(*)").fetchall()[0][0])
 
     def batches(self, names: Sequence[str]) -> Iterator[Batch]:
         """All rows, some columns."""
-        chosen = self._rows.project(", ".join(map(quoted_name, names)))
+        chosen = self._frame.project(", ".join(map(quoted_name, names)))
         empty = chosen.limit(0).to_arrow_table().combine_chunks()
         yield {name: empty[name].combine_chunks() for name in names}
         for piece in chosen.to_arrow_reader(_ROWS):
             yield dict(zip(names, piece.columns, strict=True))
-
-    def sample(self, score: str, label: str | None, n: int) -> Floats:
-        """About `n` finite scores from the beginning, with as many of each label as can be."""
-        self._check([score] if label is None else [score, label])
-        key = "NULL" if label is None else self._key(Key(label))
-        chosen = f"CAST({quoted_name(score)} AS DOUBLE) AS s, {key} AS k"
-        rows = self._rows.project(chosen).filter(_FINITE)
-        if label is None:
-            return _floats(rows.limit(n).to_arrow_table(), "s")
-        first = rows.limit(n // 2).to_arrow_table()
-        scores, (levels, codes) = _floats(first, "s"), levels_of(first["k"].combine_chunks())
-        labels = [levels[c] for c in codes.tolist()]
-        known = Counter(v for v in labels if v is not None)
-        usual = known.most_common(1)[0][0] if known else None
-        same = self._equal("k", label, usual)
-        if same is None:
-            return scores
-        others = _floats(rows.filter(f"NOT ({same})").limit(n // 2).to_arrow_table(), "s")
-        # Those of other labels are (or their like) among the others.
-        return np.concatenate([scores[np.array([v == usual for v in labels], bool)], others])
 
     def count(
         self, by: GroupBy, binning: Binning | None = None, parts: Sequence[RowFilter] = ()
@@ -215,7 +185,7 @@ class DuckDB(Source):
         for name, mark in ((by.score, "s"), (by.weight, "w")):
             if name is not None:
                 chosen.append(f"CAST({quoted_name(name)} AS DOUBLE) AS {mark}")
-        rows = self._rows.project(", ".join(chosen) or "NULL AS k")
+        rows = self._frame.project(", ".join(chosen) or "NULL AS k")
         if by.weight is not None:
             rows = rows.filter("w <> 0 OR w IS NULL")
         for condition in self._inside(parts, by):

@@ -16,13 +16,20 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 
 from setpoint.array_types import Floats
-from setpoint.counts import BinCounts, Binning, Bins, Confusion, Tally
+from setpoint.counts import (
+    BinCounts,
+    Binning,
+    Bins,
+    Confusion,
+    Tally,
+)
 from setpoint.errors import InputError, InputTypeError
 from setpoint.goals import Goal
+from setpoint.inputs import check_writable, whole_file
 from setpoint.rules import Mixture, PerSegment, Rule, Threshold
 from setpoint.search import CountPass, Ranges
-from setpoint.sources.counted import CountedRows, FrameRows
-from setpoint.sources.source import GroupBy, Key, Rest, TooManyLinesError
+from setpoint.sources.counted import CountedRows, CountedTable, FrameRows, Tables
+from setpoint.sources.source import Rest, TooManyLinesError
 
 # --- Passes over the tables of a goal -------------------------------------------------------------
 
@@ -58,12 +65,15 @@ class Passes:
     done: list[Pass] = field(default_factory=list)
     n_bins: int = _BINS
 
-    def first(self, stored: Any = None, **known: Any) -> CountedRows:
+    def first(self, stored: Tables | None = None, **known: Any) -> CountedRows:
         """Count all rows by bins of their score; fewer bins where groups are many."""
         if stored is not None:
-            return CountedRows.of_counts(self.goal, self.rows, *stored, **known)
+            return CountedRows.first_pass(self.goal, self.rows, stored=stored, **known)
+        first = self.rows[None]
+        assert first.score is not None
         while True:
-            binning = Binning.from_sample(self._sample(), self.n_bins)
+            scores = first.source.sample(first.score, first.y, _SAMPLE)
+            binning = Binning.from_sample(scores, self.n_bins)
             try:
                 return CountedRows.first_pass(self.goal, self.rows, binning, **known)
             except TooManyLinesError:
@@ -85,13 +95,13 @@ class Passes:
             finer = Binning.from_ranges(every, self.n_bins)
         combinations = counted.combinations()
         counts = {}
-        for name, by in counted.by.items():
+        for name, table in counted.tables.items():
             parts = [
                 combinations[s][name]._replace(ranges=own)
                 for s, own in ends.items()
                 if name in combinations[s]
             ]
-            counts[name] = self.rows[name].source.count(by, finer, parts)
+            counts[name] = table.rows.source.count(table.by, finer, parts)
         return counted.again(counts).lines(by_score=by_score)
 
     def recounted(self, counted: CountedRows, rule: Rule) -> Confusion:
@@ -102,17 +112,17 @@ class Passes:
             known = dict(zip(rule.segment_keys, rule.rules, strict=True))
         thresholds = [_edges(known[key]) if key in known else [] for key in segments]
         combinations = counted.combinations()
-        found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.by}
+        found: dict[str | None, list[BinCounts]] = {name: [] for name in counted.tables}
         for start in range(0, len(segments), _AT_ONCE):
             some = range(start, min(start + _AT_ONCE, len(segments)))
             binning = Binning.at(np.array([t for s in some for t in thresholds[s]]))
-            for name, by in counted.by.items():
+            for name, table in counted.tables.items():
                 own = [combinations[s][name] for s in some if name in combinations.get(s, {})]
                 parts = [part._replace(ranges=((-np.inf, np.inf),)) for part in own]
                 whole = len(segments) <= _AT_ONCE
-                source = self.rows[name].source
                 if whole or parts:
-                    found[name].append(source.count(by, binning, () if whole else parts))
+                    some_rows = () if whole else parts
+                    found[name].append(table.rows.source.count(table.by, binning, some_rows))
         counts = {name: BinCounts.merge(parts) for name, parts in found.items()}
         return counted.again(counts, checked=True).tally().confusion(rule)
 
@@ -122,11 +132,6 @@ class Passes:
         self.done.append(Pass(len(self.done) + 1, rows, step.gap, step.rows))
         if self.watch is not None:
             self.watch(self.done[-1])
-
-    def _sample(self) -> Floats:
-        first = self.rows[None]
-        assert first.score is not None
-        return first.source.sample(first.score, first.y, _SAMPLE)
 
 
 def _edges(rule: Rule) -> list[float]:
@@ -139,11 +144,10 @@ def _edges(rule: Rule) -> list[float]:
 # --- Checkpoints of passes: between two of them the tally is all there is -------------------------
 
 
-_FORMAT = 1
+_FORMAT = 2
 _LOOKED_AT = 10_000
-_ARRAYS = (
-    "codes", "bin", "rows", "weight", "squares", "low", "high", "least", "most", "rounded",
-)  # fmt: skip
+_REST = {"rest": True}
+"""How JSON has the rest of a column's values."""
 
 
 @dataclass
@@ -161,29 +165,18 @@ class CountsCheckpoint:
                 f"`checkpoint` is the path of a file, found {type(self.path).__name__}"
             )
         self.path = Path(self.path)
-        if not self.path.parent.is_dir():
-            raise InputError(f"`checkpoint`: there is no folder {str(self.path.parent)!r}")
-        if self.path.is_dir():
-            raise InputError(f"`checkpoint`: {str(self.path)!r} is a folder; name a file in it")
-        try:  # before any pass, not after it
-            with self._new.open("ab"):
-                pass
-            self._new.unlink()
-        except OSError as error:
-            raise InputError(
-                f"`checkpoint`: {str(self.path)!r} cannot be written ({error.strerror})"
-            ) from None
+        check_writable(self.path)
 
-    def read(self) -> tuple[dict[str | None, GroupBy], dict[str | None, BinCounts]] | None:
+    def read(self) -> Tables | None:
         """The counts of the first pass; None where there is no file yet."""
         if not self.path.exists():
             return None
         try:
             if not is_zipfile(self.path):
                 raise InputError("no archive of arrays")
-            with np.load(self.path, allow_pickle=False) as stored:
-                arrays = dict(stored)
-            head = json.loads(str(arrays.pop("head")))
+            with np.load(self.path, allow_pickle=False) as arrays:
+                self._arrays = dict(arrays)
+            head = json.loads(str(self._arrays.pop("head")))
         except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(
                 f"`checkpoint`: {str(self.path)!r} is not one, or is damaged ({error}); name "
@@ -195,70 +188,44 @@ class CountsCheckpoint:
                     f"`checkpoint`: {str(self.path)!r} is of another {what}: "
                     f"{head.get(what)!r}, and not {own!r}; name another file, or remove it"
                 )
-        self._arrays = arrays
-        by, counts = {}, {}
-        for k, name in enumerate(self.rows):
-            if f"{k} rows" not in arrays:
-                continue
-            own_by = head["by"][k]
-            keys = tuple(Key(n, None if o is None else tuple(o)) for n, o in own_by["keys"])
-            by[name] = GroupBy(keys, own_by["score"], own_by["weight"], own_by["q"])
-            levels = tuple(
-                [Rest.REST if v == {"rest": True} else v for v in level]
-                for level in own_by["levels"]
-            )
-            counts[name] = BinCounts(levels, *(arrays[f"{k} {a}"] for a in _ARRAYS))
-        return by, counts
+        tables = {}
+        for k, (name, own) in enumerate(self.rows.items()):
+            if head["counts"][k] is not None:
+                q, stored = head["counts"][k]
+                levels = tuple([Rest.REST if v == _REST else v for v in level] for level in stored)
+                by = own.group_by(self.goal, name, self.asked["decide_on"], q)
+                tables[name] = CountedTable(own, by, BinCounts(levels, **self._held(f"{k} ")))
+        return tables
 
     def refined(self, tally: Tally) -> Tally:
         """The tally with the bins of the last pass that was stored."""
-        bins = []
-        for s, own in enumerate(tally.bins):
-            low, high, counts = (self._arrays[f"bins {s} {a}"] for a in ("low", "high", "counts"))
-            bins.append(Bins(low, high, counts, own.kinds))
-        return replace(tally, bins=tuple(bins))
+        held = (Bins(**self._held(f"bins {s} "), kinds=b.kinds) for s, b in enumerate(tally.bins))
+        return replace(tally, bins=tuple(held))
 
-    def write(
-        self,
-        by: Mapping[str | None, GroupBy],
-        counts: Mapping[str | None, BinCounts],
-        tally: Tally,
-    ) -> None:
+    def write(self, tables: Tables, tally: Tally) -> None:
         """Store the first counts and the bins as they are; the file is there whole or not."""
-        arrays: dict[str, Any] = {}
+        held: dict[str, Any] = {f"bins {s} ": bins for s, bins in enumerate(tally.bins)}
         stored: list[Any] = []
         for k, name in enumerate(self.rows):
-            if name not in counts:
+            if name not in tables:
                 stored.append(None)
                 continue
-            own, group = counts[name], by[name]
-            stored.append(
-                {
-                    "keys": group.keys,
-                    "score": group.score,
-                    "weight": group.weight,
-                    "q": group.q,
-                    "levels": [
-                        [{"rest": True} if v is Rest.REST else v for v in level]
-                        for level in own.levels
-                    ],
-                }
-            )
-            arrays |= {f"{k} {a}": getattr(own, a) for a in _ARRAYS}
-        for s, bins in enumerate(tally.bins):
-            arrays |= {
-                f"bins {s} low": bins.low,
-                f"bins {s} high": bins.high,
-                f"bins {s} counts": bins.counts,
-            }
-        head = json.dumps({**self._head(), "by": stored})
-        with self._new.open("wb") as file:
+            held[f"{k} "] = counts = tables[name].counts
+            levels = [[_REST if v is Rest.REST else v for v in own] for own in counts.levels]
+            stored.append((tables[name].by.q, levels))
+        arrays: dict[str, Any] = {
+            place + name: value
+            for place, one in held.items()
+            for name, value in vars(one).items()
+            if isinstance(value, np.ndarray)
+        }
+        head = json.dumps({**self._head(), "counts": stored})
+        with whole_file(self.path) as file:
             np.savez_compressed(file, head=np.array(head), **arrays)
-        self._new.replace(self.path)
 
-    @property
-    def _new(self) -> Path:
-        return Path(self.path).with_name(f"{self.path.name}.new")
+    def _held(self, place: str) -> dict[str, Any]:
+        """The arrays of one of the things stored, by their names."""
+        return {n.removeprefix(place): a for n, a in self._arrays.items() if n.startswith(place)}
 
     def _head(self) -> dict[str, Any]:
         columns = [

@@ -95,6 +95,9 @@ class Source(ABC):
 
     engine: str
 
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
     @abstractmethod
     def schema(self) -> Mapping[str, str]:
         """The columns and their kinds: "number", "boolean", "text" or "other"."""

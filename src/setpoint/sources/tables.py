@@ -7,11 +7,10 @@ import gzip
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from glob import escape, glob, has_magic
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from setpoint.errors import InputError, nearest, quoted
 from setpoint.packages import needed_by
@@ -80,7 +79,9 @@ def relation_of_text(
     """A relation over CSV files with the same line of names."""
     if decimal not in (None, ".", ","):
         raise InputError(f"`decimal`: the decimal mark is '.' or ',', found {decimal!r}")
-    mark = {"\\t": "\t"}.get(separator or "", separator) or _separator_of(files[0])
+    mark = {"\\t": "\t"}.get(separator or "", separator)
+    if not mark:  # the one that stands in the first line most often; the comma where none does
+        mark = max(_SEPARATORS, key=_first_line_of(files[0]).count)
     if len(mark) != 1 or mark == decimal:
         raise InputError(
             f"`separator` is one letter, and not the decimal mark, found {separator!r}"
@@ -109,17 +110,12 @@ def relation_of_text(
     return rows.project(", ".join(chosen))
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[IO[str]]:
-    """A file as text, unpacked if its name says that it is gzipped."""
-    mode: Any = "rt"
+def _first_line_of(path: str) -> str:
+    """The first line of a file, unpacked if its name says that it is gzipped."""
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
     try:
-        if path.lower().endswith(".gz"):
-            with gzip.open(path, mode, encoding="utf-8-sig", newline="") as packed:
-                yield packed
-        else:
-            with open(path, mode, encoding="utf-8-sig", newline="") as plain:
-                yield plain
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return str(file.readline(_LONGEST))
     except UnicodeDecodeError:
         raise InputError(
             f"{path} is not text in UTF-8, as files that are counted are; save it so"
@@ -132,17 +128,9 @@ def _opened(path: str) -> Iterator[IO[str]]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _separator_of(path: str) -> str:
-    """The separator that stands in the first line most often; the comma where none does."""
-    with _opened(path) as file:
-        line = file.readline(_LONGEST)
-    return max(_SEPARATORS, key=line.count)
-
-
 def _names_in(path: str, separator: str) -> list[str]:
     """The line of names."""
-    with _opened(path) as file:
-        line = file.readline(_LONGEST)
+    line = _first_line_of(path)
     names = next(csv.reader([line], delimiter=separator), [])
     if not any(name.strip() for name in names):
         raise InputError(f"{path} is empty: a table has a line of column names, and rows below it")

@@ -428,8 +428,8 @@ def shift_rule(
 
 def _why(found: Shift, n_segments: int) -> str:
     if found.constant:
-        return f"the metric is the same at all {len(found.curve.gains)} cut-offs"
-    out = f"the best of {len(found.curve.gains)} cut-offs"
+        return f"the metric is the same at all {len(found.gains)} cut-offs"
+    out = f"the best of {len(found.gains)} cut-offs"
     if found.window:
         out += f" by the curve averaged over {found.window:.4g}"
     return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
@@ -439,7 +439,7 @@ def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -
     if found.constant:
         warn_caller(
             f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
-            f"{len(found.curve.gains)} that were measured; the cut-off is left at {neutral:g}",
+            f"{len(found.gains)} that were measured; the cut-off is left at {neutral:g}",
             ConstantGoalWarning,
         )
     elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
