@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.plugin.auto.candidates import (
+    from setpoint.plugin.certified import Certified, certify
+    from setpoint.plugin.classifier import PlugInClassifier
+    from setpoint.plugin.exploring import explore, frontier, frontier_of_evidence
+    from setpoint.plugin.fit.candidates import (
         BOOSTING,
         LOGISTIC,
         MOST_VALUES,
@@ -13,9 +16,6 @@ if TYPE_CHECKING:
         filled,
         one_hot,
     )
-    from setpoint.plugin.certified import Certified, certify
-    from setpoint.plugin.classifier import PlugInClassifier
-    from setpoint.plugin.exploring import explore, frontier, frontier_of_evidence
     from setpoint.plugin.fit.crossfit import MissingPairWarning
     from setpoint.plugin.parameters import Options
     from setpoint.plugin.selection import MissedBoundsWarning

@@ -20,6 +20,7 @@ from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.estimators import (
     Certify,
     FitData,
+    Fold,
     content_of,
     decide,
     given_rows,
@@ -32,16 +33,18 @@ from setpoint.guarantees import (
     Tries,
 )
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
+from setpoint.plugin.fit.candidates import ModelChoice
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
     JointPosterior,
     Response,
+    Retrained,
+    Retraining,
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, weight_parameter
+from setpoint.plugin.fit.race import Race, Raced
 from setpoint.plugin.parameters import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
@@ -53,6 +56,7 @@ from setpoint.report import (
 )
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
 from setpoint.search import Found, InfeasibleError, now
+from setpoint.solvers import HoldOut
 
 if TYPE_CHECKING:
     from setpoint.plugin.classifier import PlugInClassifier
@@ -77,22 +81,14 @@ class FittedRule:
 class Task:
     """A model to fit and a rule to find, all arguments checked."""
 
+    owner: PlugInClassifier
     data: FitData
     options: Options
     response: Response
     model: Any
-    is_fitted: bool
-    cv: Any
-    refit: bool
-    seed: int
-    n_jobs: int | None
-    verbose: int
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-    owner: Any = None
-    draws: Callable[[Any], Floats | None] = lambda _: None
-    auto: str | Mapping[str, Any] | None = None
 
     @property
     def goal(self) -> Goal:
@@ -104,47 +100,52 @@ class Task:
         """The rows that the goal refers to."""
         return self.data.judged
 
+    @property
+    def cv(self) -> Any:
+        """How rows are split."""
+        return None if self.owner._is_given_fitted else self.owner._split
+
+    @property
+    def refit(self) -> bool:
+        """Whether the model of the folds is fitted on all rows in the end."""
+        return self.owner._is_given_fitted or not isinstance(self.owner.cv, HoldOut)
+
+    @property
+    def seed(self) -> int:
+        """Of folds and models."""
+        return self.data.key % 2**32
+
+    @property
+    def verbose(self) -> int:
+        """Of joblib."""
+        return max(self.owner.verbose - 1, 0)
+
     def run(self) -> FittedRule:
         """Fit and search, by the way that fits the goal."""
         if self.options.oracle is not None:
             return self.by_retraining(self.options.oracle)
         joint = self.response.posterior and self.hides_groups
-        if self.auto is None:
+        if self.owner._auto is None:
             return self.by_joint_scores() if joint else self.by_scores()
-        raced = self._raced(self.auto, joint)
-        if joint:  # the model of group and class together is of the same kind
-            task = replace(self, model=raced.model, params=raced.params, auto=None)
-            return _because(task.by_joint_scores(), raced)
-        return _because(self.by_scores(raced.fitted), raced)
+        raced = Race(self).run(averaged=not joint)
+        if not joint:
+            return _because(self.by_scores(raced.fitted), raced)
+        # The model of group and class together is of the same kind.
+        task = replace(self, model=raced.model, params=raced.params)
+        return _because(task.by_joint_scores(), raced)
 
-    # ------------------------------------------------------------------ several models
-    def _raced(self, auto: str | Mapping[str, Any], joint: bool) -> Raced:
-        """The model that is chosen under the goal, and its scores."""
-        X, y = self.data.X, self.data.y
-        splits = splits_of(self.cv, X, y, self.refit, self.seed, self.split_params)
+    def splits(self, by: Any) -> list[Fold]:
+        """The folds, drawn once."""
+        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
-        candidates, left_out = candidates_of(auto, X, self.seed)
-        sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
-        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
-        return Race(
-            candidates,
-            left_out,
-            FoldFits(X, y, splits, self.response, keep, self.n_jobs, verbose),
-            self.inputs,
-            sets,
-            self.options,
-            weight=self.params.get("sample_weight"),
-            averaged=not joint,
-            seconds=self.options.limits.seconds,
-            refit=self.refit,
-        ).run()
+        return splits
 
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, fitted: CrossFit | None = None) -> FittedRule:
         """The rule over out-of-fold scores or posteriors of the model."""
         response, sets, metric = self.response, self.data.given, self._measured()
         if fitted is None:
-            fitted = self._cross_fitted(self.data.y, response)
+            fitted = self._cross_fitted(self.data.y, response, self.data.y)
         scores = {
             name: fitted.scores if name is None else response(fitted.model, sets[name].X)
             for name in self.inputs.tables
@@ -174,7 +175,7 @@ class Task:
         return lambda inwards: Certification(
             settings,
             lambda _: scored,
-            draws=rows.draws(self.draws) if self.options.randomized else None,
+            draws=rows.draws(self._draws) if self.options.randomized else None,
             inwards=inwards,
             tries=Tries.of(self.owner),
             key=rows.key,
@@ -205,24 +206,17 @@ class Task:
             return None
         return measured_on(data.metric, data.classes, data.given[None])
 
-    def _cross_fitted(self, y: Any, response: Any, stratify: Any = None) -> CrossFit:
-        if self.is_fitted:
+    def _draws(self, X: Any) -> Floats | None:
+        return self.owner._draws_of(X, self.data.key, column_names(self.data.X))
+
+    def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
+        X, n_jobs = self.data.X, self.owner.n_jobs
+        if self.owner._fits_nothing:
             check_is_fitted(self.model)
-            return CrossFit(self.model, response(self.model, self.data.X), None, None)
-        by = y if stratify is None else stratify
-        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
-        self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
-        return cross_fit(
-            self.model,
-            self.data.X,
-            y,
-            splits,
-            response,
-            refit=self.refit,
-            params=self.params,
-            n_jobs=self.n_jobs,
-            verbose=max(self.verbose - 1, 0),
-        )
+            return CrossFit(self.model, response(self.model, X), None, None)
+        own: dict[str, Any] = {"refit": self.refit, "params": self.params, "n_jobs": n_jobs}
+        splits = self.splits(stratify)
+        return cross_fit(self.model, X, y, splits, response, **own, verbose=self.verbose)
 
     def _check_scored(self, index: NDArray[np.int64]) -> None:
         """Refuse folds that leave out all rows of a group of the goal, before any fit."""
@@ -282,7 +276,7 @@ class Task:
     def hides_groups(self) -> bool:
         """Whether the goal tells groups apart that the rule may not, and x can tell of them."""
         options, needs = self.options, self.goal.needs
-        if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
+        if self.owner._fits_nothing or options.evidence == "label" or options.solver in BASELINES:
             return False
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
@@ -302,18 +296,16 @@ class Task:
         fitted = replace(fitted, scores=joint.marginal(fitted.scores))
         evidence = inputs.evidence({None: fitted.scores})
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
-        certified = JointModel(joint, fitted.model).scores
-        found, report = self._decided(fitted, inputs, evidence, certified, counted=counted)
+        scorer = JointModel(joint, fitted.model)
+        found, report = self._decided(fitted, inputs, evidence, scorer.scores, counted=counted)
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
-        scorer = JointModel(joint, fitted.model)
         return FittedRule(model, scorer, found, with_words(report, text), posterior=True)
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> FittedRule:
         """The rule that draws among learners trained for the oracle's objectives."""
-        weight_parameter(learner)
         if self.data.promised is not None:
             raise GoalError(
                 "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
@@ -365,7 +357,7 @@ class Task:
         scorer, rule = space.finish(found.choice)
         found, report = replace(found, rule=rule), with_words(report, space.words(found.choice))
         model = self.model
-        if not self.is_fitted:
+        if not self.owner._fits_nothing:
             model = clone(model).fit(self.data.X, self.data.y, **self.params)
         return FittedRule(model, scorer, found, report, self.response.posterior)
 
