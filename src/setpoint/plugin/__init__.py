@@ -7,7 +7,13 @@ from setpoint.packages import lazily
 if TYPE_CHECKING:
     from setpoint.plugin.certified import Certified, certify
     from setpoint.plugin.classifier import PlugInClassifier
-    from setpoint.plugin.exploring import explore, frontier, frontier_of_evidence
+    from setpoint.plugin.exploring import (
+        explore,
+        frontier,
+        frontier_of_evidence,
+        with_goal,
+        with_rule,
+    )
     from setpoint.plugin.fit.candidates import (
         BOOSTING,
         LOGISTIC,
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
     from setpoint.plugin.parameters import Options
     from setpoint.plugin.selection import MissedBoundsWarning
     from setpoint.plugin.solvers.searching import search_rule
-    from setpoint.plugin.solving import Solution, solve, with_goal, with_rule
+    from setpoint.plugin.solving import Solution, solve
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)
