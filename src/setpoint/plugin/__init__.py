@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         one_hot,
     )
     from setpoint.plugin.fit.crossfit import MissingPairWarning
-    from setpoint.plugin.parameters import Options
+    from setpoint.plugin.problem import Options
     from setpoint.plugin.selection import MissedBoundsWarning
     from setpoint.plugin.solvers.searching import search_rule
     from setpoint.plugin.solving import Solution, solve

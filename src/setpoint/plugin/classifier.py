@@ -40,7 +40,7 @@ from setpoint.inputs import (
 from setpoint.plugin.exploring import frontier_of_evidence
 from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
-from setpoint.plugin.parameters import Options
+from setpoint.plugin.problem import Options
 from setpoint.program import waits_for_class
 from setpoint.report import GoalReport
 from setpoint.search import (

@@ -50,7 +50,7 @@ from setpoint.inputs import (
     digests_of,
     one_score,
 )
-from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
+from setpoint.plugin.problem import BASELINES, EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import explored
 from setpoint.report import GoalReport, cutoffs_of, rule_facts
@@ -295,7 +295,11 @@ def explore(
     markers = _markers(rule, rows, inputs)
     checked = None
     if held is not None:
-        checked = _checked(held, both, names, columns, rows)
+        where = "The rows held out, as given."
+        try:
+            checked = scored_rows(*held[:2], both, names, held[2], where, columns)
+        except EmptyPopulationError as error:
+            raise InputError(f"`check`: {error}") from None
     elif share is not None:
         rows, checked, index = split_rows(rows, share)
         markers = [replace(m, share=m.share[index]) for m in markers]
@@ -373,26 +377,6 @@ def _held(
     except InputError as error:
         raise InputError(f"`check`: {error}") from None
     return replace(held, codebook=inputs.rows.codebook), values, columns
-
-
-def _checked(
-    held: Held, goal: Goal, by: Sequence[str], columns: Mapping[str, Column], rows: ScoredRows
-) -> ScoredRows:
-    inputs, values, own = held
-    try:
-        out = scored_rows(inputs, values, goal, by, own, "The rows held out, as given.", columns)
-    except EmptyPopulationError as error:
-        raise InputError(f"`check`: {error}") from None
-    return replace(out, groups=_aligned(out, rows))
-
-
-def _aligned(held: ScoredRows, rows: ScoredRows) -> Any:
-    """The groups of rows held out by the places of the others' values."""
-    out = []
-    for own, other in zip(held.groups, rows.groups, strict=True):
-        place = np.array([other.values.index(v) for v in own.values], np.int64)
-        out.append(replace(other, codes=place[own.codes]))
-    return tuple(out)
 
 
 # --- The rule of a fitted classifier, moved to another goal on other rows -------------------------

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import RowMetric
+from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
 from setpoint.estimators import (
@@ -25,17 +25,18 @@ from setpoint.estimators import (
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedTable
 from setpoint.parameters import SATISFIED
-from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
-from setpoint.plugin.problem import MANY_CLASSES, REMEDIES
-from setpoint.plugin.solvers.named import shift_rule
+from setpoint.plugin.problem import BASELINES, MANY_CLASSES, REMEDIES, EvidenceKind, Options
 from setpoint.plugin.solvers.searching import search_rule
 from setpoint.program import LinkedGoal, link
-from setpoint.report import GoalReport
-from setpoint.rules import Rule
+from setpoint.report import GoalReport, measured_entry
+from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search import (
     INTERRUPTED,
+    Certificate,
+    ConstantGoalWarning,
     Found,
     InfeasibleError,
+    Limits,
     StoppedError,
     StoppedWarning,
     now,
@@ -335,6 +336,102 @@ def _by_score(goal: Goal, options: Options, evidence: Evidence) -> Rule:
     return solve_exact(
         program, evidence, randomized=options.randomized, on_infeasible="nearest", tol=options.tol
     ).rule
+
+
+# --- Smoothed post-shift as a solver --------------------------------------------------------------
+
+
+_FEW_CALLS = 10
+_MOST_CALLS = 1000
+"""Cut-offs on a curve that a function is called for, where nobody says otherwise."""
+
+
+def shift_rule(
+    goal: Goal,
+    evidence: Evidence,
+    options: Options,
+    metric: RowMetric | None = None,
+    neutral: float = 0.0,
+) -> Found:
+    """The rule that smoothed post-shift finds."""
+    n_segments = len(evidence.segments)
+    segments = evidence.rows.segment if n_segments > 1 else None
+    kind, given = options.smooth, metric
+    if metric is None:
+        counted = metric = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
+        found = smoothed_threshold(
+            counted,
+            evidence.scores,
+            evidence.rows.weight,
+            segments,
+            smooth=kind,
+            sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
+        )
+    else:
+        budget, most = options.limits.evaluations, _MOST_CALLS
+        if budget is not None:
+            curves = 1 if segments is None else 1 + n_segments
+            most = max(2, min(most, budget // curves))
+        limits = Limits(max_seconds=options.limits.seconds)
+        metered = BudgetedMetric(metric, budget, limits)
+        rows = metered, evidence.scores, evidence.rows.weight, segments
+        few = most
+        if metric.takes == "scores":  # a metric of the ranking shows itself at once
+            few = min(most, _FEW_CALLS)
+        found = smoothed_threshold(*rows, smooth=kind, most=few, limits=limits)
+        if few < most and not found.constant:
+            with limits.keeping(found):
+                found = smoothed_threshold(*rows, smooth=kind, most=most, limits=limits)
+    if found.constant:
+        found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
+    _warn(found, metric, evidence, neutral)
+    rule: Rule = Threshold(float(found.thresholds[0]))
+    if evidence.decide_on:
+        rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
+    confusion = evidence.confusion(rule)
+    v = (
+        np.zeros(0)
+        if goal.is_blackbox
+        else link(goal, evidence.codebook).at(evidence.marginals).rates_of(confusion.counts)
+    )
+    value = metric.sense * found.value
+    return Found(
+        [],
+        rule,
+        confusion,
+        v,
+        evidence,
+        _why(found, n_segments),
+        certificate=Certificate(rivals="rule without draws"),
+        n_calls=found.evaluations,
+        solver="post-shift",
+        objective=None if given is None else measured_entry(goal, metric, value),
+    )
+
+
+def _why(found: Shift, n_segments: int) -> str:
+    if found.constant:
+        return f"the metric is the same at all {len(found.curve.gains)} cut-offs"
+    out = f"the best of {len(found.curve.gains)} cut-offs"
+    if found.window:
+        out += f" by the curve averaged over {found.window:.4g}"
+    return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
+
+
+def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
+    if found.constant:
+        warn_caller(
+            f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
+            f"{len(found.curve.gains)} that were measured; the cut-off is left at {neutral:g}",
+            ConstantGoalWarning,
+        )
+    elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
+        label = evidence.classes[int(found.thresholds[0] < 0)]
+        warn_caller(
+            f"predicting {label!r} for everyone does best by '{metric.name}': check the metric, "
+            "and whether the scores say anything about the classes",
+            ConstantGoalWarning,
+        )
 
 
 # --- From rows with scores to a rule: which search, what the rule looks at ------------------------

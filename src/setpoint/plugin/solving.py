@@ -30,7 +30,7 @@ from setpoint.inputs import (
     posteriors,
     some,
 )
-from setpoint.plugin.parameters import EvidenceKind, Options
+from setpoint.plugin.problem import EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.program import link
 from setpoint.report import GoalReport, TextSection

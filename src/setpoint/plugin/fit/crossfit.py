@@ -21,13 +21,16 @@ from setpoint.errors import GoalError, InputError, warn_caller
 from setpoint.estimators import Fold, folds_of, order_in_words
 from setpoint.goals import Label
 from setpoint.inputs import ClassOrder, one_score, posteriors
-from setpoint.plugin.parameters import NoScoresError
 from setpoint.plugin.problem import WholeRules
 from setpoint.program import RateTable
 from setpoint.rules import Argmax, Rule, mixture
 from setpoint.search import Limits, MixtureWeights
 
 # --- Scores for the rows of X that no model saw in training ---------------------------------------
+
+
+class NoScoresError(InputError, AttributeError):
+    """A model lacks the method whose scores or probabilities a rule needs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,9 +45,9 @@ from setpoint.plugin.fit.crossfit import (
     splits_of,
 )
 from setpoint.plugin.fit.race import Race, Raced
-from setpoint.plugin.parameters import BASELINES, Options
+from setpoint.plugin.problem import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
-from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
+from setpoint.plugin.solvers.searching import RETRAININGS, search_space
 from setpoint.program import link
 from setpoint.report import (
     GoalReport,
@@ -344,7 +344,7 @@ class Task:
             everything.take(train),
             X_train,
             X,
-            limits=limited(self.options, RETRAININGS),
+            limits=self.options.watch(RETRAININGS),
         )
 
         started = now()

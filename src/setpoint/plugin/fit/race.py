@@ -32,7 +32,7 @@ from setpoint.plugin.fit.candidates import (
     mean_of,
 )
 from setpoint.plugin.fit.crossfit import CrossFit, Response, fit_fold, left_out, weight_parameter
-from setpoint.plugin.parameters import Options
+from setpoint.plugin.problem import Options
 from setpoint.plugin.selection import RuleFinder, in_quiet, quick
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
