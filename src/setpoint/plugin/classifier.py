@@ -20,13 +20,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import (
-    FitData,
-    GoalClassifier,
-    Progress,
-    SearchParameters,
-    open_fit,
-)
+from setpoint.estimators import FitData, GoalClassifier, Progress, SearchParameters, open_fit
 from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,
@@ -43,12 +37,7 @@ from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming
 from setpoint.plugin.problem import Options
 from setpoint.program import waits_for_class
 from setpoint.report import GoalReport
-from setpoint.search import (
-    Found,
-    Frontier,
-    Randomized,
-    Vary,
-)
+from setpoint.search import Found, Frontier, Randomized, Vary
 from setpoint.solvers import HoldOut, ModelResponse, PostShift, Solver
 
 # --- What PlugInClassifier passes on to the model inside it ---------------------------------------
@@ -558,9 +547,18 @@ class PlugInClassifier(SearchParameters, InnerModel, GoalClassifier):
         if self._auto is None:
             response.name(model)
         routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
-        notes = available_columns(self.decide_on, data.goal, given, data.X)[1]
         return Task(
-            self, data, options, response, model, routed.estimator.fit, routed.splitter.split, notes
+            self,
+            data,
+            options,
+            response,
+            model,
+            None if self._is_given_fitted else self._split,
+            self._is_given_fitted or not isinstance(self.cv, HoldOut),
+            data.key % 2**32,
+            routed.estimator.fit,
+            routed.splitter.split,
+            available_columns(self.decide_on, data.goal, given, data.X)[1],
         )
 
     def _scores(self, X: Any) -> Floats:

@@ -388,15 +388,16 @@ C = TypeVar("C", bound=GoalClassifier)
 def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
     """A copy whose rule is the best for a goal on some rows with labels."""
     _check_movable(classifier)
-    evidence, table = _scored(classifier, goal, rows)
+    evidence, inputs = _scored(classifier, goal, rows)
     numbers = goal.needs.measures.get(None, {})
     sees = tuple(c for c in classifier.rule_.value_columns if c in numbers)
-    found, report = solve_evidence(goal, evidence, _options(classifier), table=table, sees=sees)
+    inputs = replace(inputs, sees=sees)
+    found, report = solve_evidence(inputs, evidence, _options(classifier))
     if found.rule.randomized:
         key, names = classifier.draw_key_, classifier.draw_columns_
         classifier._check_drawable(rows["X"], key, names)
     digest = getattr(classifier, "digest_", None)
-    known = 0.0 if digest is None else float(digest.share_of(rows["X"], table.weight))
+    known = 0.0 if digest is None else float(digest.share_of(rows["X"], inputs.tables[None].weight))
     # Where some of these rows are rows of the fit, the report is flattered.
     entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
     report = replace(report, counts=replace(report.counts, seen=known), constraints=entries)
@@ -431,8 +432,9 @@ def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
     looks = tuple(name for name, _ in rule.segment_keys[0]) if rule.needs_segments else ()
     moved.rule_ = rule
     moved.goal_report_ = replace(before, rule=replace(before.rule, decides_on=looks))
-    evidence, table = _scored(moved, goal, rows)
+    evidence, inputs = _scored(moved, goal, rows)
     if looks:
+        table = inputs.tables[None]
         codes = _groups_known(rule, table)
         weight = np.ones(len(codes)) if table.weight is None else table.weight
         moved.largest_segment_ = int(np.argmax(np.bincount(codes, weight)))
@@ -502,12 +504,12 @@ def _options(classifier: GoalClassifier) -> Options:
 
 def _scored(
     classifier: GoalClassifier, goal: Goal, rows: dict[str, Any]
-) -> tuple[Evidence, CheckedTable]:
+) -> tuple[Evidence, CheckedData]:
     """The rows with the scores that rules decide by."""
     names = ("X", "y", "sample_weight", "sensitive_features", "baseline", "datasets")
     given, seen = classifier._seen(goal, *(rows.get(name) for name in names))
     scores = {name: classifier._scores(given[name].X) for name in seen.tables}
-    return seen.evidence(scores), seen.tables[None]
+    return seen.evidence(scores), seen
 
 
 def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any]) -> C:

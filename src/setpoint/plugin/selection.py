@@ -16,14 +16,9 @@ from setpoint.array_types import Codes, Floats
 from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
-from setpoint.estimators import (
-    Certify,
-    decide,
-    heard,
-    split_scored,
-)
+from setpoint.estimators import Certify, decide, heard, split_scored
 from setpoint.goals import Goal
-from setpoint.inputs import CheckedTable
+from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.parameters import SATISFIED
 from setpoint.plugin.problem import BASELINES, MANY_CLASSES, REMEDIES, EvidenceKind, Options
 from setpoint.plugin.solvers.searching import search_rule
@@ -102,8 +97,13 @@ def held_out(
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
     assert pooled is not None
-    program = link(goal, pooled.codebook).at(pooled.marginals)
-    v = program.rates_of(pooled.counts)
+    return _reached(goal, pooled)
+
+
+def _reached(goal: Goal, counted: Confusion) -> Reached:
+    """What some counts by labels are to a goal."""
+    program = link(goal, counted.codebook).at(counted.marginals)
+    v = program.rates_of(counted.counts)
     return Reached(float(program.violation(v)), program.score_at(v))
 
 
@@ -213,7 +213,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
         soft = search_rule(goal, evidence, asked)
     except (InfeasibleError, StoppedError) as failed:
         error = failed
-    past = np.inf if soft is None else _missed(goal, soft)
+    past = np.inf if soft is None else _reached(goal, soft.confusion).past
     if past <= SATISFIED:
         assert soft is not None
         return soft, why
@@ -223,7 +223,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
         if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", StoppedWarning)
         label = search_rule(goal, evidence, asked)
-    nearer = np.inf if label is None else _missed(goal, label)
+    nearer = np.inf if label is None else _reached(goal, label.confusion).past
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"
@@ -238,15 +238,6 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
             MissedBoundsWarning,
         )
     return soft, why
-
-
-def _missed(goal: Goal, found: Found) -> float:
-    """The largest violation of a constraint by labels."""
-    if not goal.constraints:
-        return 0.0
-    counted = found.confusion
-    program = link(goal, counted.codebook).at(counted.marginals)
-    return float(program.violation(program.rates_of(counted.counts)))
 
 
 def _rule(goal: Goal, options: Options, kind: EvidenceKind, evidence: Evidence) -> Rule:
@@ -347,54 +338,45 @@ _MOST_CALLS = 1000
 
 
 def shift_rule(
-    goal: Goal,
-    evidence: Evidence,
-    options: Options,
-    metric: RowMetric | None = None,
-    neutral: float = 0.0,
+    goal: Goal, evidence: Evidence, options: Options, given: RowMetric | None = None
 ) -> Found:
     """The rule that smoothed post-shift finds."""
     n_segments = len(evidence.segments)
     segments = evidence.rows.segment if n_segments > 1 else None
-    kind, given = options.smooth, metric
-    if metric is None:
-        counted = metric = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
+    rows: tuple[Any, ...] = evidence.scores, evidence.rows.weight, segments
+    smooth, v = options.smooth, np.zeros(0)
+    metric: RowMetric
+    if given is None:
+        metric = counted = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
         found = smoothed_threshold(
             counted,
-            evidence.scores,
-            evidence.rows.weight,
-            segments,
-            smooth=kind,
+            *rows,
+            smooth=smooth,
             sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
         )
     else:
-        budget, most = options.limits.evaluations, _MOST_CALLS
+        metric, budget, most = given, options.limits.evaluations, _MOST_CALLS
         if budget is not None:
             curves = 1 if segments is None else 1 + n_segments
             most = max(2, min(most, budget // curves))
         limits = Limits(max_seconds=options.limits.seconds)
         metered = BudgetedMetric(metric, budget, limits)
-        rows = metered, evidence.scores, evidence.rows.weight, segments
-        few = most
-        if metric.takes == "scores":  # a metric of the ranking shows itself at once
-            few = min(most, _FEW_CALLS)
-        found = smoothed_threshold(*rows, smooth=kind, most=few, limits=limits)
+        # A metric of the ranking shows itself at once.
+        few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
+        found = smoothed_threshold(metered, *rows, smooth=smooth, most=few, limits=limits)
         if few < most and not found.constant:
             with limits.keeping(found):
-                found = smoothed_threshold(*rows, smooth=kind, most=most, limits=limits)
+                found = smoothed_threshold(metered, *rows, smooth=smooth, most=most, limits=limits)
     if found.constant:
+        neutral = 0.5 if evidence.may_be_posteriors else 0.0
         found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
-    _warn(found, metric, evidence, neutral)
+    _warn(found, metric, evidence)
     rule: Rule = Threshold(float(found.thresholds[0]))
     if evidence.decide_on:
         rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
     confusion = evidence.confusion(rule)
-    v = (
-        np.zeros(0)
-        if goal.is_blackbox
-        else link(goal, evidence.codebook).at(evidence.marginals).rates_of(confusion.counts)
-    )
-    value = metric.sense * found.value
+    if given is None:
+        v = counted.program.rates_of(confusion.counts)
     return Found(
         [],
         rule,
@@ -405,7 +387,7 @@ def shift_rule(
         certificate=Certificate(rivals="rule without draws"),
         n_calls=found.evaluations,
         solver="post-shift",
-        objective=None if given is None else measured_entry(goal, metric, value),
+        objective=given and measured_entry(goal, metric, metric.sense * found.value),
     )
 
 
@@ -418,11 +400,12 @@ def _why(found: Shift, n_segments: int) -> str:
     return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
 
 
-def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
+def _warn(found: Shift, metric: RowMetric, evidence: Evidence) -> None:
     if found.constant:
         warn_caller(
             f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
-            f"{len(found.curve.gains)} that were measured; the cut-off is left at {neutral:g}",
+            f"{len(found.curve.gains)} that were measured; the cut-off is left at "
+            f"{found.thresholds[0]:g}",
             ConstantGoalWarning,
         )
     elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
@@ -447,46 +430,34 @@ _OVER_SETS = (
     "The rule looks at the score alone, whatever a row is worth: where a goal refers to further "
     "data sets, rules do not look at columns of values."
 )
-_OF_SCORES = ("exact", *BASELINES)
+_OF_SCORES = ("exact", "post-shift", *BASELINES)
 """Solvers whose rules look at scores alone."""
 
 
 def solve_evidence(
-    goal: Goal,
+    inputs: CheckedData,
     evidence: Evidence,
     options: Options,
     *,
-    table: CheckedTable | None = None,
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
     metric: RowMetric | None = None,
-    neutral: float = 0.0,
     confidence: Confidence | None = None,
     certify: Certify | None = None,
     blocks: Codes | None = None,
-    sees: tuple[str, ...] = (),
 ) -> tuple[Found, GoalReport]:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
     started = now()
     options = replace(options, started=started)
-    linked = link(goal, evidence.codebook)
+    linked = link(inputs.goal, evidence.codebook)
+    table: CheckedTable | None = inputs.tables[None]
     if confidence is not None and certify is None:
-        whole = options.randomized is False and not sees
+        whole = options.randomized is False and not inputs.sees
         evidence, certify, table = split_scored(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
-    hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
-    find: Callable[..., Found]
-    if options.solver == "post-shift":
-        find = partial(shift_rule, goal, evidence, options, metric, neutral)
-    else:
-        if hidden and any(c.baseline is not None for c in evidence.strata):
-            notes += (_BLIND,)
-        if goal.needs.measures and goal.needs.datasets:
-            notes += (_OVER_SETS,)
-        finder = find = RuleFinder(linked, evidence, options, sees, counted)
-        notes += (finder.note,) if finder.note else ()
+    find = RuleFinder(linked, evidence, options, inputs.sees, counted, metric)
     with heard() as caught:
         found = find()
     return decide(
@@ -496,7 +467,7 @@ def solve_evidence(
         started=started,
         family="plugin",
         folds=folds,
-        notes=notes,
+        notes=(*notes, *find.notes),
         table=table,
         certification=None if certify is None else certify(find),
     )
@@ -512,25 +483,27 @@ class RuleFinder:
         options: Options,
         sees: tuple[str, ...] = (),
         counted: Evidence | None = None,
+        metric: RowMetric | None = None,
     ) -> None:
         self.linked, self.evidence, self.options = linked, evidence, options
-        self._counted, self.note = counted, ""
+        self._counted, self._metric = counted, metric
         self._aware: Evidence | None = None
         self._inputs: RuleInputs | None = None
+        self.notes: list[str] = []
+        hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
+        if hidden and any(c.baseline is not None for c in evidence.strata):
+            self.notes.append(_BLIND)
+        if linked.goal.needs.measures and linked.goal.needs.datasets:
+            self.notes.append(_OVER_SETS)
         if not sees or options.solver in _OF_SCORES:
             return
-        alone = f"The rule looks at the score alone and not at {' and '.join(sees)}: "
-        if counted is not None:
-            self.note = (
-                f"{alone}rules that go by posteriors of group and class do not look at columns of "
-                "values."
-            )
-        elif evidence.n_scores is None and not evidence.may_be_posteriors:
-            self.note = (
-                f"{alone}expected values need probabilities, and the scores go beyond 0 and 1."
-            )
-        else:
+        if evidence.n_scores is not None or evidence.may_be_posteriors:
             self._aware = evidence.with_values(sees)
+        else:
+            self.notes.append(
+                f"The rule looks at the score alone and not at {' and '.join(sees)}: expected "
+                "values need probabilities, and the scores go beyond 0 and 1."
+            )
 
     def __call__(self, inwards: Floats | None = None) -> Found:
         """The rule; `inwards` moves the bounds that the search works with."""
@@ -573,6 +546,8 @@ class RuleFinder:
     def _by_score(self, inwards: Floats | None, options: Options | None = None) -> Found:
         """What the solver for these scores finds, and why it was taken."""
         options, goal, evidence = options or self.options, self.linked.goal, self.evidence
+        if options.solver == "post-shift":
+            return shift_rule(goal, evidence, options, self._metric)
         if evidence.n_scores is None:
             program = self.linked.at(evidence.marginals)
             return solve_exact(

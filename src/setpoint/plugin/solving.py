@@ -299,15 +299,12 @@ def solve(
     notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
     found, report = solve_evidence(
-        goal,
+        inputs,
         inputs.evidence(values),
         options,
-        table=inputs.tables[None],
         notes=notes,
         metric=measured,
-        neutral=0.5 if not posterior and ((first >= 0.0) & (first <= 1.0)).all() else 0.0,
         confidence=promise,
-        sees=inputs.sees,
     )
     return Solution(found.rule, report, found.trace)
 
@@ -324,12 +321,9 @@ def _named_sets(
         out[name] = given
         if frame is not None:
             label = y if isinstance(y, str) and y in frame.columns else None
-            columns = columns_of(
-                given, scores=scores, y=label, sensitive_features=sensitive_features
-            )
-            out[name] = Dataset(
-                columns["scores"], columns["y"], sensitive_features=columns["sensitive_features"]
-            )
+            roles = {"y": label, "sensitive_features": sensitive_features}
+            columns = columns_of(given, scores=scores, **roles)
+            out[name] = Dataset(columns.pop("scores"), **columns)
     return out
 
 

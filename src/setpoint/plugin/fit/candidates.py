@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -117,46 +118,42 @@ def _logistic(seed: int, n_codes: int) -> Any:
     return LogisticRegression(max_iter=2000, random_state=seed)
 
 
-def _boosting(rounds: int) -> ModelKind:
-    def make(seed: int, n_codes: int) -> Any:
-        from sklearn.ensemble import HistGradientBoostingClassifier
+def _boosting(rounds: int, seed: int, n_codes: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
-        codes = list(range(n_codes)) or None
-        return HistGradientBoostingClassifier(
-            learning_rate=0.15,
-            max_iter=rounds,
-            categorical_features=codes,
-            early_stopping=False,
-            random_state=seed,
-        )
-
-    return ModelKind(f"boosting of {rounds} rounds", make, rounds)
+    return HistGradientBoostingClassifier(
+        learning_rate=0.15,
+        max_iter=rounds,
+        categorical_features=list(range(n_codes)) or None,
+        early_stopping=False,
+        random_state=seed,
+    )
 
 
-def _lightgbm(rounds: int) -> ModelKind:
-    def make(seed: int, n_codes: int) -> Any:
-        from lightgbm import LGBMClassifier  # type: ignore[import-untyped, unused-ignore]
+def _lightgbm(rounds: int, seed: int, n_codes: int) -> Any:
+    from lightgbm import LGBMClassifier  # type: ignore[import-untyped, unused-ignore]
 
-        return LGBMClassifier(
-            learning_rate=0.05,
-            n_estimators=rounds,
-            min_child_samples=10,
-            subsample=0.7,
-            subsample_freq=1,
-            colsample_bytree=0.7,
-            random_state=seed,
-            deterministic=True,
-            force_row_wise=True,
-            verbosity=-1,
-            n_jobs=0,
-        )
-
-    return ModelKind(f"lightgbm of {rounds} rounds", make, rounds, takes_sparse=True)
+    return LGBMClassifier(
+        learning_rate=0.05,
+        n_estimators=rounds,
+        min_child_samples=10,
+        subsample=0.7,
+        subsample_freq=1,
+        colsample_bytree=0.7,
+        random_state=seed,
+        deterministic=True,
+        force_row_wise=True,
+        verbosity=-1,
+        n_jobs=0,
+    )
 
 
 LOGISTIC = ModelKind("logistic", _logistic, linear=True, takes_sparse=True)
-BOOSTING = (_boosting(30), _boosting(120))
-LIGHTGBM = (_lightgbm(50), _lightgbm(200))
+BOOSTING = tuple(ModelKind(f"boosting of {n} rounds", partial(_boosting, n), n) for n in (30, 120))
+LIGHTGBM = tuple(
+    ModelKind(f"lightgbm of {n} rounds", partial(_lightgbm, n), n, takes_sparse=True)
+    for n in (50, 200)
+)
 """The simplest first, by which ties are broken. Noisy tables reward few rounds and clean ones many;
 stopping early on rows set apart costs what those rows are worth, most where positives are rare."""
 

@@ -151,7 +151,7 @@ def cross_fit(
     verbose: int = 0,
 ) -> CrossFit:
     """Fit a model a fold, score the rest, and fit on all rows in the end."""
-    parallel = Parallel(n_jobs=n_jobs, verbose=verbose)
+    parallel = Parallel(n_jobs=n_jobs, verbose=max(verbose - 1, 0))
     done = parallel(
         delayed(fit_fold)(clone(estimator), X, y, fold, response, params, not refit)
         for fold in splits

@@ -28,10 +28,7 @@ from setpoint.estimators import (
     same_content,
 )
 from setpoint.goals import TABLE, Goal, Metric, walk
-from setpoint.guarantees import (
-    Certification,
-    Tries,
-)
+from setpoint.guarantees import Certification, Tries
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
 from setpoint.plugin.fit.candidates import ModelChoice
 from setpoint.plugin.fit.crossfit import (
@@ -49,14 +46,9 @@ from setpoint.plugin.problem import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import RETRAININGS, search_space
 from setpoint.program import link
-from setpoint.report import (
-    GoalReport,
-    rule_facts,
-    with_words,
-)
+from setpoint.report import GoalReport, rule_facts, with_words
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
 from setpoint.search import Found, InfeasibleError, now
-from setpoint.solvers import HoldOut
 
 if TYPE_CHECKING:
     from setpoint.plugin.classifier import PlugInClassifier
@@ -86,39 +78,12 @@ class Task:
     options: Options
     response: Response
     model: Any
+    cv: Any
+    refit: bool
+    seed: int
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-
-    @property
-    def goal(self) -> Goal:
-        """The goal."""
-        return self.data.goal
-
-    @property
-    def inputs(self) -> CheckedData:
-        """The rows that the goal refers to."""
-        return self.data.judged
-
-    @property
-    def cv(self) -> Any:
-        """How rows are split."""
-        return None if self.owner._is_given_fitted else self.owner._split
-
-    @property
-    def refit(self) -> bool:
-        """Whether the model of the folds is fitted on all rows in the end."""
-        return self.owner._is_given_fitted or not isinstance(self.owner.cv, HoldOut)
-
-    @property
-    def seed(self) -> int:
-        """Of folds and models."""
-        return self.data.key % 2**32
-
-    @property
-    def verbose(self) -> int:
-        """Of joblib."""
-        return max(self.owner.verbose - 1, 0)
 
     def run(self) -> FittedRule:
         """Fit and search, by the way that fits the goal."""
@@ -148,12 +113,12 @@ class Task:
             fitted = self._cross_fitted(self.data.y, response, self.data.y)
         scores = {
             name: fitted.scores if name is None else response(fitted.model, sets[name].X)
-            for name in self.inputs.tables
+            for name in self.data.judged.tables
         }
-        inputs = self.inputs.take(fitted.index)
+        inputs = self.data.judged.take(fitted.index)
         evidence = inputs.evidence(scores)
         if metric is not None:
-            metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
+            metric = rows_taken(metric, fitted.index, len(self.data.true))
         found, report = self._decided(
             fitted,
             inputs,
@@ -161,8 +126,6 @@ class Task:
             lambda X: response(fitted.model, X),
             blocks=self._blocks(inputs, fitted.index),
             metric=metric,
-            neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
-            sees=inputs.sees,
         )
         return FittedRule(fitted.model, None, found, report, response.posterior)
 
@@ -216,18 +179,18 @@ class Task:
             return CrossFit(self.model, response(self.model, X), None, None)
         own: dict[str, Any] = {"refit": self.refit, "params": self.params, "n_jobs": n_jobs}
         splits = self.splits(stratify)
-        return cross_fit(self.model, X, y, splits, response, **own, verbose=self.verbose)
+        return cross_fit(self.model, X, y, splits, response, **own, verbose=self.owner.verbose)
 
     def _check_scored(self, index: NDArray[np.int64]) -> None:
         """Refuse folds that leave out all rows of a group of the goal, before any fit."""
-        if len(index) == self.inputs.n_rows[None] or self.goal.is_blackbox:
+        if len(index) == len(self.data.true) or self.data.goal.is_blackbox:
             return
         try:
-            self.inputs.take(index).bind()
+            self.data.judged.take(index).bind()
         except EmptyPopulationError as error:
             raise EmptyPopulationError(
-                f"`cv`: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
-                f"and among them {error}; take more rows, or folds that have some"
+                f"`cv`: the rule is found on {len(index):,} of {len(self.data.true):,} rows, and "
+                f"among them {error}; take more rows, or folds that have some"
             ) from None
 
     def _decided(
@@ -243,10 +206,9 @@ class Task:
         notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
         try:
             return solve_evidence(
-                self.goal,
+                inputs,
                 evidence,
                 self.options,
-                table=inputs.tables[None],
                 folds=fitted.folds,
                 notes=notes,
                 confidence=self.data.promised,
@@ -262,7 +224,7 @@ class Task:
         """Rows that the folds score more than once, or never."""
         if fitted.index is None or fitted.folds == 1:
             return
-        n_rows, n_scored = self.inputs.n_rows[None], len(np.unique(fitted.index))
+        n_rows, n_scored = len(self.data.true), len(np.unique(fitted.index))
         if len(fitted.index) > n_scored:
             yield "cv scores rows more than once and each time counts: intervals are too narrow."
         if n_scored < n_rows:
@@ -275,23 +237,23 @@ class Task:
     @property
     def hides_groups(self) -> bool:
         """Whether the goal tells groups apart that the rule may not, and x can tell of them."""
-        options, needs = self.options, self.goal.needs
+        options, needs = self.options, self.data.goal.needs
         if self.owner._fits_nothing or options.evidence == "label" or options.solver in BASELINES:
             return False
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
-        if needs.measures or self.goal.defers:  # models of group and class know neither
+        if needs.measures or self.data.goal.defers:  # models of group and class know neither
             return False
-        return self.inputs.rows.codebook.hides_strata
+        return self.data.judged.rows.codebook.hides_strata
 
     def by_joint_scores(self) -> FittedRule:
         """The rule over out-of-fold posteriors of group and class."""
-        part = replace(self.inputs.tables[None], weight=None)
-        rows = replace(self.inputs, tables={None: part}).rows
+        part = replace(self.data.judged.tables[None], weight=None)
+        rows = replace(self.data.judged, tables={None: part}).rows
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
-        inputs = self.inputs.take(fitted.index)
+        inputs = self.data.judged.take(fitted.index)
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
         fitted = replace(fitted, scores=joint.marginal(fitted.scores))
         evidence = inputs.evidence({None: fitted.scores})
@@ -311,15 +273,13 @@ class Task:
                 "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
                 "models that were trained for it; leave one of them out"
             )
-        if self.goal.needs.datasets:
+        if self.data.goal.needs.datasets:
             raise GoalError(
                 "`oracle` is trained on the rows of X alone, and the goal refers to "
-                f"{list(self.goal.needs.datasets)}"
+                f"{list(self.data.goal.needs.datasets)}"
             )
-        weight = self.inputs.tables[None].weight
-        n_rows = self.inputs.n_rows[None]
-        kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-        everything = self.inputs.rows
+        kept = self.data.kept
+        everything = self.data.judged.rows
         train = test = np.arange(len(kept))
         notes = self.notes
         if isinstance(self.cv, float):
@@ -335,7 +295,7 @@ class Task:
         evidence = Evidence(everything.take(test), np.zeros(len(test)))
         X_train = self._rows(kept[train])
         X = X_train if test is train else self._rows(kept[test])
-        linked = link(self.goal, evidence.codebook)
+        linked = link(self.data.goal, evidence.codebook)
         program = linked.at(evidence.marginals)
         space = Retraining(
             program.table,
@@ -362,7 +322,7 @@ class Task:
         return FittedRule(model, scorer, found, report, self.response.posterior)
 
     def _rows(self, index: NDArray[np.int64]) -> Any:
-        if len(index) == self.inputs.n_rows[None]:
+        if len(index) == len(self.data.true):
             return self.data.X
         return _safe_indexing(self.data.X, index)
 
@@ -413,9 +373,7 @@ def adapted(
     response = Response(classifier._answers.method, classifier._classes, posterior=True)
     response.name(classifier.estimator_)
     evidence = inputs.evidence({None: response(classifier.estimator_, X)})
-    found, report = solve_evidence(
-        goal, evidence, options, table=inputs.tables[None], notes=notes, sees=inputs.sees
-    )
+    found, report = solve_evidence(inputs, evidence, options, notes=notes)
     rule = None
     if found.rule.n_classes == 2 and not found.rule.value_columns:
         rule = as_thresholds(found.rule, evidence.scores)

@@ -447,11 +447,13 @@ class Race:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        X, tables = task.data.X, task.inputs.tables
+        X, tables = task.data.X, task.data.judged.tables
         self.splits = task.splits(task.data.y)
         self.candidates, self.left_out = candidates_of(task.owner._auto, X, task.seed)
         self.sets = {name: task.data.given[name].X for name in tables if name is not None}
-        self.order, self.index, self.fold = rows_that_judge(self.splits, task.inputs.n_rows[None])
+        self.order, self.index, self.fold = rows_that_judge(
+            self.splits, task.data.judged.n_rows[None]
+        )
         width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
         self.threads = 1 if int(_num_samples(X)) * width <= _SMALL else None
         self._ready: dict[str, Pieces] = {}
@@ -518,7 +520,9 @@ class Race:
         """Fit the candidate on some folds; with `rounds` its scores after so many come first."""
         data, response = self.task.data, self.task.response
         asked = _After(response, rounds) if rounds else response
-        parallel = Parallel(n_jobs=self.task.owner.n_jobs, verbose=self.task.verbose)
+        parallel = Parallel(
+            n_jobs=self.task.owner.n_jobs, verbose=max(self.task.owner.verbose - 1, 0)
+        )
         try:
             # Weights go to the last step of a pipeline by its name, also with metadata routing.
             with config_context(enable_metadata_routing=False):
@@ -560,7 +564,7 @@ class Race:
         options = self.task.options
         if self.task.response.posterior and options.evidence == "auto":
             options = replace(options, evidence="label")
-        return Judge(self.task.inputs.take(self.index), options)
+        return Judge(self.task.data.judged.take(self.index), options)
 
     def _judged(self, one: _Entrant) -> tuple[_Entrant, Judged]:
         return one, self._judge.of_scores(one.name, one.scores)
@@ -581,7 +585,7 @@ class Race:
             value = None if np.isnan(one.value) else one.value
             tied = place in ranking.ties
             tried.append(TriedModel(one.name, folds, value, *limits, tied=tied, fails=one.fails))
-        chosen, objective = done[ranking.best][0], str(self.task.goal.objective)
+        chosen, objective = done[ranking.best][0], str(self.task.data.goal.objective)
         known = (*tried, *cut)
         return chosen, ModelChoice(
             chosen.name, objective, folds, known, tuple(self.left_out), stopped
