@@ -9,7 +9,8 @@ from setpoint import GoalError, evaluate, solve
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin import Options
-from setpoint.plugin.fit.race import Judge, rows_that_judge
+from setpoint.plugin.fit.crossfit import left_out
+from setpoint.plugin.fit.race import Judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"
@@ -217,9 +218,9 @@ def test_data_sets_of_their_own():
 
 def test_splits_do_not_overlap():
     test = np.arange(40, 100)
-    order, index, fold = rows_that_judge([(np.arange(40), test)], 100)
+    order, index, fold = left_out([(np.arange(40), test)], 100, once=True)
     np.testing.assert_array_equal(index, test)
     np.testing.assert_array_equal(order, np.arange(60))
     np.testing.assert_array_equal(fold, np.zeros(60))
     with pytest.raises(ValueError, match="`cv`: two splits leave out row 40"):
-        rows_that_judge([(np.arange(40), test)] * 2, 100)
+        left_out([(np.arange(40), test)] * 2, 100, once=True)

@@ -154,18 +154,9 @@ def frontier(
         raise InputTypeError(
             f"frontier takes a fitted classifier or Evidence, got {type(source).__name__}"
         )
-    return source._frontier(
-        goal,
-        vary=vary,
-        values=values,
-        randomized=randomized,
-        X=X,
-        y=y,
-        sample_weight=sample_weight,
-        sensitive_features=sensitive_features,
-        baseline=baseline,
-        datasets=datasets,
-    )
+    own = {"sample_weight": sample_weight, "baseline": baseline, "datasets": datasets}
+    moved: dict[str, Any] = {"vary": vary, "values": values, "randomized": randomized}
+    return source._frontier(goal, **moved, X=X, y=y, sensitive_features=sensitive_features, **own)
 
 
 def frontier_of_evidence(

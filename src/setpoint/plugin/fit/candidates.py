@@ -163,7 +163,6 @@ class ModelCandidate(NamedTuple):
 
     name: str
     model: Any
-    longer: ModelCandidate | None = None
     rounds: int = 0
 
 
@@ -203,8 +202,6 @@ def candidates_of(
         encoder, n_codes = encoder_for(X, linear=kind.linear)
         steps = [("columns", encoder), ("model", kind.make(seed, n_codes))]
         found.append(ModelCandidate(kind.name, Pipeline(steps), rounds=kind.rounds))
-    if len(found) == 3:
-        found[1] = found[1]._replace(longer=found[2])
     return found, left_out
 
 

@@ -162,14 +162,27 @@ def cross_fit(
 
 
 def left_out(
-    splits: Sequence[Fold], n_rows: int
+    splits: Sequence[Fold], n_rows: int, *, once: bool = False
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64]]:
-    """From the order of the splits to that of X; which rows these are, None: all; their folds."""
-    index = np.concatenate([test for _, test in splits])
-    order = np.argsort(index, kind="stable")
+    """From the order of the splits to that of X; which rows these are, None: all; their folds.
+
+    Examples
+    --------
+    >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
+    >>> left_out(halves, 5)
+    (array([2, 3, 0, 1]), array([0, 1, 2, 3]), array([1, 1, 0, 0]))
+    """
+    rows = np.concatenate([test for _, test in splits])
+    order = np.argsort(rows, kind="stable")
+    index = rows[order]
+    again = order[1:][np.diff(index) == 0]
+    if once and len(again):
+        raise InputError(
+            f"`cv`: two splits leave out row {rows[again.min()]}, and a row judges a candidate "
+            "once: give folds that do not overlap, such as StratifiedKFold, or one share"
+        )
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[order]
-    whole = np.array_equal(index[order], np.arange(n_rows))
-    return order, None if whole else index[order], fold
+    return order, None if np.array_equal(index, np.arange(n_rows)) else index, fold
 
 
 def fit_fold(

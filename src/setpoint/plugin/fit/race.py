@@ -451,9 +451,8 @@ class Race:
         self.splits = task.splits(task.data.y)
         self.candidates, self.left_out = candidates_of(task.owner._auto, X, task.seed)
         self.sets = {name: task.data.given[name].X for name in tables if name is not None}
-        self.order, self.index, self.fold = rows_that_judge(
-            self.splits, task.data.judged.n_rows[None]
-        )
+        found = left_out(self.splits, len(task.data.true), once=True)
+        self.order, self.index, self.fold = found
         width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
         self.threads = 1 if int(_num_samples(X)) * width <= _SMALL else None
         self._ready: dict[str, Pieces] = {}
@@ -497,7 +496,9 @@ class Race:
             return self._ready.pop(one.name)
         splits, pieces = self.splits, list[tuple[Any, Any]]()
         keep = bool(self.sets) or not self.task.refit
-        longer = None if keep else one.longer
+        # The same with more rounds gives the scores after fewer on its way.
+        more = [other for other in self.candidates if 0 < one.rounds < other.rounds]
+        longer = None if keep or not more else more[0]
         rounds = one.rounds if longer else 0
         # Without a limit the clock is looked at after all fits alone.
         step = len(splits) if np.isinf(until) else effective_n_jobs(self.task.owner.n_jobs)
@@ -590,26 +591,6 @@ class Race:
         return chosen, ModelChoice(
             chosen.name, objective, folds, known, tuple(self.left_out), stopped
         )
-
-
-def rows_that_judge(splits: Sequence[Fold], n_rows: int) -> Any:
-    """As :func:`left_out`, of splits that leave out no row twice.
-
-    Examples
-    --------
-    >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
-    >>> rows_that_judge(halves, 5)
-    (array([2, 3, 0, 1]), array([0, 1, 2, 3]), array([1, 1, 0, 0]))
-    """
-    order, index, fold = left_out(splits, n_rows)
-    again = [] if index is None else order[1:][np.diff(index) == 0]
-    if len(again):
-        row = np.concatenate([test for _, test in splits])[min(again)]
-        raise InputError(
-            f"`cv`: two splits leave out row {row}, and a row judges a candidate "
-            "once: give folds that do not overlap, such as StratifiedKFold, or one share"
-        )
-    return order, index, fold
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ for complex metrics and constraints" (CMA).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import product
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -41,7 +42,6 @@ from setpoint.search import (
     AchievableSet,
     IncrementalLP,
     InfeasibleMasterError,
-    MixtureWeights,
     Optimum,
     best_mixture,
     nearest_trusted,
@@ -127,20 +127,13 @@ _NEAR = 1e-7
 
 
 def recombine(
-    space: Achievable,
-    program: Program,
-    method: str = "recombined",
-    *,
-    bound: float = INF,
-    gap: float = 0.0,
-    stopped: str = "",
-    start: MixtureWeights | None = None,
+    space: Achievable, program: Program, best: Optimum | None = None, method: str = "recombined"
 ) -> Optimum:
-    """The best mixture of the columns gathered, without any oracle call."""
+    """The best mixture of the columns gathered, from the best so far, without any oracle call."""
+    start = None if best is None else best.choice
     choice = best_mixture(space.gathered(start), program, _NEAR).choice
     v = space.features(choice)
-    value = float(program.score.value(v))
-    return Optimum(choice, v, value, INF, "optimal", method, stopped).bounded(bound, gap)
+    return Optimum(choice, v, float(program.score.value(v)), method=method)
 
 
 # --- Gathering rules by oracle calls: the budget, the trace ---------------------------------------
@@ -185,7 +178,9 @@ class Exploration:
         """Whether there is more to ask; `v` is where the algorithm stands, for the trace."""
         if self.made >= self._next:
             self._next *= 2
-            self._recombine()
+            with suppress(InfeasibleMasterError):
+                self.best = recombine(self.space, self.program, self.best, self.method)
+                self._record(self.best.v)
         best = self.best
         if self.made >= self._recorded[0] + _HEARTBEAT or self.bound < self._recorded[1]:
             self._record(v if best is None else best.v)
@@ -197,26 +192,11 @@ class Exploration:
         limits = self.space.limits
         with limits.keeping(True):  # its constants are mixed in the worst case
             body()
-        mixed = recombine(
-            self.space,
-            self.program,
-            f"{self.method}, recombined",
-            bound=self.bound,
-            gap=self.gap,
-            stopped=limits.stopped,
-            start=None if self.best is None else self.best.choice,
-        )
+        method = f"{self.method}, recombined"
+        mixed = recombine(self.space, self.program, self.best, method)
         self._record(mixed.v)
-        return mixed
-
-    # ------------------------------------------------------------------ what is known
-    def _recombine(self) -> None:
-        start = None if self.best is None else self.best.choice
-        try:
-            self.best = recombine(self.space, self.program, self.method, start=start)
-        except InfeasibleMasterError:
-            return
-        self._record(self.best.v)
+        mixed = replace(mixed, status="optimal", stopped=limits.stopped)
+        return mixed.bounded(self.bound, self.gap)
 
     def _record(self, v: Floats) -> None:
         self._recorded = (self.made, self.bound)
@@ -227,14 +207,6 @@ class Exploration:
 
 
 _CUT_ROUNDS = 60
-
-
-@dataclass
-class _Curved:
-    """A convex function that stays under a variable of the program, or under 0."""
-
-    function: RateFunction
-    under: int | None
 
 
 class Slack:
@@ -252,7 +224,8 @@ class Slack:
         self._columns: dict[int, int] = {}
         for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
             self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
-        self._curved: list[_Curved] = []
+        # Convex functions, each with the variable that it stays under, or None: under 0.
+        self._curved: list[tuple[RateFunction, int | None]] = []
         # What is weighed is minimised through a variable.
         self._over: list[int] = []
         for f in weighed:
@@ -283,11 +256,10 @@ class Slack:
     def _cut(self, xi: Floats, x: Floats, costs: Floats) -> bool:
         """Add tangents where the program lies below its functions; whether there was one."""
         cut = False
-        for c in self._curved:
-            below = 0.0 if c.under is None else x[c.under]
-            price = 1.0 if c.under is None else costs[c.under]
-            if price * (float(c.function.value(xi)) - below) > _NEAR:
-                line = self._touch(c, xi)
+        for f, under in self._curved:
+            below, price = (0.0, 1.0) if under is None else (x[under], costs[under])
+            if price * (float(f.value(xi)) - below) > _NEAR:
+                line = self._touch(f, under, xi)
                 cut |= price * (float(line.value(xi)) - below) > 0.5 * _NEAR
         return cut
 
@@ -302,17 +274,17 @@ class Slack:
         try:
             rows = self._builder.bound(f, 0.0 if z is None else z, -1.0)
         except NotLinearError:
-            curved = _Curved(f, None if z is None else self._column(next(iter(z.terms))))
-            self._curved.append(curved)
-            self._touch(curved, self.losses.middle)
+            under = None if z is None else self._column(next(iter(z.terms)))
+            self._curved.append((f, under))
+            self._touch(f, under, self.losses.middle)
             return
         for row in rows:
             self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
 
-    def _touch(self, c: _Curved, at: Floats) -> Affine:
+    def _touch(self, f: RateFunction, under: int | None, at: Floats) -> Affine:
         """Keep a tangent of the function, which lies below it, under the same variable."""
-        line = tangent(c.function, nearest_trusted(c.function, at, self.losses.middle))
-        self._row(line.terms | ({} if c.under is None else {c.under: -1.0}), line.const)
+        line = tangent(f, nearest_trusted(f, at, self.losses.middle))
+        self._row(line.terms | ({} if under is None else {under: -1.0}), line.const)
         return line
 
     def _row(self, terms: dict[int, float], const: float) -> None:
@@ -717,7 +689,7 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
                 return
             descents[run.made % len(descents)].step(run)
         try:
-            best = recombine(run.space, run.program, start=None if best is None else best.choice)
+            best = recombine(run.space, run.program, best)
         except InfeasibleMasterError:
             low, high = score.low, score.high
             continue
