@@ -13,7 +13,7 @@ from setpoint.blackbox import BudgetSpentError
 from setpoint.cli.session import OPTIONS
 from setpoint.errors import InputError, InputTypeError, SetpointError, quoted
 from setpoint.inputs import CheckpointError, UnfittedError, check_settings
-from setpoint.plugin.parameters import NoScoresError
+from setpoint.plugin.fit.crossfit import NoScoresError
 
 SOURCE = Path(setpoint.__file__).parent
 ARGUMENT = re.compile(r"`([A-Za-z_]\w*)[=\[`]")

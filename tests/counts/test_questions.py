@@ -18,11 +18,10 @@ READERS = {
     "plugin/fit/fitting.py",
     # Rows that are shown, or judge a candidate, are split off likewise.
     "plugin/exploring.py",
-    "plugin/auto/judge.py",
+    "plugin/fit/race.py",
     # Which of some equally good rules departs from the argmax least.
     "plugin/problem.py",
     "plugin/fit/crossfit.py",
-    "plugin/fit/learner_oracle.py",
     "plugin/solvers/named.py",
     "ramp/classifier.py",
     "ramp/selection.py",

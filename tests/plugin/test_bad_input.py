@@ -25,7 +25,7 @@ from setpoint import (
     solve,
 )
 from setpoint.errors import EmptyPopulationError
-from setpoint.plugin.parameters import NoScoresError
+from setpoint.plugin.fit.crossfit import NoScoresError
 from setpoint.report import FewRowsWarning
 from setpoint.search import ConstantGoalWarning
 from setpoint.solvers import HoldOut

@@ -9,8 +9,8 @@ from setpoint import GoalError, evaluate, solve
 from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, GivenRows, classes_of
 from setpoint.plugin import Options
-from setpoint.plugin.auto.candidates import fold_of_rows
-from setpoint.plugin.auto.judge import Judge
+from setpoint.plugin.fit.crossfit import left_out
+from setpoint.plugin.fit.race import Judge
 
 pytestmark = pytest.mark.filterwarnings("ignore::setpoint.FewRowsWarning")
 PRECISE = "maximize recall subject to precision >= 0.6"
@@ -218,7 +218,9 @@ def test_data_sets_of_their_own():
 
 def test_splits_do_not_overlap():
     test = np.arange(40, 100)
-    found = fold_of_rows([(np.arange(40), test)], 100)
-    np.testing.assert_array_equal(found, np.where(np.arange(100) < 40, -1, 0))
+    order, index, fold = left_out([(np.arange(40), test)], 100, once=True)
+    np.testing.assert_array_equal(index, test)
+    np.testing.assert_array_equal(order, np.arange(60))
+    np.testing.assert_array_equal(fold, np.zeros(60))
     with pytest.raises(ValueError, match="`cv`: two splits leave out row 40"):
-        fold_of_rows([(np.arange(40), test)] * 2, 100)
+        left_out([(np.arange(40), test)] * 2, 100, once=True)

@@ -32,7 +32,7 @@ from setpoint import (
     solve,
 )
 from setpoint.errors import ShapeError
-from setpoint.plugin.parameters import NoScoresError
+from setpoint.plugin.fit.crossfit import NoScoresError
 from setpoint.plugin.problem import Achievable
 from setpoint.search import StoppedError, StoppedWarning
 from setpoint.search.methods import RatioSearch

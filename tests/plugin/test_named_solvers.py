@@ -11,9 +11,18 @@ from setpoint.counts import Evidence
 from setpoint.errors import ShapeError
 from setpoint.goals import Goal
 from setpoint.plugin.problem import Achievable
-from setpoint.plugin.solvers import ALGORITHMS, bisection, ellipsoid, frank_wolfe, gda, recombine
-from setpoint.plugin.solvers.named import ShrinkingEllipsoid, line_search
-from setpoint.plugin.solvers.steps import GoalLosses, Inner
+from setpoint.plugin.solvers.named import (
+    ALGORITHMS,
+    GoalLosses,
+    Inner,
+    ShrinkingEllipsoid,
+    bisection,
+    ellipsoid,
+    frank_wolfe,
+    gda,
+    line_search,
+    recombine,
+)
 from setpoint.program import algebra, link
 from setpoint.search import InfeasibleMasterError, Limits, StoppedWarning, best_mixture
 

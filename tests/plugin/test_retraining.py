@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from setpoint.counts import Evidence
 from setpoint.goals import as_goal
-from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, costs_of, weight_parameter
+from setpoint.plugin.fit.crossfit import Retrained, Retraining, costs_of, weight_parameter
 from setpoint.program import link
 from setpoint.rules import Rule
 from setpoint.search import Limits, StoppedWarning, best_mixture
@@ -293,23 +293,6 @@ def test_what_predicts_no_class_is_refused():
         best_mixture(space, program)
 
 
-def test_rows_that_do_not_fit_are_refused():
-    r = rows_of()
-    goal = as_goal("maximize accuracy")
-    evidence = evidence_of(goal, r)
-    program, rows = link(goal, evidence.codebook).at(evidence.marginals), evidence.rows
-    with pytest.raises(ValueError, match="training rows: X has 5 rows, their codes 600"):
-        Retraining(program.table, evidence, TREE, rows, r.X[:5])
-    with pytest.raises(ValueError, match="counted rows: X has 5 rows"):
-        Retraining(program.table, evidence, TREE, rows, r.X, r.X[:5])
-    by_group = as_goal("maximize accuracy.min(g)")
-    with pytest.raises(ValueError, match="another codebook"):
-        Retraining(program.table, evidence, TREE, evidence_of(by_group, r).rows, r.X)
-    posteriors = Evidence.from_arrays((0, 1, 2), np.full((600, 3), 1 / 3), r.y).with_posteriors()
-    with pytest.raises(ValueError, match="not soft"):
-        Retraining(program.table, posteriors, TREE, rows, r.X)
-
-
 def test_classes_that_gain_nothing_are_never_predicted():
     r = rows_of()
     # Only the recall of class 1 counts: one class is left, a constant.
@@ -387,8 +370,6 @@ def test_the_deployed_model_can_be_stored():
     model, rule = space.finish(choice)
     learners = [k for k in choice[0] if k >= 3]
     assert len(model.learners) == len(learners) >= 2
-    assert model.n_features_in_ == 2
-    assert not hasattr(model, "feature_names_in_")
     scores = model.scores(r.X)
     assert scores.shape == (600, 3 * len(learners))
     assert (scores.reshape(600, -1, 3).sum(axis=2) == 1.0).all()
@@ -411,7 +392,6 @@ def test_constants_need_no_learner():
     space, _ = space_of("maximize min_recall", r)
     model, rule = space.finish([{1: 1.0}])
     assert model.learners == ()
-    assert not hasattr(model, "n_features_in_")
     assert (rule.decide(model.scores(r.X)) == 1).all()
     model, rule = space.finish([{0: 0.25, 2: 0.75}])
     np.testing.assert_allclose(rule.distribution(model.scores(r.X))[0], [0.25, 0.0, 0.75])

@@ -341,14 +341,15 @@ def test_a_table_that_changes_between_passes_is_caught():
         solve_on(LyingAtTheEnd({k: frame[k].tolist() for k in ("score", "label")}))
 
 
-def solve_on(source, **more):
+def solve_on(source):
     from setpoint.goals import as_goal
     from setpoint.plugin import Options
-    from setpoint.plugin.tables import solve_counted
+    from setpoint.plugin.solving import solve_counted
 
     rows = {None: FrameRows(source, "label", "score")}
     options = Options(randomized=False)
-    return solve_counted(as_goal("maximize f1"), rows, options, within=0.0, **more)
+    found = solve_counted(as_goal("maximize f1"), rows, options, {}, within=0.0)
+    return found.rule, found.report
 
 
 # ---------------------------------------------------------------------- checkpoints

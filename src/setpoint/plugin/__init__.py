@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING
 from setpoint.packages import lazily
 
 if TYPE_CHECKING:
-    from setpoint.plugin.auto.candidates import (
+    from setpoint.plugin.certified import Certified, certify
+    from setpoint.plugin.classifier import PlugInClassifier
+    from setpoint.plugin.exploring import (
+        explore,
+        frontier,
+        frontier_of_evidence,
+        with_goal,
+        with_rule,
+    )
+    from setpoint.plugin.fit.candidates import (
         BOOSTING,
         LOGISTIC,
         MOST_VALUES,
@@ -13,14 +22,11 @@ if TYPE_CHECKING:
         filled,
         one_hot,
     )
-    from setpoint.plugin.certified import Certified, certify
-    from setpoint.plugin.classifier import PlugInClassifier
-    from setpoint.plugin.exploring import explore, frontier, frontier_of_evidence
     from setpoint.plugin.fit.crossfit import MissingPairWarning
-    from setpoint.plugin.parameters import Options
+    from setpoint.plugin.problem import Options
     from setpoint.plugin.selection import MissedBoundsWarning
     from setpoint.plugin.solvers.searching import search_rule
-    from setpoint.plugin.solving import Solution, solve, with_goal, with_rule
+    from setpoint.plugin.solving import Solution, solve
 
 if not TYPE_CHECKING:  # to a type checker a misspelt name stays an error
     __getattr__ = lazily(__name__)

@@ -2,51 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn import get_config
+from sklearn.base import MetaEstimatorMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence
 from setpoint.errors import GoalError, InputError
-from setpoint.estimators import (
-    FitData,
-    GoalClassifier,
-    Progress,
-    SearchParameters,
-    open_fit,
-)
-from setpoint.goals import Goal
+from setpoint.estimators import FitData, GoalClassifier, Progress, SearchParameters, open_fit
+from setpoint.goals import Goal, as_goal
 from setpoint.inputs import (
     ClassOrder,
     Dataset,
     DecideOn,
     classes_of,
-    column_names,
     digests_of,
     refuse_masked,
     some,
 )
 from setpoint.plugin.exploring import frontier_of_evidence
-from setpoint.plugin.fit.crossfit import InnerModel, Response
+from setpoint.plugin.fit.crossfit import Response
 from setpoint.plugin.fit.fitting import Task, adapted, available_columns, naming_groups_in
-from setpoint.plugin.parameters import Options
+from setpoint.plugin.problem import Options
 from setpoint.program import waits_for_class
 from setpoint.report import GoalReport
-from setpoint.search import (
-    Found,
-    Frontier,
-    Randomized,
-    Vary,
-)
-from setpoint.solvers import HoldOut, ModelResponse, Solver
+from setpoint.search import Found, Frontier, Randomized, Vary
+from setpoint.solvers import HoldOut, ModelResponse, PostShift, Solver
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _if_inner_has(name: str, by_rule: bool = False) -> Callable[[F], F]:
+    """A method that is there where the inner model has it; by the rule it may be there too."""
+
+    def check(self: Any) -> bool:
+        if self._answers.predict_proba == "rule":
+            return by_rule
+        if self._auto is not None and not hasattr(self, "estimator_"):
+            return name == "predict_proba"
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    decorate: Callable[[F], F] = available_if(check)
+    return decorate
 
 
 @dataclass(eq=False, repr=False)
-class PlugInClassifier(SearchParameters, InnerModel, GoalClassifier):
+class PlugInClassifier(SearchParameters, MetaEstimatorMixin, GoalClassifier):
     """Fit a model, then the decision rule that reaches a goal, with a certificate.
 
     Any number of classes, groups, constraints and data sets. The rule is found on
@@ -335,6 +348,130 @@ class PlugInClassifier(SearchParameters, InnerModel, GoalClassifier):
         self.gap_ = report.certificate.gap
         self.n_oracle_calls_ = report.search.calls
 
+    # ------------------------------------------------------------------ the model inside
+    @property
+    def _split(self) -> Any:
+        """How rows are split, whether or not the model of one split is kept."""
+        return self.cv.cv if isinstance(self.cv, HoldOut) else self.cv
+
+    @_if_inner_has("predict_proba", by_rule=True)
+    def predict_proba(self, X: Any) -> Floats:
+        """The inner model's posterior (N, n), untouched by the rule; see `response`."""
+        check_is_fitted(self)
+        if self._answers.predict_proba == "rule":
+            return self.decision_distribution(X)
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    @_if_inner_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The logarithm of the inner model's posterior (N, n)."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_log_proba(X))
+
+    @_if_inner_has("decision_function")
+    def decision_function(self, X: Any) -> Floats:
+        """The inner model's decision function, (N,) or (N, n), untouched by the rule."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(X))
+
+    @property
+    def _auto(self) -> Any:
+        """The candidates by name, or "auto", where the model is chosen under the goal."""
+        named = isinstance(self.estimator, str) and self.estimator == "auto"
+        return self.estimator if named or isinstance(self.estimator, Mapping) else None
+
+    def _check_auto(self) -> None:
+        """Refuse what does not go with a model that is chosen under the goal."""
+        if isinstance(self.estimator, str) and self.estimator != "auto":
+            raise InputError(
+                "`estimator` is a classifier, 'auto' or a dict of names to classifiers, got "
+                f"{self.estimator!r}"
+            )
+        if self._auto is None:
+            return
+        given = f"`estimator={self.estimator!r}`"
+        if self._is_given_fitted:
+            raise InputError(f"`cv='prefit'`: the model is fitted already, and {given} fits models")
+        if self._answers.calibrate is not None:
+            raise InputError(
+                f"`calibrate={self._answers.calibrate!r}` of `response` is for a model of your "
+                f"own; calibrate a candidate of {given}, such as by CalibratedClassifierCV"
+            )
+        if self._answers.method == "decision_function":
+            raise InputError(
+                f"`method='decision_function'` of `response`: models of {given} are compared by "
+                "their probabilities; leave it out"
+            )
+
+    @property
+    def _is_given_fitted(self) -> bool:
+        given = isinstance(self.cv, str) and self.cv == "prefit"
+        return given or isinstance(self.estimator, FrozenEstimator)
+
+    def _model(self) -> Any:
+        """What is fitted, fold by fold: the estimator, or a calibrated one."""
+        method = self._answers.calibrate
+        if method is None:
+            return self.estimator
+        inner = self.estimator
+        if self._is_given_fitted and not isinstance(inner, FrozenEstimator):
+            inner = FrozenEstimator(inner)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        return CalibratedClassifierCV(inner, method=method, cv=folds)
+
+    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
+        """Parameters for the model and the splitter."""
+        fits = not self._is_given_fitted or self._answers.calibrate is not None
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        routes, splits = get_config()["enable_metadata_routing"], {}
+        if self._auto is not None and params and routes:
+            splits = process_routing(self, "fit", **params).splitter.split
+        elif self._auto is None and routes and fits:
+            return process_routing(self, "fit", **weight, **params)
+        elif params:
+            raise InputError(
+                f"fit got {sorted(params)}; further parameters need metadata routing "
+                "(sklearn.set_config(enable_metadata_routing=True))"
+            )
+        if not fits:
+            weight = {}
+        elif (
+            self._auto is None and weight and not has_fit_parameter(self.estimator, "sample_weight")
+        ):
+            raise InputError(
+                f"`sample_weight`: {type(self.estimator).__name__}.fit takes none, and weights are "
+                "never ignored; use a model that takes them, metadata routing, or `cv='prefit'`"
+            )
+        # Candidates take weights alone, each by its own name for them.
+        return Bunch(estimator=Bunch(fit=weight), splitter=Bunch(split=splits))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What ``fit`` passes on with metadata routing: to `estimator` and the splitter."""
+        fit = MethodMapping().add(caller="fit", callee="fit")
+        split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if self._auto is None:
+            router.add(estimator=self.estimator, method_mapping=fit)
+        return router.add(
+            splitter=self._split if hasattr(self._split, "split") else None, method_mapping=split
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self._auto is None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        else:
+            tags.input_tags.sparse = tags.input_tags.allow_nan = True
+            tags.input_tags.string = tags.input_tags.categorical = True
+        try:
+            goal = as_goal(self.goal)
+            of_one = goal.is_blackbox or waits_for_class(goal)
+        except (GoalError, TypeError):
+            of_one = False  # fit will say what is wrong
+        post_shift = self.solver == PostShift.name or isinstance(self.solver, PostShift)
+        tags.classifier_tags.multi_class = not (of_one or post_shift)
+        return tags
+
     # ------------------------------------------------------------------ fitting
     @property
     def _fits_nothing(self) -> bool:  # type: ignore[override]
@@ -390,27 +527,22 @@ class PlugInClassifier(SearchParameters, InnerModel, GoalClassifier):
         """The model to fit and the rule to find; models that do not fit together are refused."""
         options = replace(self._options(data.solver), progress=progress).settled(data.goal)
         posterior = options.takes_posteriors(len(data.classes.labels))
-        response = Response(self._answers.method, data.classes, posterior)
+        response, model = Response(self._answers.method, data.classes, posterior), self._model()
         if self._auto is None:
-            response.name(self._model())
+            response.name(model)
         routed = self._routed(data.weight, {k: data.own(v) for k, v in params.items()})
         return Task(
+            self,
             data,
             options,
             response,
-            self._model(),
-            self._fits_nothing,
+            model,
             None if self._is_given_fitted else self._split,
             self._is_given_fitted or not isinstance(self.cv, HoldOut),
             data.key % 2**32,
-            self.n_jobs,
-            self.verbose,
             routed.estimator.fit,
             routed.splitter.split,
             available_columns(self.decide_on, data.goal, given, data.X)[1],
-            self,
-            lambda X: self._draws_of(X, data.key, column_names(data.X)),
-            self._auto,
         )
 
     def _scores(self, X: Any) -> Floats:

@@ -1,16 +1,25 @@
-"""``frontier`` and ``explore`` for scores and for fitted classifiers."""
+"""Other bounds: the frontier, the explorer, and the rule of a classifier moved to another goal."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Column, Evidence
-from setpoint.errors import EmptyPopulationError, InputError, InputTypeError, nearest, quoted
+from setpoint.errors import (
+    EmptyPopulationError,
+    GoalError,
+    InputError,
+    InputTypeError,
+    listed,
+    nearest,
+    quoted,
+)
 from setpoint.estimators import GoalClassifier
 from setpoint.explorer import (
     Explorer,
@@ -28,9 +37,24 @@ from setpoint.explorer import (
     split_rows,
 )
 from setpoint.goals import Expression, Goal, as_goal
-from setpoint.inputs import CheckedData, ClassOrder, GivenRows, classes_of, one_score
+from setpoint.inputs import (
+    CheckedData,
+    CheckedTable,
+    ClassOrder,
+    Dataset,
+    GivenRows,
+    RowDigest,
+    as_datasets,
+    classes_of,
+    column_names,
+    digests_of,
+    one_score,
+)
+from setpoint.plugin.problem import BASELINES, EvidenceKind, Options
+from setpoint.plugin.selection import solve_evidence
 from setpoint.plugin.solvers.searching import explored
-from setpoint.rules import Rule
+from setpoint.report import GoalReport, cutoffs_of, rule_facts
+from setpoint.rules import Rule, segment_in_words
 from setpoint.search import (
     Frontier,
     Randomized,
@@ -129,18 +153,9 @@ def frontier(
         raise InputTypeError(
             f"frontier takes a fitted classifier or Evidence, got {type(source).__name__}"
         )
-    return source._frontier(
-        goal,
-        vary=vary,
-        values=values,
-        randomized=randomized,
-        X=X,
-        y=y,
-        sample_weight=sample_weight,
-        sensitive_features=sensitive_features,
-        baseline=baseline,
-        datasets=datasets,
-    )
+    own = {"sample_weight": sample_weight, "baseline": baseline, "datasets": datasets}
+    moved: dict[str, Any] = {"vary": vary, "values": values, "randomized": randomized}
+    return source._frontier(goal, **moved, X=X, y=y, sensitive_features=sensitive_features, **own)
 
 
 def frontier_of_evidence(
@@ -268,7 +283,11 @@ def explore(
     markers = _markers(rule, rows, inputs)
     checked = None
     if held is not None:
-        checked = _checked(held, both, names, columns, rows)
+        where = "The rows held out, as given."
+        try:
+            checked = scored_rows(*held[:2], both, names, held[2], where, columns)
+        except EmptyPopulationError as error:
+            raise InputError(f"`check`: {error}") from None
     elif share is not None:
         rows, checked, index = split_rows(rows, share)
         markers = [replace(m, share=m.share[index]) for m in markers]
@@ -348,21 +367,153 @@ def _held(
     return replace(held, codebook=inputs.rows.codebook), values, columns
 
 
-def _checked(
-    held: Held, goal: Goal, by: Sequence[str], columns: Mapping[str, Column], rows: ScoredRows
-) -> ScoredRows:
-    inputs, values, own = held
-    try:
-        out = scored_rows(inputs, values, goal, by, own, "The rows held out, as given.", columns)
-    except EmptyPopulationError as error:
-        raise InputError(f"`check`: {error}") from None
-    return replace(out, groups=_aligned(out, rows))
+# --- The rule of a fitted classifier, moved to another goal on other rows -------------------------
 
 
-def _aligned(held: ScoredRows, rows: ScoredRows) -> Any:
-    """The groups of rows held out by the places of the others' values."""
-    out = []
-    for own, other in zip(held.groups, rows.groups, strict=True):
-        place = np.array([other.values.index(v) for v in own.values], np.int64)
-        out.append(replace(other, codes=place[own.codes]))
-    return tuple(out)
+C = TypeVar("C", bound=GoalClassifier)
+
+
+def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
+    """A copy whose rule is the best for a goal on some rows with labels."""
+    _check_movable(classifier)
+    evidence, inputs = _scored(classifier, goal, rows)
+    numbers = goal.needs.measures.get(None, {})
+    sees = tuple(c for c in classifier.rule_.value_columns if c in numbers)
+    inputs = replace(inputs, sees=sees)
+    found, report = solve_evidence(inputs, evidence, _options(classifier))
+    if found.rule.randomized:
+        key, names = classifier.draw_key_, classifier.draw_columns_
+        classifier._check_drawable(rows["X"], key, names)
+    digest = getattr(classifier, "digest_", None)
+    known = 0.0 if digest is None else float(digest.share_of(rows["X"], inputs.tables[None].weight))
+    # Where some of these rows are rows of the fit, the report is flattered.
+    entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
+    report = replace(report, counts=replace(report.counts, seen=known), constraints=entries)
+    out = _moved(classifier, found.rule, report, rows)
+    out.trace_ = found.trace
+    out.largest_segment_ = int(np.argmax(evidence.segment_weights))
+    if hasattr(out, "gap_"):
+        out.gap_ = report.certificate.gap
+    if hasattr(classifier, "goal"):
+        out.goal = str(goal)
+    out._sign(_digests(rows))
+    return out
+
+
+def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
+    """A copy that decides by another rule, measured on some rows with labels."""
+    _check_movable(classifier)
+    _check_by_thresholds(rule)
+    if goal.defers or classifier.rule_.value_columns:
+        why = "defers rows between two places"
+        if classifier.rule_.value_columns:
+            why = f"looks at {listed(classifier.rule_.value_columns)}, too"
+        raise GoalError(
+            f"a threshold is one place on the score, and the model's rule {why}; move a bound"
+        )
+    if classifier.rule_.score_columns is not None:
+        raise GoalError(
+            "a threshold is a place on one score, and the model's rule goes by a score for each of "
+            f"{len(classifier.classes_)} classes; move a bound of the goal"
+        )
+    moved, before = copy.copy(classifier), classifier.goal_report_
+    looks = tuple(name for name, _ in rule.segment_keys[0]) if rule.needs_segments else ()
+    moved.rule_ = rule
+    moved.goal_report_ = replace(before, rule=replace(before.rule, decides_on=looks))
+    evidence, inputs = _scored(moved, goal, rows)
+    if looks:
+        table = inputs.tables[None]
+        codes = _groups_known(rule, table)
+        weight = np.ones(len(codes)) if table.weight is None else table.weight
+        moved.largest_segment_ = int(np.argmax(np.bincount(codes, weight)))
+    facts = rule_facts(rule, evidence, 0.0)
+    moved.goal_report_ = replace(before, rule=facts, guarantee=None)
+    found = moved.evaluate(**rows, goal=goal)
+    # Whoever gives a rule with rows has mostly chosen it on them, as on a page.
+    entries = tuple(replace(e, seen=True) for e in found.constraints)
+    out = _moved(moved, rule, replace(found, constraints=entries), rows)
+    out._sign(_digests(rows))
+    return out
+
+
+def _check_by_thresholds(rule: Rule) -> None:
+    """Refuse rules of another kind than thresholds of one score."""
+    kind = f"{type(rule).__name__} of {rule.n_classes} classes"
+    if not cutoffs_of(rule):
+        raise InputError(
+            "`rule` is one threshold of the score of two classes, or one for each group, found a "
+            f"{kind}"
+        )
+    if rule.randomized:
+        raise InputError(
+            f"`rule` decides without draws, found a {kind} with a soft edge; set its width to 0"
+        )
+
+
+def _groups_known(rule: Rule, table: CheckedTable) -> Codes:
+    """Which segment of a rule each row is of."""
+    columns = table.columns
+    codes = rule.segment_codes(columns)
+    unseen = np.flatnonzero(codes < 0)
+    if len(unseen):
+        names = [name for name, _ in rule.segment_keys[0]]
+        row = tuple((n, columns[n].take(unseen[:1]).values.tolist()[0]) for n in names)
+        known = listed([segment_in_words(key) for key in rule.segment_keys])
+        raise InputError(
+            f"`rule` has no threshold for {len(unseen)} rows, as {segment_in_words(row)} in row "
+            f"{unseen[0]} (it has them for {known}); leave such rows out, or choose a rule on rows "
+            "that have all groups"
+        )
+    return codes
+
+
+def _check_movable(classifier: GoalClassifier) -> None:
+    if getattr(classifier, "scorer_", None) is not None:
+        raise GoalError(
+            "this rule decides by joint posteriors or retrained learners, which are found for one "
+            "goal; fit for the new goal instead"
+        )
+
+
+def _options(classifier: GoalClassifier) -> Options:
+    """How to search: as in the fit, where that looks at the goal."""
+    solver, _ = classifier._chosen()
+    options = Options.of("auto", randomized=False)
+    if classifier._family == "plugin":
+        own: Any = classifier
+        options = own._options(solver)
+        if options.solver in ("post-shift", *BASELINES):
+            options = replace(options, solver="auto")
+    evidence: EvidenceKind = "label"
+    if classifier.goal_report_.search.evidence == "soft":
+        evidence = "soft"
+    return replace(options, evidence=evidence, on_infeasible="raise")
+
+
+def _scored(
+    classifier: GoalClassifier, goal: Goal, rows: dict[str, Any]
+) -> tuple[Evidence, CheckedData]:
+    """The rows with the scores that rules decide by."""
+    names = ("X", "y", "sample_weight", "sensitive_features", "baseline", "datasets")
+    given, seen = classifier._seen(goal, *(rows.get(name) for name in names))
+    scores = {name: classifier._scores(given[name].X) for name in seen.tables}
+    return seen.evidence(scores), seen
+
+
+def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any]) -> C:
+    """A copy with another rule; the rows that it was chosen on count as rows of the fit."""
+    out = copy.copy(classifier)
+    out.rule_, out.goal_report_, out.evidence_ = rule, report, None
+    digest = getattr(classifier, "digest_", None)
+    if digest is not None:
+        names = column_names(rows["X"])
+        out.digest_ = digest | RowDigest.of(rows["X"], names, rows.get("sample_weight"))
+    return out
+
+
+def _digests(rows: dict[str, Any]) -> dict[str, str]:
+    """The digests of the rows that a rule was moved on, as in ``fit``."""
+    names = ("sample_weight", "sensitive_features", "baseline")
+    own = Dataset(rows["X"], rows.get("y"), **{name: rows.get(name) for name in names})
+    others = {f"{name}: ": part for name, part in as_datasets(rows.get("datasets")).items()}
+    return digests_of({"": own, **others})

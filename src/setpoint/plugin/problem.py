@@ -1,19 +1,22 @@
-"""The rules over posteriors that a search may mix, and what each does to the rates."""
+"""The problem: how a goal is to be solved, and what rules over posteriors do to the rates."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
+from setpoint.blackbox import Smooth
 from setpoint.counts import ONE_BLOCK, Blocks, Confusion, Evidence
-from setpoint.parameters import SATISFIED, tied
-from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form, link
+from setpoint.errors import GoalError, InputError, ShapeError
+from setpoint.goals import Goal
+from setpoint.parameters import SATISFIED, check
+from setpoint.program import DiagonalForm, Program, RateTable, diagonal_form
 from setpoint.rules import Argmax, PerSegment, Rule, ValueAware, mixture, per_segment
 from setpoint.search import (
     AchievableSet,
@@ -22,8 +25,132 @@ from setpoint.search import (
     MixtureWeights,
     Optimum,
     Priced,
+    Randomized,
+    TracePoint,
     measure,
 )
+from setpoint.solvers import (
+    WITHOUT_FORMULA,
+    ColumnGeneration,
+    PostShift,
+    SearchLimits,
+    Solver,
+    solver_of,
+    solvers_of,
+    takes,
+)
+
+# --- The choices of the user: what ``solve`` and ``PlugInClassifier`` have in common --------------
+
+
+EvidenceKind: TypeAlias = Literal["auto", "label", "soft"]
+
+BASELINES = ("argmax", "balanced")
+"""Rules that do not look at the goal."""
+SOLVERS = solvers_of("plugin")
+_AS_IT_COMES, _TOL = SearchLimits(), 1e-4
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices of the user, checked."""
+
+    solver: Annotated[str, SOLVERS] = "auto"
+    evidence: EvidenceKind = "auto"
+    randomized: Annotated[Randomized, (False, "auto", True)] = "auto"
+    on_infeasible: Literal["raise", "nearest"] = "raise"
+    limits: Annotated[SearchLimits, SearchLimits] = _AS_IT_COMES
+    progress: Callable[[TracePoint], None] | None = None
+    smooth: Smooth = "auto"
+    oracle: Any = None
+    started: float | None = None
+    stopped: str = ""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.solver == "exact" and self.evidence == "soft":
+            raise InputError(
+                "`evidence`: `solver='exact'` counts decisions against labels, got 'soft'; "
+                "'column-generation' takes it"
+            )
+        if self.oracle is not None and self.evidence == "soft":
+            raise InputError("`evidence`: an oracle's decisions are counted by labels, got 'soft'")
+
+    @classmethod
+    def of(
+        cls, solver: str | Solver, limits: SearchLimits | None = None, **options: Any
+    ) -> Options:
+        """The options with a solver's own parameters."""
+        value = solver_of(solver, "plugin")
+        own = {"smooth": value.smooth} if isinstance(value, PostShift) else {}
+        oracle = value.oracle if isinstance(value, ColumnGeneration) else None
+        # A learner decides by itself, with or without posteriors of the model.
+        name = "auto" if oracle is not None else value.name
+        out = cls(name, limits=SearchLimits.of(limits), oracle=oracle, **own, **options)
+        value.limited(out.limits)
+        return out
+
+    @property
+    def tol(self) -> float:
+        """The loss at which a rule without draws is preferred, the gap at which a search ends."""
+        return _TOL if self.limits.tol is None else self.limits.tol
+
+    def settled(self, goal: Goal) -> Options:
+        """The options for one goal: black boxes go to post-shift."""
+        out = self
+        if goal.is_blackbox and self.solver != "post-shift":
+            if self.solver != "auto" or self.oracle is not None:
+                name = "column-generation" if self.oracle is not None else self.solver
+                raise InputError(
+                    f"`solver={name!r}` needs a formula, and {goal.objective} has none; "
+                    f"{WITHOUT_FORMULA}"
+                )
+            out = replace(self, solver="post-shift", limits=PostShift().limited(self.limits))
+        if self.limits.evaluations is not None and not goal.is_blackbox:
+            raise InputError(
+                "`limits`: evaluations are those of a metric without a formula, and "
+                f"{goal.objective} has one; leave out `evaluations={self.limits.evaluations!r}`"
+            )
+        if out.solver != "post-shift":
+            return out
+        if goal.constraints:
+            raise GoalError(
+                f"{takes('post-shift', asked=True)}, and '{goal}' has constraints; "
+                f"{takes('auto', asked=True)}"
+            )
+        if goal.needs.datasets:
+            raise GoalError(
+                "`solver='post-shift'` measures on the rows of X alone, and the goal refers to "
+                f"{list(goal.needs.datasets)}; `solver='auto'` takes further data sets"
+            )
+        if self.evidence == "soft":
+            raise InputError("`evidence`: post-shift measures against labels, got 'soft'")
+        if self.randomized is True:
+            raise InputError("`randomized`: post-shift finds rules without draws, got True")
+        return out
+
+    def takes_posteriors(self, n_classes: int) -> bool:
+        """Whether rules are sought over posteriors, not over one score of two classes."""
+        if n_classes > 2 and self.solver == "exact":
+            raise ShapeError(
+                f"{takes('exact', asked=True)}, and y holds {n_classes}; "
+                f"{takes('column-generation')}, and certifies its rules with soft evidence"
+            )
+        if n_classes > 2 and self.solver == "post-shift":
+            raise ShapeError(
+                "Only binary classification is supported by `solver='post-shift'`: y holds "
+                f"{n_classes} classes"
+            )
+        other = self.solver not in ("auto", "exact", "post-shift") or self.evidence == "soft"
+        return n_classes > 2 or other
+
+    def watch(self, most: int | None = None) -> Limits:
+        """What ends one search, `most` calls by default; its clock is the solve's, or its own."""
+        given = self.limits
+        limits = Limits(given.calls or most, given.seconds, self.progress, stopped=self.stopped)
+        limits.started = limits.started if self.started is None else self.started
+        return limits
+
 
 # --- Atoms: whole deterministic rules over posteriors ---------------------------------------------
 
@@ -431,140 +558,3 @@ def best_of(program: Program, v: Floats, present: int | None = None) -> int:
     if present is not None and past[present] <= past[k] and score[present] >= score[k] - 1e-12:
         return present
     return k
-
-
-# --- Of rules that are equally good ---------------------------------------------------------------
-
-
-_FIRST, _FAR, _STEPS = -8.0, 14.0, 9
-"""Ends of a line in logarithms of the share of the argmax, and halvings."""
-
-_WORTH = 500.0
-"""By so much more the share of rows that depart has to fall than the objective."""
-
-
-def plug_in(space: Achievable, weights: Floats) -> Atom:
-    """The class with the largest weighted posterior, in every segment."""
-    counted = space.counted
-    n, n_segments = counted.n_classes, len(counted.segments)
-    if counted.credit.of_classes and not counted.score_columns.values:
-        return Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
-    # A stratum's posteriors of a class gain what the class does.
-    gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
-    gains[counted.codebook.n_plain :] = 0.0
-    return Atom(counted.loss_tensor(gains))
-
-
-def plainest(space: Achievable, program: Program, found: Optimum, floor: float) -> Optimum:
-    """A rule without draws that is as good as the one found, and nearer to the argmax."""
-    by_values = space.counted.score_columns.values  # the largest gain, and no argmax, is plain
-    if by_values or found.is_drawn or not found.is_feasible or space.limits.is_late:
-        return found
-    n_known = len(space.atoms)
-    line = _Line(space, program, found, min(floor, tied(found.value)))
-    choices = [line.argmax, found.choice]
-    if not line.good(n_known):
-        ends = [line.last(start) for start in line.starts()]
-        choices = [found.choice, *(line.whole(space.add(x)) for x in ends if x is not None)]
-    best = line.nearest(choices)
-    if best is None:
-        space.drop(n_known)
-        return found
-    new = measure(space, program, best)
-    return replace(found, choice=best, v=new.v, value=new.value)
-
-
-class _Line:
-    """Rules between one and the argmax, and whether they are as good as what was found."""
-
-    def __init__(self, space: Achievable, program: Program, found: Optimum, floor: float) -> None:
-        self.space, self.program, self.floor, self.found = space, program, floor, found
-        self.plain = plug_in(space, np.ones(space.counted.n_classes))
-        self.argmax = self.whole(space.add(self.plain))
-        self.by_labels: Callable[[MixtureWeights], tuple[float, float]] | None = None
-        if space.counted.credit.by_posteriors and space.evidence.has_labels:
-            counted = space.confusion(found.choice)
-            own = link(program.goal, counted.codebook).at(counted.marginals)
-
-            def by_labels(choice: MixtureWeights) -> tuple[float, float]:
-                v = own.rates_of(space.confusion(choice).counts)
-                return own.score_at(v), float(own.violation(v))
-
-            self.by_labels, self.least = by_labels, by_labels(found.choice)
-
-    def whole(self, atom: int) -> MixtureWeights:
-        """A whole rule."""
-        return self.space.draw_among({atom: 1.0})
-
-    def good(self, atom: int) -> bool:
-        """Whether a whole rule is as good, by labels too."""
-        v = self.space.features_of(atom)
-        met = float(self.program.violation(v)) <= SATISFIED
-        if not met or not self.program.score_at(v) >= self.floor:
-            return False
-        if self.by_labels is None:
-            return True
-        score, past = self.by_labels(self.whole(atom))
-        return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
-
-    def starts(self) -> list[Atom]:
-        """Where lines begin: the rule found, if it is one, and what the objective asks for."""
-        space, used = self.space, {k for part in self.found.choice for k in part}
-        out = [space.atoms[k] for k in used] if len(used) == 1 else []
-        slopes = self.program.score.gradient(self.found.v)
-        if np.isfinite(slopes).all():
-            out.append(space.pricer.atom(slopes))
-        return out
-
-    def last(self, start: Atom) -> Atom | None:
-        """The last rule on a line that is as good; None where none is."""
-        begin, end = (self._matrices(x) for x in (start, self.plain))
-
-        def at(x: float) -> Atom:
-            return Atom(*(a + np.exp(x) * b for a, b in zip(begin, end, strict=True)))
-
-        space, low, high, best = self.space, _FIRST, _FAR, None
-        x = low  # where next to nothing ties, the first step is the last
-        for _ in range(1 + _STEPS):
-            number = space.add(at(x))
-            good, atom = self.good(number), space.atoms[number]
-            space.drop(number)
-            best, low, high = (atom, x, high) if good else (best, low, x)
-            if best is None or space.limits.is_late:
-                break
-            x = 0.5 * (low + high)
-        return best
-
-    def nearest(self, choices: list[MixtureWeights]) -> MixtureWeights | None:
-        """The first whose departures, and what they cost, are least; None: as found."""
-        rows, best = self.space.counted, None
-        plain = rows.distribution(self.space.rule(self.argmax))
-        least = np.inf
-        for choice in choices:
-            apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
-            own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
-            own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
-            if own < least:
-                best, least = choice, own
-        return None if best is self.found.choice else best
-
-    def _score(self, choice: MixtureWeights) -> float:
-        return self.program.score_at(self.space.features(choice))
-
-    def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
-        """What an atom multiplies scores with, its largest number one."""
-        own = self._constant(atom.code) if atom.code is not None else atom
-        found = self.space.pricer.response(own)
-        size = max(float(np.abs(x).max(initial=0.0)) for x in found) or 1.0
-        return tuple(x / size for x in found)
-
-    def _constant(self, code: int) -> Atom:
-        """One class for everybody, in the form of the argmax."""
-        matrix = np.zeros_like(self.plain.matrix)
-        if self.plain.charge is not None:
-            charge = np.zeros_like(self.plain.charge)
-            charge[:, code] = -1.0
-            return Atom(matrix, charge)
-        n_columns = matrix.shape[1] // (1 + len(self.space.counted.score_columns.values))
-        matrix[:, :n_columns, code] = 1.0  # posteriors sum to one
-        return Atom(matrix)

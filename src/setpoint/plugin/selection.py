@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from setpoint.array_types import Codes, Floats
-from setpoint.blackbox import RowMetric
+from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
 from setpoint.counts import N_FOLDS, Confusion, Evidence, folds_of, in_order, merged
 from setpoint.errors import EmptyPopulationError, GoalError, warn_caller
 from setpoint.estimators import (
@@ -23,19 +23,20 @@ from setpoint.estimators import (
 )
 from setpoint.goals import Goal
 from setpoint.guarantees import Certification
-from setpoint.inputs import CheckedTable
+from setpoint.inputs import CheckedData, CheckedTable
 from setpoint.parameters import SATISFIED
-from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
-from setpoint.plugin.problem import MANY_CLASSES, REMEDIES
-from setpoint.plugin.solvers.named import shift_rule
+from setpoint.plugin.problem import BASELINES, MANY_CLASSES, REMEDIES, EvidenceKind, Options
 from setpoint.plugin.solvers.searching import search_rule
 from setpoint.program import LinkedGoal, link
-from setpoint.report import GoalReport
-from setpoint.rules import Rule
+from setpoint.report import GoalReport, measured_entry
+from setpoint.rules import PerSegment, Rule, Threshold
 from setpoint.search import (
     INTERRUPTED,
+    Certificate,
+    ConstantGoalWarning,
     Found,
     InfeasibleError,
+    Limits,
     StoppedError,
     StoppedWarning,
     now,
@@ -101,8 +102,13 @@ def held_out(
         counted = seen(rest).confusion(rule)
         pooled = counted if pooled is None else pooled + counted
     assert pooled is not None
-    program = link(goal, pooled.codebook).at(pooled.marginals)
-    v = program.rates_of(pooled.counts)
+    return _reached(goal, pooled)
+
+
+def _reached(goal: Goal, counted: Confusion) -> Reached:
+    """What some counts by labels are to a goal."""
+    program = link(goal, counted.codebook).at(counted.marginals)
+    v = program.rates_of(counted.counts)
     return Reached(float(program.violation(v)), program.score_at(v))
 
 
@@ -212,7 +218,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
         soft = search_rule(goal, evidence, asked)
     except (InfeasibleError, StoppedError) as failed:
         error = failed
-    past = np.inf if soft is None else _missed(goal, soft)
+    past = np.inf if soft is None else _reached(goal, soft.confusion).past
     if past <= SATISFIED:
         assert soft is not None
         return soft, why
@@ -222,7 +228,7 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
         if soft is not None and soft.stopped:  # has warned
             warnings.simplefilter("ignore", StoppedWarning)
         label = search_rule(goal, evidence, asked)
-    nearer = np.inf if label is None else _missed(goal, label)
+    nearer = np.inf if label is None else _reached(goal, label.confusion).past
     if label is not None and nearer <= SATISFIED:
         missed = "no rule by posteriors" if soft is None else "the rule by posteriors does not"
         return label, f"label evidence, by which the constraints are met ({missed})"
@@ -237,15 +243,6 @@ def search_by_either(goal: Goal, evidence: Evidence, options: Options) -> tuple[
             MissedBoundsWarning,
         )
     return soft, why
-
-
-def _missed(goal: Goal, found: Found) -> float:
-    """The largest violation of a constraint by labels."""
-    if not goal.constraints:
-        return 0.0
-    counted = found.confusion
-    program = link(goal, counted.codebook).at(counted.marginals)
-    return float(program.violation(program.rates_of(counted.counts)))
 
 
 def _rule(goal: Goal, options: Options, kind: EvidenceKind, evidence: Evidence) -> Rule:
@@ -337,6 +334,94 @@ def _by_score(goal: Goal, options: Options, evidence: Evidence) -> Rule:
     ).rule
 
 
+# --- Smoothed post-shift as a solver --------------------------------------------------------------
+
+
+_FEW_CALLS = 10
+_MOST_CALLS = 1000
+"""Cut-offs on a curve that a function is called for, where nobody says otherwise."""
+
+
+def shift_rule(
+    goal: Goal, evidence: Evidence, options: Options, given: RowMetric | None = None
+) -> Found:
+    """The rule that smoothed post-shift finds."""
+    n_segments = len(evidence.segments)
+    segments = evidence.rows.segment if n_segments > 1 else None
+    rows: tuple[Any, ...] = evidence.scores, evidence.rows.weight, segments
+    smooth, v = options.smooth, np.zeros(0)
+    metric: RowMetric
+    if given is None:
+        metric = counted = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
+        found = smoothed_threshold(
+            counted,
+            *rows,
+            smooth=smooth,
+            sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
+        )
+    else:
+        metric, budget, most = given, options.limits.evaluations, _MOST_CALLS
+        if budget is not None:
+            curves = 1 if segments is None else 1 + n_segments
+            most = max(2, min(most, budget // curves))
+        limits = Limits(max_seconds=options.limits.seconds)
+        metered = BudgetedMetric(metric, budget, limits)
+        # A metric of the ranking shows itself at once.
+        few = min(most, _FEW_CALLS) if metric.takes == "scores" else most
+        found = smoothed_threshold(metered, *rows, smooth=smooth, most=few, limits=limits)
+        if few < most and not found.constant:
+            with limits.keeping(found):
+                found = smoothed_threshold(metered, *rows, smooth=smooth, most=most, limits=limits)
+    if found.constant:
+        neutral = 0.5 if evidence.may_be_posteriors else 0.0
+        found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
+    _warn(found, metric, evidence)
+    rule: Rule = Threshold(float(found.thresholds[0]))
+    if evidence.decide_on:
+        rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
+    confusion = evidence.confusion(rule)
+    if given is None:
+        v = counted.program.rates_of(confusion.counts)
+    return Found(
+        [],
+        rule,
+        confusion,
+        v,
+        evidence,
+        _why(found, n_segments),
+        certificate=Certificate(rivals="rule without draws"),
+        n_calls=found.evaluations,
+        solver="post-shift",
+        objective=given and measured_entry(goal, metric, metric.sense * found.value),
+    )
+
+
+def _why(found: Shift, n_segments: int) -> str:
+    if found.constant:
+        return f"the metric is the same at all {len(found.gains)} cut-offs"
+    out = f"the best of {len(found.gains)} cut-offs"
+    if found.window:
+        out += f" by the curve averaged over {found.window:.4g}"
+    return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
+
+
+def _warn(found: Shift, metric: RowMetric, evidence: Evidence) -> None:
+    if found.constant:
+        warn_caller(
+            f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
+            f"{len(found.gains)} that were measured; the cut-off is left at "
+            f"{found.thresholds[0]:g}",
+            ConstantGoalWarning,
+        )
+    elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
+        label = evidence.classes[int(found.thresholds[0] < 0)]
+        warn_caller(
+            f"predicting {label!r} for everyone does best by '{metric.name}': check the metric, "
+            "and whether the scores say anything about the classes",
+            ConstantGoalWarning,
+        )
+
+
 # --- From rows with scores to a rule: which search, what the rule looks at ------------------------
 
 
@@ -350,46 +435,34 @@ _OVER_SETS = (
     "The rule looks at the score alone, whatever a row is worth: where a goal refers to further "
     "data sets, rules do not look at columns of values."
 )
-_OF_SCORES = ("exact", *BASELINES)
+_OF_SCORES = ("exact", "post-shift", *BASELINES)
 """Solvers whose rules look at scores alone."""
 
 
 def solve_evidence(
-    goal: Goal,
+    inputs: CheckedData,
     evidence: Evidence,
     options: Options,
     *,
-    table: CheckedTable | None = None,
     counted: Evidence | None = None,
     folds: int | None = None,
     notes: tuple[str, ...] = (),
     metric: RowMetric | None = None,
-    neutral: float = 0.0,
     confidence: Confidence | None = None,
     certification: Certification | None = None,
     blocks: Codes | None = None,
-    sees: tuple[str, ...] = (),
 ) -> tuple[Found, GoalReport]:
     """Link, solve, count and report; what ``solve`` and ``PlugInClassifier`` share."""
     started = now()
     options = replace(options, started=started)
-    linked = link(goal, evidence.codebook)
+    linked = link(inputs.goal, evidence.codebook)
+    table: CheckedTable | None = inputs.tables[None]
     if confidence is not None and certification is None:
-        whole = options.randomized is False and not sees
+        whole = options.randomized is False and not inputs.sees
         evidence, certification, table = split_scored(
             linked, evidence, table, confidence, whole=whole, blocks=blocks
         )
-    hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
-    find: Callable[..., Found]
-    if options.solver == "post-shift":
-        find = partial(shift_rule, goal, evidence, options, metric, neutral)
-    else:
-        if hidden and any(c.baseline is not None for c in evidence.strata):
-            notes += (_BLIND,)
-        if goal.needs.measures and goal.needs.datasets:
-            notes += (_OVER_SETS,)
-        finder = find = RuleFinder(linked, evidence, options, sees, counted)
-        notes += (finder.note,) if finder.note else ()
+    find = RuleFinder(linked, evidence, options, inputs.sees, counted, metric)
     with heard() as caught:
         found = find()
     return decide(
@@ -399,7 +472,7 @@ def solve_evidence(
         started=started,
         family="plugin",
         folds=folds,
-        notes=notes,
+        notes=(*notes, *find.notes),
         table=table,
         certification=None if certification is None else replace(certification, inwards=find),
     )
@@ -415,25 +488,27 @@ class RuleFinder:
         options: Options,
         sees: tuple[str, ...] = (),
         counted: Evidence | None = None,
+        metric: RowMetric | None = None,
     ) -> None:
         self.linked, self.evidence, self.options = linked, evidence, options
-        self._counted, self.note = counted, ""
+        self._counted, self._metric = counted, metric
         self._aware: Evidence | None = None
         self._inputs: RuleInputs | None = None
+        self.notes: list[str] = []
+        hidden = evidence.codebook.hides_strata and evidence.n_scores is not None
+        if hidden and any(c.baseline is not None for c in evidence.strata):
+            self.notes.append(_BLIND)
+        if linked.goal.needs.measures and linked.goal.needs.datasets:
+            self.notes.append(_OVER_SETS)
         if not sees or options.solver in _OF_SCORES:
             return
-        alone = f"The rule looks at the score alone and not at {' and '.join(sees)}: "
-        if counted is not None:
-            self.note = (
-                f"{alone}rules that go by posteriors of group and class do not look at columns of "
-                "values."
-            )
-        elif evidence.n_scores is None and not evidence.may_be_posteriors:
-            self.note = (
-                f"{alone}expected values need probabilities, and the scores go beyond 0 and 1."
-            )
-        else:
+        if evidence.n_scores is not None or evidence.may_be_posteriors:
             self._aware = evidence.with_values(sees)
+        else:
+            self.notes.append(
+                f"The rule looks at the score alone and not at {' and '.join(sees)}: expected "
+                "values need probabilities, and the scores go beyond 0 and 1."
+            )
 
     def __call__(self, inwards: Floats | None = None) -> Found:
         """The rule; `inwards` moves the bounds that the search works with."""
@@ -476,6 +551,8 @@ class RuleFinder:
     def _by_score(self, inwards: Floats | None, options: Options | None = None) -> Found:
         """What the solver for these scores finds, and why it was taken."""
         options, goal, evidence = options or self.options, self.linked.goal, self.evidence
+        if options.solver == "post-shift":
+            return shift_rule(goal, evidence, options, self._metric)
         if evidence.n_scores is None:
             program = self.linked.at(evidence.marginals)
             return solve_exact(

@@ -1,50 +1,52 @@
-"""``solve``, and the rule of a classifier moved to another goal."""
+"""``solve``: from scores and labels to a rule, in memory or from counts of a table elsewhere."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from setpoint.array_types import Codes
 from setpoint.blackbox import BlackBox, blackbox_of, measured_on
-from setpoint.counts import Evidence
-from setpoint.errors import GoalError, InputError, InputTypeError, listed
-from setpoint.estimators import (
-    GoalClassifier,
-    check_ranges,
-    promised,
-)
+from setpoint.counts import ChangedTableError, Confusion
+from setpoint.errors import GoalError, InputError, InputTypeError, without_races
+from setpoint.estimators import check_ranges, decide, heard, promised
 from setpoint.goals import Expression, Goal, as_goal
+from setpoint.guarantees import Certification, check_enough, monotone_constraints, promise_of
 from setpoint.inputs import (
     CheckedData,
-    CheckedTable,
     ClassOrder,
     Dataset,
     DecideOn,
     GivenRows,
-    RowDigest,
     as_datasets,
     classes_of,
-    column_names,
     columns_of,
-    digests_of,
     frame_of,
     one_score,
     posteriors,
+    some,
 )
-from setpoint.plugin.parameters import BASELINES, EvidenceKind, Options
+from setpoint.plugin.problem import EvidenceKind, Options
 from setpoint.plugin.selection import solve_evidence
-from setpoint.plugin.tables import solve_lazy
-from setpoint.report import GoalReport, cutoffs_of, rule_facts
-from setpoint.rules import Rule, segment_in_words
-from setpoint.search import Randomized, TracePoint
+from setpoint.program import link
+from setpoint.report import GoalReport, TextSection
+from setpoint.rules import Rule
+from setpoint.search import CountPass, Found, Randomized, TracePoint, now, solve_tallied
 from setpoint.solvers import Confidence, SearchLimits, Solver
-from setpoint.sources import is_lazy
+from setpoint.sources import (
+    CountedRows,
+    CountsCheckpoint,
+    FrameRows,
+    Pass,
+    Passes,
+    frame_rows_of,
+    is_lazy,
+    require_formula,
+)
 
 # --- From scores and labels to a rule -------------------------------------------------------------
 
@@ -237,49 +239,35 @@ def solve(
             "tol, exact, checkpoint, watch: rows in memory are always solved exactly and at once; "
             "these are for tables elsewhere"
         )
-    options = Options.of(
-        solver,
-        limits,
-        evidence=evidence,
-        randomized=randomized,
-        on_infeasible=on_infeasible,
-    ).settled(goal)
+    how: dict[str, Any] = {"randomized": randomized, "on_infeasible": on_infeasible}
+    options = Options.of(solver, limits, evidence=evidence, **how).settled(goal)
     if options.oracle is not None:
         raise InputError(
             "`solver`: an oracle is trained on features, and there are scores alone; "
             "PlugInClassifier takes ColumnGeneration(oracle=...)"
         )
     if lazy:
-        return Solution(
-            *solve_lazy(
-                goal,
-                data,
-                y,
-                scores,
-                options,
-                sample_weight=sample_weight,
-                sensitive_features=sensitive_features,
-                baseline=baseline,
-                datasets=datasets,
-                classes=classes,
-                pos_label=pos_label,
-                decide_on=decide_on,
-                tol=tol,
-                exact=exact,
-                checkpoint=checkpoint,
-                confidence=confidence,
-                watch=watch,
-            )
-        )
+        _check_elsewhere(goal, y, options)
+        promise, place = promised(goal, confidence), scores
+        if isinstance(scores, (list, tuple)) and len(scores) == 1:
+            place = scores[0]
+        roles = {"score": place, "weight": sample_weight, "baseline": baseline}
+        tables = frame_rows_of(data, y, sensitive_features, datasets, **roles)
+        asked = {"classes": classes, "pos_label": pos_label, "decide_on": decide_on}
+        within = _within(tol, exact)
+        kept = None
+        if checkpoint is not None:
+            kept = CountsCheckpoint(checkpoint, goal, tables, asked)
+        return solve_counted(
+            goal, tables, options, asked, within=within, watch=watch, checkpoint=kept,
+            confidence=promise,
+        )  # fmt: skip
     if scores is not None:
-        columns = columns_of(
-            data,
-            scores=scores,
-            y=y,
-            sample_weight=sample_weight,
-            sensitive_features=sensitive_features,
-            baseline=baseline,
-        )
+        given = {
+            "sample_weight": sample_weight, "sensitive_features": sensitive_features,
+            "baseline": baseline,
+        }  # fmt: skip
+        columns = columns_of(data, scores=scores, y=y, **given)
         datasets = _named_sets(datasets, scores, y, sensitive_features)
         data, y, sample_weight, sensitive_features, baseline = columns.values()
     # A single score is higher for the positive class, whatever the goal.
@@ -311,15 +299,12 @@ def solve(
     notes += unseen_columns(inputs)
     measured = None if metric is None else measured_on(metric, known, rows[None])
     found, report = solve_evidence(
-        goal,
+        inputs,
         inputs.evidence(values),
         options,
-        table=inputs.tables[None],
         notes=notes,
         metric=measured,
-        neutral=0.5 if not posterior and _within_unit(first) else 0.0,
         confidence=promise,
-        sees=inputs.sees,
     )
     return Solution(found.rule, report, found.trace)
 
@@ -336,12 +321,9 @@ def _named_sets(
         out[name] = given
         if frame is not None:
             label = y if isinstance(y, str) and y in frame.columns else None
-            columns = columns_of(
-                given, scores=scores, y=label, sensitive_features=sensitive_features
-            )
-            out[name] = Dataset(
-                columns["scores"], columns["y"], sensitive_features=columns["sensitive_features"]
-            )
+            roles = {"y": label, "sensitive_features": sensitive_features}
+            columns = columns_of(given, scores=scores, **roles)
+            out[name] = Dataset(columns.pop("scores"), **columns)
     return out
 
 
@@ -375,163 +357,156 @@ def _has_two_columns(scores: Any) -> bool:
         return False
 
 
-def _within_unit(scores: NDArray[np.float64]) -> bool:
-    return bool(scores.min(initial=0.0) >= 0.0 and scores.max(initial=0.0) <= 1.0)
+# --- Rows that lie elsewhere: the rule and its certificate from counts ----------------------------
 
 
-# --- The rule of a fitted classifier, moved to another goal on other rows -------------------------
+_TOL = 1e-4
 
 
-C = TypeVar("C", bound=GoalClassifier)
+def solve_counted(
+    goal: Goal,
+    rows: Mapping[str | None, FrameRows],
+    options: Options,
+    known: Mapping[str, Any],
+    *,
+    within: float,
+    watch: Callable[[Pass], None] | None = None,
+    checkpoint: CountsCheckpoint | None = None,
+    confidence: Confidence | None = None,
+) -> Solution:
+    """The rule over one score that reaches a goal on tables elsewhere, and its report."""
+    started = now()
+    passes = Passes(goal, rows, watch)
+    with heard() as caught:
+        if confidence is not None:
+            unscored = {name: replace(own, score=None) for name, own in rows.items()}
+            whole = CountedRows.first_pass(goal, unscored, **known)
+            _refuse_many(whole)
+            _check_promise(whole, options, confidence)
+        stored = None if checkpoint is None else checkpoint.read()
+        counted = passes.first(stored=stored, **known)
+        _refuse_many(counted)
+        linked = link(goal, counted.codebook)
+        tally = counted.tally()
+        if checkpoint is not None and stored is not None:
+            tally = checkpoint.refined(tally)
 
+        def note(step: CountPass) -> None:
+            passes.note(step)
+            if checkpoint is not None:
+                checkpoint.write(counted.by, counted.counts, step.tally)
 
-def with_goal(classifier: C, goal: Goal, **rows: Any) -> C:
-    """A copy whose rule is the best for a goal on some rows with labels."""
-    _check_movable(classifier)
-    evidence, table = _scored(classifier, goal, rows)
-    numbers = goal.needs.measures.get(None, {})
-    sees = tuple(c for c in classifier.rule_.value_columns if c in numbers)
-    found, report = solve_evidence(goal, evidence, _options(classifier), table=table, sees=sees)
-    if found.rule.randomized:
-        key, names = classifier.draw_key_, classifier.draw_columns_
-        classifier._check_drawable(rows["X"], key, names)
-    report = _flattered(report, _share_seen(classifier, rows, table.weight))
-    out = _moved(classifier, found.rule, report, rows)
-    out.trace_ = found.trace
-    out.largest_segment_ = int(np.argmax(evidence.segment_weights))
-    if hasattr(out, "gap_"):
-        out.gap_ = report.certificate.gap
-    if hasattr(classifier, "goal"):
-        out.goal = str(goal)
-    out._sign(_digests(rows))
-    return out
-
-
-def with_rule(classifier: C, rule: Rule, goal: Goal, **rows: Any) -> C:
-    """A copy that decides by another rule, measured on some rows with labels."""
-    _check_movable(classifier)
-    _check_by_thresholds(rule)
-    if goal.defers or classifier.rule_.value_columns:
-        why = "defers rows between two places"
-        if classifier.rule_.value_columns:
-            why = f"looks at {listed(classifier.rule_.value_columns)}, too"
-        raise GoalError(
-            f"a threshold is one place on the score, and the model's rule {why}; move a bound"
+        found, step = solve_tallied(
+            linked,
+            tally,
+            partial(passes.again, counted),
+            randomized=options.randomized,
+            on_infeasible=options.on_infeasible,
+            tol=options.tol,
+            within=within,
+            limits=options.watch(),
+            watch=note,
         )
-    if classifier.rule_.score_columns is not None:
-        raise GoalError(
-            "a threshold is a place on one score, and the model's rule goes by a score for each of "
-            f"{len(classifier.classes_)} classes; move a bound of the goal"
-        )
-    moved, before = copy.copy(classifier), classifier.goal_report_
-    looks = tuple(name for name, _ in rule.segment_keys[0]) if rule.needs_segments else ()
-    moved.rule_ = rule
-    moved.goal_report_ = replace(before, rule=replace(before.rule, decides_on=looks))
-    evidence, table = _scored(moved, goal, rows)
-    if looks:
-        codes = _groups_known(rule, table)
-        weight = np.ones(len(codes)) if table.weight is None else table.weight
-        moved.largest_segment_ = int(np.argmax(np.bincount(codes, weight)))
-    facts = rule_facts(rule, evidence, 0.0)
-    moved.goal_report_ = replace(before, rule=facts, guarantee=None)
-    found = moved.evaluate(**rows, goal=goal)
-    # Whoever gives a rule with rows has mostly chosen it on them, as on a page.
-    entries = tuple(replace(e, seen=True) for e in found.constraints)
-    out = _moved(moved, rule, replace(found, constraints=entries), rows)
-    out._sign(_digests(rows))
-    return out
+    # Cut-offs inside bins are not tried: those between them nest as all do.
+    how = None if confidence is None else Certification(confidence, lambda _: step.tally)
+    found, report = decide(
+        linked,
+        replace(found, evidence=step.tally),
+        without_races(caught),
+        started=started,
+        family="counted",
+        certification=how,
+    )
+    _check_recount(found.confusion, passes.recounted(counted, found.rule))
+    counting = _counting(passes, counted, step, found, confidence is not None)
+    search, sections = replace(report.search, folds=None), (*report.sections, counting)
+    return Solution(found.rule, replace(report, search=search, sections=sections))
 
 
-def _check_by_thresholds(rule: Rule) -> None:
-    """Refuse rules of another kind than thresholds of one score."""
-    kind = f"{type(rule).__name__} of {rule.n_classes} classes"
-    if not cutoffs_of(rule):
+def _check_elsewhere(goal: Goal, y: Any, options: Options) -> None:
+    """Refuse what counts alone cannot answer."""
+    require_formula(goal)
+    if y is None:
+        raise InputTypeError("`y` is the name of the column of labels, found None")
+    if options.solver not in ("auto", "exact") or options.evidence == "soft":
         raise InputError(
-            "`rule` is one threshold of the score of two classes, or one for each group, found a "
-            f"{kind}"
+            f"`solver`, `evidence`: a table elsewhere is solved exactly, by labels, found "
+            f"{options.solver!r} and {options.evidence!r}"
         )
-    if rule.randomized:
+
+
+def _refuse_many(counted: CountedRows) -> None:
+    if counted.codebook.n_classes > 2:
+        labels = counted.classes.sorted.tolist()
         raise InputError(
-            f"`rule` decides without draws, found a {kind} with a soft edge; set its width to 0"
+            f"`scores`: y holds {len(labels)} classes ({some(labels)}), and rules for two are "
+            "found on a table elsewhere; read its rows into memory"
         )
 
 
-def _groups_known(rule: Rule, table: CheckedTable) -> Codes:
-    """Which segment of a rule each row is of."""
-    columns = table.columns
-    codes = rule.segment_codes(columns)
-    unseen = np.flatnonzero(codes < 0)
-    if len(unseen):
-        names = [name for name, _ in rule.segment_keys[0]]
-        row = tuple((n, columns[n].take(unseen[:1]).values.tolist()[0]) for n in names)
-        known = listed([segment_in_words(key) for key in rule.segment_keys])
-        raise InputError(
-            f"`rule` has no threshold for {len(unseen)} rows, as {segment_in_words(row)} in row "
-            f"{unseen[0]} (it has them for {known}); leave such rows out, or choose a rule on rows "
-            "that have all groups"
+def _check_promise(whole: CountedRows, options: Options, settings: Confidence) -> None:
+    """Refuse what counts of all rows cannot certify."""
+    linked, tally = link(whole.goal, whole.codebook), whole.tally()
+    promise = promise_of(linked, settings)
+    check_enough(promise, tally, settings)
+    if options.randomized is False and monotone_constraints(tally, promise.tests(tally.marginals)):
+        return
+    raise GoalError(
+        "`confidence`: on a table elsewhere rules are certified whose constraints only loosen as "
+        f"a threshold moves one way, such as a floor on recall, and '{whole.goal}' has others, or "
+        "its rule may draw: solve without it there, read scores and labels of rows that had no "
+        "part in it into memory, and give them to setpoint.certify"
+    )
+
+
+def _check_recount(known: Confusion, found: Confusion) -> None:
+    """Refuse a rule that the engine decides otherwise than its rows were counted."""
+    near = 1e-9 * (1.0 + known.counts.sum())
+    same = np.abs(found.counts - known.counts).max() <= near
+    if not same or (found.rows != known.rows).any():
+        raise ChangedTableError(
+            "the rule, counted again by the engine, does not decide what it was chosen for: the "
+            "table changed between two passes, or this engine compares numbers in another way "
+            "than it groups them. With a `checkpoint`, its counts may be older than a change of "
+            "the table: remove that file"
         )
-    return codes
 
 
-def _check_movable(classifier: GoalClassifier) -> None:
-    if getattr(classifier, "scorer_", None) is not None:
-        raise GoalError(
-            "this rule decides by joint posteriors or retrained learners, which are found for one "
-            "goal; fit for the new goal instead"
+def _counting(
+    passes: Passes, counted: CountedRows, step: CountPass, found: Found, certified: bool
+) -> TextSection:
+    """Who counted, in how many passes, and what is left."""
+    engines = dict.fromkeys(own.source.engine for own in passes.rows.values())
+    looked = sum(one.rows for one in passes.done[1:])
+    often = f"in {len(passes.done)} {'pass' if len(passes.done) == 1 else 'passes'}"
+    how = f"without their scores, by them {often}" if certified else often
+    lines = [
+        f"{' and '.join(engines)} counted {counted.n_rows:,} rows {how}, and once more by the rule."
+    ]
+    if looked:
+        lines.append(f"{looked:,} rows were looked at again.")
+    # Of the rule that was found first, which need not be the one that is certified.
+    if not certified and step.rows and np.isfinite(step.gap):
+        lines.append(
+            f"{step.rows:,} rows lie in bins that could hold a better threshold: better by "
+            f"{step.gap:.2g} at most."
         )
+    if not certified and not step.bins and found.status == "optimal":
+        lines.append("No threshold between two scores was left out.")
+    if counted.rounded:
+        lines.append(f"Weights were rounded to multiples of {counted.unit:.3g}.")
+    return TextSection("How the rows were counted", lines)
 
 
-def _options(classifier: GoalClassifier) -> Options:
-    """How to search: as in the fit, where that looks at the goal."""
-    solver, _ = classifier._chosen()
-    options = Options.of("auto", randomized=False)
-    if classifier._family == "plugin":
-        own: Any = classifier
-        options = own._options(solver)
-        if options.solver in ("post-shift", *BASELINES):
-            options = replace(options, solver="auto")
-    evidence: EvidenceKind = "label"
-    if classifier.goal_report_.search.evidence == "soft":
-        evidence = "soft"
-    return replace(options, evidence=evidence, on_infeasible="raise")
-
-
-def _scored(
-    classifier: GoalClassifier, goal: Goal, rows: dict[str, Any]
-) -> tuple[Evidence, CheckedTable]:
-    """The rows with the scores that rules decide by."""
-    names = ("X", "y", "sample_weight", "sensitive_features", "baseline", "datasets")
-    given, seen = classifier._seen(goal, *(rows.get(name) for name in names))
-    scores = {name: classifier._scores(given[name].X) for name in seen.tables}
-    return seen.evidence(scores), seen.tables[None]
-
-
-def _share_seen(classifier: GoalClassifier, rows: dict[str, Any], weight: Any) -> float:
-    """The share of the rows that are rows of the fit."""
-    digest = getattr(classifier, "digest_", None)
-    return 0.0 if digest is None else float(digest.share_of(rows["X"], weight))
-
-
-def _flattered(report: GoalReport, known: float) -> GoalReport:
-    """The report where some of its rows are rows of the fit."""
-    entries = tuple(replace(e, seen=known > 0.0) for e in report.constraints)
-    return replace(report, counts=replace(report.counts, seen=known), constraints=entries)
-
-
-def _moved(classifier: C, rule: Rule, report: GoalReport, rows: dict[str, Any]) -> C:
-    """A copy with another rule; the rows that it was chosen on count as rows of the fit."""
-    out = copy.copy(classifier)
-    out.rule_, out.goal_report_, out.evidence_ = rule, report, None
-    digest = getattr(classifier, "digest_", None)
-    if digest is not None:
-        names = column_names(rows["X"])
-        out.digest_ = digest | RowDigest.of(rows["X"], names, rows.get("sample_weight"))
-    return out
-
-
-def _digests(rows: dict[str, Any]) -> dict[str, str]:
-    """The digests of the rows that a rule was moved on, as in ``fit``."""
-    names = ("sample_weight", "sensitive_features", "baseline")
-    own = Dataset(rows["X"], rows.get("y"), **{name: rows.get(name) for name in names})
-    others = {f"{name}: ": part for name, part in as_datasets(rows.get("datasets")).items()}
-    return digests_of({"": own, **others})
+def _within(tol: float | None, exact: bool) -> float:
+    flag: object = exact
+    if not isinstance(flag, bool):
+        raise InputTypeError(f"`exact` is True or False, found {exact!r}")
+    if tol is None:
+        return 0.0 if exact else _TOL
+    given: object = tol
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0.0 <= tol < 1.0:
+        raise InputError(f"`tol` is a number from 0 to 1, found {tol!r}")
+    if exact and tol > 0.0:
+        raise InputError(f"`tol`, `exact`: `exact=True` is `tol=0`, found `tol={tol!r}`")
+    return float(tol)

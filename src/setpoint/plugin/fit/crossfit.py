@@ -1,35 +1,36 @@
-"""Scores out of fold: inner models, and posteriors of group and class."""
+"""Where scores come from: models fitted fold by fold, posteriors of group and class, learners."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import Bunch, _safe_indexing, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, has_fit_parameter, indexable
 
-from setpoint.array_types import Codes, Floats
-from setpoint.counts import Rows, Stratum
+from setpoint.array_types import Codes, Floats, Integers
+from setpoint.counts import Confusion, Evidence, Rows, Stratum
 from setpoint.errors import GoalError, InputError, warn_caller
 from setpoint.estimators import Fold, folds_of, order_in_words
-from setpoint.goals import Label, as_goal
+from setpoint.goals import Label
 from setpoint.inputs import ClassOrder, one_score, posteriors
-from setpoint.plugin.parameters import NoScoresError
-from setpoint.program import waits_for_class
-from setpoint.solvers import HoldOut, PostShift
+from setpoint.plugin.problem import WholeRules
+from setpoint.program import RateTable
+from setpoint.rules import Argmax, Rule, mixture
+from setpoint.search import Limits, MixtureWeights
 
 # --- Scores for the rows of X that no model saw in training ---------------------------------------
+
+
+class NoScoresError(InputError, AttributeError):
+    """A model lacks the method whose scores or probabilities a rule needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,18 +151,38 @@ def cross_fit(
     verbose: int = 0,
 ) -> CrossFit:
     """Fit a model a fold, score the rest, and fit on all rows in the end."""
-    parallel = Parallel(n_jobs=n_jobs, verbose=verbose)
+    parallel = Parallel(n_jobs=n_jobs, verbose=max(verbose - 1, 0))
     done = parallel(
         delayed(fit_fold)(clone(estimator), X, y, fold, response, params, not refit)
         for fold in splits
     )
     model = clone(estimator).fit(X, y, **params) if refit else done[0][0]
-    index = np.concatenate([test for _, test in splits])
-    order = np.argsort(index, kind="stable")  # that of X
-    index, scores = index[order], np.concatenate([scores for _, scores in done])[order]
+    order, index, fold = left_out(splits, int(_num_samples(X)))
+    return CrossFit(model, np.concatenate([scores for _, scores in done])[order], index, fold)
+
+
+def left_out(
+    splits: Sequence[Fold], n_rows: int, *, once: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[np.int64]]:
+    """From the order of the splits to that of X; which rows these are, None: all; their folds.
+
+    Examples
+    --------
+    >>> halves = [(np.array([0, 1]), np.array([2, 3])), (np.array([2, 3]), np.array([0, 1]))]
+    >>> left_out(halves, 5)
+    (array([2, 3, 0, 1]), array([0, 1, 2, 3]), array([1, 1, 0, 0]))
+    """
+    rows = np.concatenate([test for _, test in splits])
+    order = np.argsort(rows, kind="stable")
+    index = rows[order]
+    again = order[1:][np.diff(index) == 0]
+    if once and len(again):
+        raise InputError(
+            f"`cv`: two splits leave out row {rows[again.min()]}, and a row judges a candidate "
+            "once: give folds that do not overlap, such as StratifiedKFold, or one share"
+        )
     fold = np.repeat(np.arange(len(splits)), [len(test) for _, test in splits])[order]
-    whole = np.array_equal(index, np.arange(int(_num_samples(X))))
-    return CrossFit(model, scores, None if whole else index, fold)
+    return order, None if np.array_equal(index, np.arange(n_rows)) else index, fold
 
 
 def fit_fold(
@@ -185,161 +206,6 @@ def _part(value: Any, train: NDArray[np.int64], n_rows: int) -> Any:
     if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != n_rows:
         return value
     return _safe_indexing(value, train)
-
-
-# --- What PlugInClassifier passes on to the model inside it ---------------------------------------
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _if_inner_has(name: str, by_rule: bool = False) -> Callable[[F], F]:
-    """A method that is there where the inner model has it; by the rule it may be there too."""
-
-    def check(self: Any) -> bool:
-        if self._answers.predict_proba == "rule":
-            return by_rule
-        if self._auto is not None and not hasattr(self, "estimator_"):
-            return name == "predict_proba"
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    decorate: Callable[[F], F] = available_if(check)
-    return decorate
-
-
-class InnerModel(MetaEstimatorMixin):
-    """Responses, routing and tags of the model inside."""
-
-    estimator: Any
-    estimator_: Any
-    goal: Any
-    solver: Any
-    cv: Any
-    decision_distribution: Callable[..., Floats]
-
-    @property
-    def _split(self) -> Any:
-        """How rows are split, whether or not the model of one split is kept."""
-        return self.cv.cv if isinstance(self.cv, HoldOut) else self.cv
-
-    @_if_inner_has("predict_proba", by_rule=True)
-    def predict_proba(self, X: Any) -> Floats:
-        """The inner model's posterior (N, n), untouched by the rule; see `response`."""
-        check_is_fitted(self)
-        if self._answers.predict_proba == "rule":
-            return self.decision_distribution(X)
-        return np.asarray(self.estimator_.predict_proba(X))
-
-    @_if_inner_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Floats:
-        """The logarithm of the inner model's posterior (N, n)."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_log_proba(X))
-
-    @_if_inner_has("decision_function")
-    def decision_function(self, X: Any) -> Floats:
-        """The inner model's decision function, (N,) or (N, n), untouched by the rule."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
-
-    @property
-    def _auto(self) -> Any:
-        """The candidates by name, or "auto", where the model is chosen under the goal."""
-        named = isinstance(self.estimator, str) and self.estimator == "auto"
-        return self.estimator if named or isinstance(self.estimator, Mapping) else None
-
-    def _check_auto(self) -> None:
-        """Refuse what does not go with a model that is chosen under the goal."""
-        if isinstance(self.estimator, str) and self.estimator != "auto":
-            raise InputError(
-                "`estimator` is a classifier, 'auto' or a dict of names to classifiers, got "
-                f"{self.estimator!r}"
-            )
-        if self._auto is None:
-            return
-        given = f"`estimator={self.estimator!r}`"
-        if self._is_given_fitted:
-            raise InputError(f"`cv='prefit'`: the model is fitted already, and {given} fits models")
-        if self._answers.calibrate is not None:
-            raise InputError(
-                f"`calibrate={self._answers.calibrate!r}` of `response` is for a model of your "
-                f"own; calibrate a candidate of {given}, such as by CalibratedClassifierCV"
-            )
-        if self._answers.method == "decision_function":
-            raise InputError(
-                f"`method='decision_function'` of `response`: models of {given} are compared by "
-                "their probabilities; leave it out"
-            )
-
-    @property
-    def _is_given_fitted(self) -> bool:
-        given = isinstance(self.cv, str) and self.cv == "prefit"
-        return given or isinstance(self.estimator, FrozenEstimator)
-
-    def _model(self) -> Any:
-        """What is fitted, fold by fold: the estimator, or a calibrated one."""
-        method = self._answers.calibrate
-        if method is None:
-            return self.estimator
-        inner = self.estimator
-        if self._is_given_fitted and not isinstance(inner, FrozenEstimator):
-            inner = FrozenEstimator(inner)
-        folds = StratifiedKFold(5, shuffle=True, random_state=0)
-        return CalibratedClassifierCV(inner, method=method, cv=folds)
-
-    def _routed(self, sample_weight: Any, params: dict[str, Any]) -> Any:
-        """Parameters for the model and the splitter."""
-        fits = not self._is_given_fitted or self._answers.calibrate is not None
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        routes, splits = get_config()["enable_metadata_routing"], {}
-        if self._auto is not None and params and routes:
-            splits = process_routing(self, "fit", **params).splitter.split
-        elif self._auto is None and routes and fits:
-            return process_routing(self, "fit", **weight, **params)
-        elif params:
-            raise InputError(
-                f"fit got {sorted(params)}; further parameters need metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True))"
-            )
-        if not fits:
-            weight = {}
-        elif (
-            self._auto is None and weight and not has_fit_parameter(self.estimator, "sample_weight")
-        ):
-            raise InputError(
-                f"`sample_weight`: {type(self.estimator).__name__}.fit takes none, and weights are "
-                "never ignored; use a model that takes them, metadata routing, or `cv='prefit'`"
-            )
-        # Candidates take weights alone, each by its own name for them.
-        return Bunch(estimator=Bunch(fit=weight), splitter=Bunch(split=splits))
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """What ``fit`` passes on with metadata routing: to `estimator` and the splitter."""
-        fit = MethodMapping().add(caller="fit", callee="fit")
-        split = MethodMapping().add(caller="fit", callee="split")
-        router = MetadataRouter(owner=self).add_self_request(self)
-        if self._auto is None:
-            router.add(estimator=self.estimator, method_mapping=fit)
-        return router.add(
-            splitter=self._split if hasattr(self._split, "split") else None, method_mapping=split
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        if self._auto is None:
-            tags.input_tags = get_tags(self.estimator).input_tags
-        else:
-            tags.input_tags.sparse = tags.input_tags.allow_nan = True
-            tags.input_tags.string = tags.input_tags.categorical = True
-        try:
-            goal = as_goal(self.goal)
-            of_one = goal.is_blackbox or waits_for_class(goal)
-        except (GoalError, TypeError):
-            of_one = False  # fit will say what is wrong
-        post_shift = self.solver == PostShift.name or isinstance(self.solver, PostShift)
-        tags.classifier_tags.multi_class = not (of_one or post_shift)
-        return tags
 
 
 # --- Groups that the rule may not see: posteriors of group and class together ---------------------
@@ -553,3 +419,224 @@ class JointModel:
 def _group(stratum: Stratum, decide_on: tuple[str, ...]) -> Stratum:
     """A stratum without what the rule looks at."""
     return replace(stratum, key=tuple((c, v) for c, v in stratum.key if c not in decide_on))
+
+
+# --- Learners that were trained anew for each objective -------------------------------------------
+
+
+def weight_parameter(model: Any) -> str:
+    """By what ``fit`` of a model, or of the last step of a pipeline, is weighted; "": by nothing.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        inner = weight_parameter(last)
+        # With metadata routing a pipeline passes on what its steps ask for.
+        return inner if not inner or get_config()["enable_metadata_routing"] else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(model, "sample_weight") else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Retrained:
+    """The learners that a choice draws among."""
+
+    learners: tuple[Any, ...]
+    known: tuple[NDArray[np.int64], ...]
+    n_classes: int
+
+    def scores(self, X: Any) -> Floats:
+        """What each learner decides: the scores of the rule."""
+        n, n_rows = self.n_classes, int(_num_samples(X))
+        out = np.zeros((n_rows, max(len(self.learners), 1) * n))
+        for t, (learner, known) in enumerate(zip(self.learners, self.known, strict=True)):
+            out[np.arange(n_rows), t * n + answers(learner, known, X)] = 1.0
+        return out
+
+
+def answers(learner: Any, known: NDArray[np.int64], X: Any) -> NDArray[np.int64]:
+    """Class codes (N,) that a learner predicts."""
+    answer = np.asarray(learner.predict(X)).ravel()
+    if answer.dtype.kind not in "iu" or not np.isin(answer, np.arange(len(known))).all():
+        raise InputError(
+            f"`oracle`: {type(learner).__name__} predicts a value that is not a class that it was "
+            "trained on; it has to be a classifier"
+        )
+    return np.asarray(known[answer])
+
+
+# --- What a learner that is trained anew for each objective can reach -----------------------------
+
+
+_NOTHING = 1e-12
+"""A weight that is a smaller share of the largest one is rounding."""
+
+
+def costs_of(gains: Floats) -> Floats:
+    """Costs >= 0 in place of gains of any sign, with the same best decision.
+
+    Examples
+    --------
+    >>> costs_of(np.array([[0.5, -1.0, 0.0], [-2.0, -2.0, -3.0]]))
+    array([[0. , 1.5, 0.5],
+           [0. , 0. , 1. ]])
+    """
+    return np.asarray(gains.max(axis=-1, keepdims=True) - gains)
+
+
+@dataclass(frozen=True, eq=False)
+class _Atom:
+    """One column: a learner and what it decides; or a constant, without either."""
+
+    learner: Any
+    known: NDArray[np.int64]
+    decided: Integers | None
+
+
+class Retraining(WholeRules):
+    """The achievable features of a goal, explored by retraining a learner; in one block."""
+
+    is_certain = False
+    atoms: list[_Atom]
+
+    def __init__(
+        self,
+        rates: RateTable,
+        evidence: Evidence,
+        learner: Any,
+        train: Rows,
+        X_train: Any,
+        X: Any = None,
+        *,
+        limits: Limits | None = None,
+    ) -> None:
+        super().__init__(rates, limits)
+        self._parameter = weight_parameter(learner)
+        if not self._parameter:
+            raise InputError(
+                f"`oracle`: {_last(learner)}.fit takes no `sample_weight`, and a learner that is "
+                "trained for costs receives them as weights; use one that takes them, such as "
+                "LogisticRegression"
+            )
+        self.evidence = self.counted = evidence
+        self.learner = learner
+        # Formats of sparse matrices that cannot be indexed become one that can.
+        self._X_train = indexable(X_train)[0]
+        self._X = self._X_train if X is None or X is X_train else indexable(X)[0]
+        self._kind, self._weight = train.kind.astype(np.int64), train.weight
+        nothing = np.zeros(0, np.int64)
+        self.atoms = [_Atom(None, nothing, None) for _ in range(evidence.n_classes)]
+        self._asked: set[bytes] = set()
+
+    # ------------------------------------------------------------------ the space
+    def ask(self, slopes: Floats) -> int:
+        """Train a learner; the number of the best of all columns for ``slopes @ v``."""
+        key = np.asarray(slopes, np.float64).tobytes()
+        if key not in self._asked:  # what was asked before would be answered alike
+            self.limits.call()
+            self._train(slopes)
+            self._asked.add(key)
+        return int(np.argmax(self.table @ slopes))
+
+    def _counted_atom(self, number: int) -> Floats:
+        return self.rates.of(self.evidence.rows.confusion(self._decided(number)).counts)[None]
+
+    def _decided(self, k: int) -> NDArray[np.int64]:
+        decided = self.atoms[k].decided
+        if decided is None:
+            return np.full(self.evidence.n_rows, k)
+        return decided.astype(np.int64)
+
+    # ------------------------------------------------------------------ learning
+    def _train(self, slopes: Floats) -> None:
+        """Fit to an objective and keep the learner, unless it does what another one does."""
+        index, label, weight = self._copies(slopes)
+        known, answer = np.unique(label, return_inverse=True)
+        if len(known) < 2:
+            return  # a constant, and those are there already
+        every = len(index) == len(self._kind) and bool((np.diff(index) == 1).all())
+        X = self._X_train if every else _safe_indexing(self._X_train, index)
+        own = {self._parameter: weight / weight.mean()}
+        learner = clone(self.learner).fit(X, answer, **own)
+        decided = answers(learner, known, self._X)
+        narrow = np.int8 if self.evidence.n_classes < 128 else np.int64
+        before = self.table
+        self.atoms.append(_Atom(learner, known, decided.astype(narrow)))
+        if (self.table[-1] == before).all(axis=1).any():
+            # Fewer learners do as well.
+            self.atoms.pop()
+            self._columns.drop_last()
+
+    def _copies(self, slopes: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """The weighted multiclass problem: rows, their labels and weights, in row order."""
+        costs = costs_of(self.rates.tensor(slopes))
+        table = costs_of(costs.reshape(-1, costs.shape[-1]))
+        weights = table[self._kind]
+        if self._weight is not None:
+            weights *= self._weight[:, None]
+        index, label = np.nonzero(weights > _NOTHING * weights.max(initial=0.0))
+        return index, label, weights[index, label]
+
+    # ------------------------------------------------------------------ rules
+    def finish(self, choice: MixtureWeights) -> tuple[Retrained, Rule]:
+        """The learners that a choice uses, and the rule over their decisions."""
+        n, part = self.evidence.n_classes, choice[0]
+        used = [k for k in sorted(part) if part[k] > 0.0]
+        place = {k: t for t, k in enumerate(k for k in used if k >= n)}
+        pairs = []
+        for k in used:
+            G, offset = np.zeros((max(len(place), 1), n, n)), np.zeros(n)
+            if k in place:
+                G[place[k]] = np.eye(n)
+            else:
+                offset[k] = 1.0
+            pairs.append((part[k], Argmax(G.reshape(-1, n), None if k in place else offset)))
+        atoms = [self.atoms[k] for k in place]
+        model = Retrained(tuple(a.learner for a in atoms), tuple(a.known for a in atoms), n)
+        return model, mixture(pairs)
+
+    def words(self, choice: MixtureWeights) -> str:
+        """What :meth:`finish` gives, in words."""
+        n, name = self.evidence.n_classes, _last(self.learner)
+        parts, learners = [], 0
+        for k, p in sorted(choice[0].items()):
+            label = f"predict {self.evidence.classes[k]!r} for everyone" if k < n else ""
+            learners += k >= n
+            label = label or f"predict what learner {learners} says, a {name} trained for costs"
+            parts.append((p, label))
+        if len(parts) == 1:
+            return parts[0][1]
+        return "; ".join(f"with probability {p:.4g} {label}" for p, label in parts)
+
+    def rule(self, choice: MixtureWeights) -> Rule:
+        """The rule of :meth:`finish`."""
+        return self.finish(choice)[1]
+
+    def distribution(self, choice: MixtureWeights) -> Floats:
+        """The probability (N, n) with which each row is decided each class."""
+        n_rows = self.evidence.n_rows
+        out = np.zeros((n_rows, self.evidence.n_classes))
+        for k, p in choice[0].items():
+            out[np.arange(n_rows), self._decided(k)] += p
+        return out
+
+    def confusion(self, choice: MixtureWeights) -> Confusion:
+        """Counted by labels."""
+        if len(choice[0]) == 1:
+            return self.evidence.rows.confusion(self._decided(next(iter(choice[0]))))
+        return self.evidence.rows.confusion(self.distribution(choice))
+
+    def randomized_share(self, choice: MixtureWeights) -> float:
+        """The share of the rows' weight on which the learners differ."""
+        return self.evidence.rows.undecided(self.distribution(choice))
+
+
+def _last(learner: Any) -> str:
+    """The class of a learner; of a pipeline, that of its last step."""
+    return _last(learner.steps[-1][1]) if isinstance(learner, Pipeline) else type(learner).__name__

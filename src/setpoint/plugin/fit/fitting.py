@@ -19,6 +19,7 @@ from setpoint.counts import Evidence, counted_rows
 from setpoint.errors import EmptyPopulationError, GoalError, InputError
 from setpoint.estimators import (
     FitData,
+    Fold,
     content_of,
     decide,
     given_rows,
@@ -26,29 +27,25 @@ from setpoint.estimators import (
     same_content,
 )
 from setpoint.goals import TABLE, Goal, Metric, walk
-from setpoint.guarantees import (
-    Certification,
-)
+from setpoint.guarantees import Certification, Tries
 from setpoint.inputs import CheckedData, DecideOn, column_names, in_frame, some
-from setpoint.plugin.auto.candidates import FoldFits, ModelChoice, Race, Raced, candidates_of
+from setpoint.plugin.fit.candidates import ModelChoice
 from setpoint.plugin.fit.crossfit import (
     CrossFit,
     JointModel,
     JointPosterior,
     Response,
+    Retrained,
+    Retraining,
     cross_fit,
     splits_of,
 )
-from setpoint.plugin.fit.learner_oracle import Retrained, Retraining, weight_parameter
-from setpoint.plugin.parameters import BASELINES, Options
+from setpoint.plugin.fit.race import Race, Raced
+from setpoint.plugin.problem import BASELINES, Options
 from setpoint.plugin.selection import solve_evidence
-from setpoint.plugin.solvers.searching import RETRAININGS, limited, search_space
+from setpoint.plugin.solvers.searching import RETRAININGS, search_space
 from setpoint.program import link
-from setpoint.report import (
-    GoalReport,
-    rule_facts,
-    with_words,
-)
+from setpoint.report import GoalReport, rule_facts, with_words
 from setpoint.rules import Argmax, Mixture, PerSegment, Rule, Threshold
 from setpoint.search import Found, InfeasibleError, now
 
@@ -75,82 +72,52 @@ class FittedRule:
 class Task:
     """A model to fit and a rule to find, all arguments checked."""
 
+    owner: PlugInClassifier
     data: FitData
     options: Options
     response: Response
     model: Any
-    is_fitted: bool
     cv: Any
     refit: bool
     seed: int
-    n_jobs: int | None
-    verbose: int
     params: Mapping[str, Any]
     split_params: Mapping[str, Any]
     notes: tuple[str, ...]
-    owner: Any = None
-    draws: Callable[[Any], Floats | None] = lambda _: None
-    auto: str | Mapping[str, Any] | None = None
-
-    @property
-    def goal(self) -> Goal:
-        """The goal."""
-        return self.data.goal
-
-    @property
-    def inputs(self) -> CheckedData:
-        """The rows that the goal refers to."""
-        return self.data.judged
 
     def run(self) -> FittedRule:
         """Fit and search, by the way that fits the goal."""
         if self.options.oracle is not None:
             return self.by_retraining(self.options.oracle)
         joint = self.response.posterior and self.hides_groups
-        if self.auto is None:
+        if self.owner._auto is None:
             return self.by_joint_scores() if joint else self.by_scores()
-        raced = self._raced(self.auto, joint)
-        if joint:  # the model of group and class together is of the same kind
-            task = replace(self, model=raced.model, params=raced.params, auto=None)
-            return _because(task.by_joint_scores(), raced)
-        return _because(self.by_scores(raced.fitted), raced)
+        raced = Race(self).run(averaged=not joint)
+        if not joint:
+            return _because(self.by_scores(raced.fitted), raced)
+        # The model of group and class together is of the same kind.
+        task = replace(self, model=raced.model, params=raced.params)
+        return _because(task.by_joint_scores(), raced)
 
-    # ------------------------------------------------------------------ several models
-    def _raced(self, auto: str | Mapping[str, Any], joint: bool) -> Raced:
-        """The model that is chosen under the goal, and its scores."""
-        X, y = self.data.X, self.data.y
-        splits = splits_of(self.cv, X, y, self.refit, self.seed, self.split_params)
+    def splits(self, by: Any) -> list[Fold]:
+        """The folds, drawn once."""
+        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
         self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
-        candidates, left_out = candidates_of(auto, X, self.seed)
-        sets = {name: self.data.given[name].X for name in self.inputs.tables if name is not None}
-        keep, verbose = bool(sets) or not self.refit, max(self.verbose - 1, 0)
-        return Race(
-            candidates,
-            left_out,
-            FoldFits(X, y, splits, self.response, keep, self.n_jobs, verbose),
-            self.inputs,
-            sets,
-            self.options,
-            weight=self.params.get("sample_weight"),
-            averaged=not joint,
-            seconds=self.options.limits.seconds,
-            refit=self.refit,
-        ).run()
+        return splits
 
     # ------------------------------------------------------------------ posteriors
     def by_scores(self, fitted: CrossFit | None = None) -> FittedRule:
         """The rule over out-of-fold scores or posteriors of the model."""
         response, sets, metric = self.response, self.data.given, self._measured()
         if fitted is None:
-            fitted = self._cross_fitted(self.data.y, response)
+            fitted = self._cross_fitted(self.data.y, response, self.data.y)
         scores = {
             name: fitted.scores if name is None else response(fitted.model, sets[name].X)
-            for name in self.inputs.tables
+            for name in self.data.judged.tables
         }
-        inputs = self.inputs.take(fitted.index)
+        inputs = self.data.judged.take(fitted.index)
         evidence = inputs.evidence(scores)
         if metric is not None:
-            metric = rows_taken(metric, fitted.index, self.inputs.n_rows[None])
+            metric = rows_taken(metric, fitted.index, len(self.data.true))
         found, report = self._decided(
             fitted,
             inputs,
@@ -158,14 +125,12 @@ class Task:
             lambda X: response(fitted.model, X),
             blocks=self._blocks(inputs, fitted.index),
             metric=metric,
-            neutral=0.5 if response.name(fitted.model) == "predict_proba" else 0.0,
-            sees=inputs.sees,
         )
         return FittedRule(fitted.model, None, found, report, response.posterior)
 
     def _certification(self, score: Callable[[Any], Floats]) -> Certification | None:
         """How rules over scores of the model are certified; None where no rows are set apart."""
-        rows, draws = self.data.certifying, self.draws if self.options.randomized else None
+        rows, draws = self.data.certifying, self._draws if self.options.randomized else None
         if rows is None:
             return None
         scored = rows.evidence(score)
@@ -194,35 +159,28 @@ class Task:
             return None
         return measured_on(data.metric, data.classes, data.given[None])
 
-    def _cross_fitted(self, y: Any, response: Any, stratify: Any = None) -> CrossFit:
-        if self.is_fitted:
+    def _draws(self, X: Any) -> Floats | None:
+        return self.owner._draws_of(X, self.data.key, column_names(self.data.X))
+
+    def _cross_fitted(self, y: Any, response: Any, stratify: Any) -> CrossFit:
+        X, n_jobs = self.data.X, self.owner.n_jobs
+        if self.owner._fits_nothing:
             check_is_fitted(self.model)
-            return CrossFit(self.model, response(self.model, self.data.X), None, None)
-        by = y if stratify is None else stratify
-        splits = splits_of(self.cv, self.data.X, by, self.refit, self.seed, self.split_params)
-        self._check_scored(np.unique(np.concatenate([test for _, test in splits])))
-        return cross_fit(
-            self.model,
-            self.data.X,
-            y,
-            splits,
-            response,
-            refit=self.refit,
-            params=self.params,
-            n_jobs=self.n_jobs,
-            verbose=max(self.verbose - 1, 0),
-        )
+            return CrossFit(self.model, response(self.model, X), None, None)
+        own: dict[str, Any] = {"refit": self.refit, "params": self.params, "n_jobs": n_jobs}
+        splits = self.splits(stratify)
+        return cross_fit(self.model, X, y, splits, response, **own, verbose=self.owner.verbose)
 
     def _check_scored(self, index: NDArray[np.int64]) -> None:
         """Refuse folds that leave out all rows of a group of the goal, before any fit."""
-        if len(index) == self.inputs.n_rows[None] or self.goal.is_blackbox:
+        if len(index) == len(self.data.true) or self.data.goal.is_blackbox:
             return
         try:
-            self.inputs.take(index).bind()
+            self.data.judged.take(index).bind()
         except EmptyPopulationError as error:
             raise EmptyPopulationError(
-                f"`cv`: the rule is found on {len(index):,} of {self.inputs.n_rows[None]:,} rows, "
-                f"and among them {error}; take more rows, or folds that have some"
+                f"`cv`: the rule is found on {len(index):,} of {len(self.data.true):,} rows, and "
+                f"among them {error}; take more rows, or folds that have some"
             ) from None
 
     def _decided(
@@ -238,10 +196,9 @@ class Task:
         notes = (*self.notes, *self._unevenly_counted(fitted), *([order] if order else []))
         try:
             return solve_evidence(
-                self.goal,
+                inputs,
                 evidence,
                 self.options,
-                table=inputs.tables[None],
                 folds=fitted.folds,
                 notes=notes,
                 confidence=self.data.promised,
@@ -257,7 +214,7 @@ class Task:
         """Rows that the folds score more than once, or never."""
         if fitted.index is None or fitted.folds == 1:
             return
-        n_rows, n_scored = self.inputs.n_rows[None], len(np.unique(fitted.index))
+        n_rows, n_scored = len(self.data.true), len(np.unique(fitted.index))
         if len(fitted.index) > n_scored:
             yield "cv scores rows more than once and each time counts: intervals are too narrow."
         if n_scored < n_rows:
@@ -270,53 +227,49 @@ class Task:
     @property
     def hides_groups(self) -> bool:
         """Whether the goal tells groups apart that the rule may not, and x can tell of them."""
-        options, needs = self.options, self.goal.needs
-        if self.is_fitted or options.evidence == "label" or options.solver in BASELINES:
+        options, needs = self.options, self.data.goal.needs
+        if self.owner._fits_nothing or options.evidence == "label" or options.solver in BASELINES:
             return False
         if needs.datasets or needs.baseline or not needs.columns.get(None):
             return False
-        if needs.measures or self.goal.defers:  # models of group and class know neither
+        if needs.measures or self.data.goal.defers:  # models of group and class know neither
             return False
-        return self.inputs.rows.codebook.hides_strata
+        return self.data.judged.rows.codebook.hides_strata
 
     def by_joint_scores(self) -> FittedRule:
         """The rule over out-of-fold posteriors of group and class."""
-        part = replace(self.inputs.tables[None], weight=None)
-        rows = replace(self.inputs, tables={None: part}).rows
+        part = replace(self.data.judged.tables[None], weight=None)
+        rows = replace(self.data.judged, tables={None: part}).rows
         joint = JointPosterior.of(rows)
         labels = joint.labels(rows)
         fitted = self._cross_fitted(labels, joint, joint.for_folds(labels, _folds(self.cv)))
-        inputs = self.inputs.take(fitted.index)
+        inputs = self.data.judged.take(fitted.index)
         kept = fitted.scores[counted_rows(inputs.tables[None].weight)]
         fitted = replace(fitted, scores=joint.marginal(fitted.scores))
         evidence = inputs.evidence({None: fitted.scores})
         counted = evidence.with_posteriors(kept, joint.joint_columns(evidence.rows))
-        certified = JointModel(joint, fitted.model).scores
-        found, report = self._decided(fitted, inputs, evidence, certified, counted=counted)
+        scorer = JointModel(joint, fitted.model)
+        found, report = self._decided(fitted, inputs, evidence, scorer.scores, counted=counted)
         columns = "; ".join(f"column {k + 1} is of {joint.words(k)}" for k in range(joint.n_scores))
         text = f"{report.rule.text}\nThe score has columns for group and class: {columns}."
         model = clone(self.model).fit(self.data.X, self.data.y, **self.params)
-        scorer = JointModel(joint, fitted.model)
         return FittedRule(model, scorer, found, with_words(report, text), posterior=True)
 
     # ------------------------------------------------------------------ a retrained learner
     def by_retraining(self, learner: Any) -> FittedRule:
         """The rule that draws among learners trained for the oracle's objectives."""
-        weight_parameter(learner)
         if self.data.promised is not None:
             raise GoalError(
                 "confidence does not go with ColumnGeneration(oracle=): the rule draws among "
                 "models that were trained for it; leave one of them out"
             )
-        if self.goal.needs.datasets:
+        if self.data.goal.needs.datasets:
             raise GoalError(
                 "`oracle` is trained on the rows of X alone, and the goal refers to "
-                f"{list(self.goal.needs.datasets)}"
+                f"{list(self.data.goal.needs.datasets)}"
             )
-        weight = self.inputs.tables[None].weight
-        n_rows = self.inputs.n_rows[None]
-        kept = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-        everything = self.inputs.rows
+        kept = self.data.kept
+        everything = self.data.judged.rows
         train = test = np.arange(len(kept))
         notes = self.notes
         if isinstance(self.cv, float):
@@ -332,7 +285,7 @@ class Task:
         evidence = Evidence(everything.take(test), np.zeros(len(test)))
         X_train = self._rows(kept[train])
         X = X_train if test is train else self._rows(kept[test])
-        linked = link(self.goal, evidence.codebook)
+        linked = link(self.data.goal, evidence.codebook)
         program = linked.at(evidence.marginals)
         space = Retraining(
             program.table,
@@ -341,7 +294,7 @@ class Task:
             everything.take(train),
             X_train,
             X,
-            limits=limited(self.options, RETRAININGS),
+            limits=self.options.watch(RETRAININGS),
         )
 
         started = now()
@@ -354,12 +307,12 @@ class Task:
         scorer, rule = space.finish(found.choice)
         found, report = replace(found, rule=rule), with_words(report, space.words(found.choice))
         model = self.model
-        if not self.is_fitted:
+        if not self.owner._fits_nothing:
             model = clone(model).fit(self.data.X, self.data.y, **self.params)
         return FittedRule(model, scorer, found, report, self.response.posterior)
 
     def _rows(self, index: NDArray[np.int64]) -> Any:
-        if len(index) == self.inputs.n_rows[None]:
+        if len(index) == len(self.data.true):
             return self.data.X
         return _safe_indexing(self.data.X, index)
 
@@ -410,9 +363,7 @@ def adapted(
     response = Response(classifier._answers.method, classifier._classes, posterior=True)
     response.name(classifier.estimator_)
     evidence = inputs.evidence({None: response(classifier.estimator_, X)})
-    found, report = solve_evidence(
-        goal, evidence, options, table=inputs.tables[None], notes=notes, sees=inputs.sees
-    )
+    found, report = solve_evidence(inputs, evidence, options, notes=notes)
     rule = None
     if found.rule.n_classes == 2 and not found.rule.value_columns:
         rule = as_thresholds(found.rule, evidence.scores)

@@ -1,34 +1,399 @@
-"""The paper's algorithms by name: Frank-Wolfe, ellipsoid, GDA, bisection; post-shift."""
+"""The eight algorithms of the confusion-matrix paper, by name.
+
+Each name stands for an algorithm without constraints and its counterpart with them, called with a
+space of whole rules as columns, a program, the number of oracle `calls`, and the `gap` at which the
+run ends: no mixture is better by more. All end with the exact recombination of what they gathered.
+They give an Optimum, "optimal" where a bound closed to within `gap`, or raise
+InfeasibleMasterError if no mixture of the rules gathered meets the constraints. Bisection with
+constraints knows no bound.
+
+References
+----------
+Narasimhan, Ramaswamy, Tavker, Khurana, Netrapalli and Agarwal, "Consistent multiclass algorithms
+for complex metrics and constraints" (CMA).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from setpoint.array_types import Floats
-from setpoint.blackbox import BudgetedMetric, FormulaMetric, RowMetric, Shift, smoothed_threshold
-from setpoint.counts import Evidence
-from setpoint.errors import ShapeError, warn_caller
-from setpoint.goals import Goal
-from setpoint.plugin.parameters import Options
+from setpoint.errors import InputError, ShapeError
 from setpoint.plugin.problem import Achievable
-from setpoint.plugin.solvers.steps import Exploration, GoalLosses, Inner, Slack, recombine
-from setpoint.program import Affine, Program, RateFunction, Ratio, algebra, link
-from setpoint.report import measured_entry
-from setpoint.rules import PerSegment, Rule, Threshold
+from setpoint.program import (
+    Affine,
+    NotLinearError,
+    Program,
+    ProgramConstraint,
+    RateFunction,
+    Ratio,
+    algebra,
+    without_auxiliaries,
+)
 from setpoint.search import (
-    Certificate,
-    ConstantGoalWarning,
-    Found,
+    AchievableSet,
+    IncrementalLP,
     InfeasibleMasterError,
-    Limits,
     Optimum,
+    best_mixture,
+    nearest_trusted,
+    tangent,
 )
 from setpoint.solvers import takes
+
+# --- A goal as the confusion-matrix paper writes it -----------------------------------------------
+
+
+class GoalLosses:
+    """psi and phi over the features, and the box in which the features lie."""
+
+    def __init__(
+        self,
+        space: AchievableSet,
+        program: Program,
+        solver: str,
+        score: RateFunction | None = None,
+        *,
+        by_row: bool = False,
+    ) -> None:
+        self.program = program
+        self.score = program.score if score is None else score
+        if not self.score.shape.concave:
+            other = f"{takes('bisection')}, " if isinstance(self.score, Ratio) else ""
+            raise ShapeError(
+                f"{program.goal.objective}: {takes(solver, asked=True)}, this one is "
+                f"{program.objective.shape_name}; {other}{takes('auto')}"
+            )
+        self.phi = tuple(
+            f for c in program.constraints for f in _convex(program, c, solver, by_row)
+        )
+        ranges = [program.table.range(Affine({j: 1.0}, 0.0)) for j in range(space.d)]
+        self.low, self.high = np.array(ranges).reshape(-1, 2).T
+        self.middle: Floats = space.features_of_constants().mean(axis=0)
+
+    def slope(self, v: Floats) -> Floats:
+        """The gradient (d,) of psi."""
+        return -self.score.gradient(v)
+
+    def excess(self, v: Floats) -> Floats:
+        """All phi (K,)."""
+        return np.array([float(f.value(v)) for f in self.phi])
+
+    def excess_slope(self, v: Floats, mu: Floats) -> Floats:
+        """The gradient (d,) of ``mu @ phi``."""
+        out = np.zeros(len(v))
+        for m, f in zip(mu, self.phi, strict=True):
+            if m:
+                out += m * f.gradient(v)
+        return out
+
+    def into_box(self, v: Floats) -> Floats:
+        """The nearest point of the box."""
+        return np.clip(v, self.low, self.high)
+
+
+def _convex(
+    program: Program, c: ProgramConstraint, solver: str, by_row: bool
+) -> list[RateFunction]:
+    """Convex functions that are all <= 0 just where a constraint holds."""
+    past = algebra.add([(-c.sign, c.function), (1.0, algebra.constant(c.sign * c.level))])
+    if past.shape.convex and not by_row:
+        return [past]
+    try:
+        return [*without_auxiliaries(program.row_builder().bound(c.function, c.level, c.sign))]
+    except NotLinearError:
+        if past.shape.convex:
+            return [past]
+        raise ShapeError(
+            f"{c}: {takes(solver, bounds=True, asked=True)}, this one is {c.function.shape_name}; "
+            f"{takes('auto')}"
+        ) from None
+
+
+# --- The exact end of every algorithm of the paper ------------------------------------------------
+
+
+INF = float("inf")
+_NEAR = 1e-7
+"""To within so much the master is solved."""
+
+
+def recombine(
+    space: Achievable, program: Program, best: Optimum | None = None, method: str = "recombined"
+) -> Optimum:
+    """The best mixture of the columns gathered, from the best so far, without any oracle call."""
+    start = None if best is None else best.choice
+    choice = best_mixture(space.gathered(start), program, _NEAR).choice
+    v = space.features(choice)
+    return Optimum(choice, v, float(program.score.value(v)), method=method)
+
+
+# --- Gathering rules by oracle calls: the budget, the trace ---------------------------------------
+
+
+_FIRST = 16
+_HEARTBEAT = 100
+
+
+class Exploration:
+    """One run of an algorithm: what it asks, and what is known so far."""
+
+    def __init__(
+        self, space: Achievable, program: Program, method: str, calls: int, gap: float
+    ) -> None:
+        if calls < 1:
+            raise InputError(f"`calls` is a whole number >= 1, got {calls!r}")
+        self.space, self.program, self.method = space, program, method
+        self.calls, self.gap, self.made = calls, gap, 0
+        self.bound = INF
+        self.best: Optimum | None = None
+        self._next = _FIRST
+        self._recorded = (0, INF)
+
+    # ------------------------------------------------------------------ the run
+    def ask(self, L: Floats) -> Floats:
+        """One oracle call: features (d,) of the rule that minimises ``L @ v``."""
+        atom = self.space.ask(-L)
+        self.made += 1
+        return self.space.features_of(atom)
+
+    def learn(self, bound: float) -> None:
+        """No mixture that meets the constraints has a larger score: so says the oracle."""
+        if self.space.is_certain:
+            self.bound = min(self.bound, float(bound))
+
+    def is_due(self, within: int = 1) -> bool:
+        """Whether rules are recombined within so many calls: a bound is worth its price."""
+        return self.made + within >= self._next
+
+    def goes_on(self, v: Floats) -> bool:
+        """Whether there is more to ask; `v` is where the algorithm stands, for the trace."""
+        if self.made >= self._next:
+            self._next *= 2
+            with suppress(InfeasibleMasterError):
+                self.best = recombine(self.space, self.program, self.best, self.method)
+                self._record(self.best.v)
+        best = self.best
+        if self.made >= self._recorded[0] + _HEARTBEAT or self.bound < self._recorded[1]:
+            self._record(v if best is None else best.v)
+        closed = best is not None and self.bound - best.value <= self.gap
+        return self.made < self.calls and not closed
+
+    def finish(self, body: Callable[[], None]) -> Optimum:
+        """Run the algorithm, to its end or a limit, and recombine."""
+        limits = self.space.limits
+        with limits.keeping(True):  # its constants are mixed in the worst case
+            body()
+        method = f"{self.method}, recombined"
+        mixed = recombine(self.space, self.program, self.best, method)
+        self._record(mixed.v)
+        mixed = replace(mixed, status="optimal", stopped=limits.stopped)
+        return mixed.bounded(self.bound, self.gap)
+
+    def _record(self, v: Floats) -> None:
+        self._recorded = (self.made, self.bound)
+        self.space.limits.record_rates(self.program, v, self.bound)
+
+
+# --- Small convex programs over the slack variables -----------------------------------------------
+
+
+_CUT_ROUNDS = 60
+
+
+class Slack:
+    """Programs ``min cost @ xi + weights @ f(xi)`` over the box of the features, f not affine."""
+
+    def __init__(
+        self,
+        losses: GoalLosses,
+        weighed: Sequence[RateFunction] = (),
+        under_zero: Sequence[RateFunction] = (),
+    ) -> None:
+        self.losses = losses
+        self._builder = losses.program.row_builder()
+        self._lp = IncrementalLP()
+        self._columns: dict[int, int] = {}
+        for j, (low, high) in enumerate(zip(losses.low, losses.high, strict=True)):
+            self._columns[j] = self._lp.add_column(np.zeros(0), low, high)
+        # Convex functions, each with the variable that it stays under, or None: under 0.
+        self._curved: list[tuple[RateFunction, int | None]] = []
+        # What is weighed is minimised through a variable.
+        self._over: list[int] = []
+        for f in weighed:
+            z = self._builder.auxiliary()
+            self._over.append(self._column(next(iter(z.terms))))
+            self._put(f, z)
+        for f in under_zero:
+            self._put(f, None)
+
+    def minimise(self, cost: Floats, weights: Sequence[float] = ()) -> tuple[float, Floats]:
+        """A lower bound of the least value, and xi (d,) where it is nearly reached."""
+        costs = np.zeros(self._lp.n_columns)
+        costs[: len(cost)] = cost
+        costs[self._over] = weights
+        # Multipliers are of any size; the solver's tolerances are not.
+        scale = max(1.0, float(np.abs(costs).max(initial=0.0)))
+        self._lp.set_costs(costs / scale)
+        for _ in range(_CUT_ROUNDS):
+            solved = self._lp.solve()
+            if solved is None:
+                raise InfeasibleMasterError(np.zeros(0))
+            value, x, _ = solved
+            xi = self.losses.into_box(x[: len(cost)])
+            if not self._cut(xi, x, costs / scale):
+                break
+        return scale * value, xi
+
+    def _cut(self, xi: Floats, x: Floats, costs: Floats) -> bool:
+        """Add tangents where the program lies below its functions; whether there was one."""
+        cut = False
+        for f, under in self._curved:
+            below, price = (0.0, 1.0) if under is None else (x[under], costs[under])
+            if price * (float(f.value(xi)) - below) > _NEAR:
+                line = self._touch(f, under, xi)
+                cut |= price * (float(line.value(xi)) - below) > 0.5 * _NEAR
+        return cut
+
+    def _column(self, j: int) -> int:
+        """The variable that stands for a feature (j >= 0) or an auxiliary."""
+        if j not in self._columns:
+            self._columns[j] = self._lp.add_column(np.zeros(self._lp.n_rows), -INF, INF)
+        return self._columns[j]
+
+    def _put(self, f: RateFunction, z: Affine | None) -> None:
+        """Keep a convex function under z, or under 0."""
+        try:
+            rows = self._builder.bound(f, 0.0 if z is None else z, -1.0)
+        except NotLinearError:
+            under = None if z is None else self._column(next(iter(z.terms)))
+            self._curved.append((f, under))
+            self._touch(f, under, self.losses.middle)
+            return
+        for row in rows:
+            self._row({self._column(j): a for j, a in row.terms.items()}, row.const)
+
+    def _touch(self, f: RateFunction, under: int | None, at: Floats) -> Affine:
+        """Keep a tangent of the function, which lies below it, under the same variable."""
+        line = tangent(f, nearest_trusted(f, at, self.losses.middle))
+        self._row(line.terms | ({} if under is None else {under: -1.0}), line.const)
+        return line
+
+    def _row(self, terms: dict[int, float], const: float) -> None:
+        """``terms @ x + const <= 0``."""
+        coefs = np.zeros(self._lp.n_columns)
+        coefs[list(terms)] = list(terms.values())
+        self._lp.add_row(coefs, -INF, -const)
+
+
+# --- The ellipsoid method's inner minimum over xi, part by part -----------------------------------
+
+
+class Inner:
+    """``min cost @ xi + weights @ f(xi)`` over the box of the features, part by part."""
+
+    def __init__(self, losses: GoalLosses, functions: Sequence[RateFunction]) -> None:
+        self.losses, self.functions = losses, functions
+        self._parts: list[tuple[list[int], NDArray[np.intp], _Smooth | Slack]] = []
+        kinked: list[int] = []
+        for numbers, features in _apart(functions):
+            own = [functions[k] for k in numbers]
+            if any(f.has_kinks for f in own):
+                kinked += numbers
+            else:
+                j = np.array(sorted(features))
+                self._parts.append((numbers, j, _Smooth(losses, own, j)))
+        if kinked:
+            own = [functions[k] for k in kinked]
+            j = np.array(sorted(set().union(*(f.features for f in own))))
+            self._parts.append((kinked, j, Slack(losses, own)))
+
+    def minimise(self, cost: Floats, weights: Sequence[float]) -> tuple[float, Floats]:
+        """A lower bound of the least value, and xi (d,) where it is nearly reached."""
+        cost, least = cost.copy(), 0.0
+        for weight, f in zip(weights, self.functions, strict=True):
+            if isinstance(f, Affine):
+                least += weight * f.const
+                for j, a in f.terms.items():
+                    cost[j] += weight * a
+        xi = np.where(cost > 0.0, self.losses.low, self.losses.high)
+        alone = np.ones(len(cost), dtype=bool)
+        for _, features, _ in self._parts:
+            alone[features] = False
+        least += float(cost[alone] @ xi[alone])
+        for numbers, features, program in self._parts:
+            own = np.zeros(len(cost))
+            own[features] = cost[features]
+            below, found = program.minimise(own, [weights[k] for k in numbers])
+            xi[features] = found[features]
+            least += below
+        return least, xi
+
+
+@dataclass(frozen=True, eq=False)
+class _Smooth:
+    """The same over the features `j` of smooth functions."""
+
+    losses: GoalLosses
+    functions: Sequence[RateFunction]
+    j: NDArray[np.intp]
+
+    def minimise(self, cost: Floats, weights: Sequence[float]) -> tuple[float, Floats]:
+        """A lower bound of the least value, and xi (d,) where it is nearly reached."""
+        j, middle = self.j, self.losses.middle
+        low, high, own = self.losses.low[j], self.losses.high[j], cost[j]
+        scale = max(1.0, float(np.abs(own).max(initial=0.0)))
+
+        def worth(x: Floats) -> tuple[float, Floats]:
+            at = middle.copy()
+            at[j] = x
+            value, slope = float(own @ x), own.copy()
+            for w, f in zip(weights, self.functions, strict=True):
+                value += w * float(f.value(at))
+                slope += w * f.gradient(at)[j]
+            return value / scale, slope / scale
+
+        from scipy.optimize import minimize  # slow to load, and few goals need it
+
+        found = minimize(
+            worth,
+            np.clip(middle[j], low, high),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(low, high, strict=True)),
+            options={"ftol": 1e-10, "gtol": 1e-7, "maxfun": 100},
+        )
+        # What is below the tangent plane is below the function.
+        at, xi = middle.copy(), middle.copy()
+        at[j] = xi[j] = found.x
+        for f in self.functions:
+            at = nearest_trusted(f, at, middle)
+        value, slope = worth(at[j])
+        below = value + float(np.minimum(slope * (low - at[j]), slope * (high - at[j])).sum())
+        return scale * below, xi
+
+
+def _apart(functions: Sequence[RateFunction]) -> list[tuple[list[int], set[int]]]:
+    """The functions that are not affine, in groups that share no feature."""
+    groups: list[tuple[list[int], set[int]]] = []
+    for k, f in enumerate(functions):
+        if isinstance(f, Affine):
+            continue
+        numbers, features = [k], set(f.features)
+        for group in [g for g in groups if g[1] & features]:
+            groups.remove(group)
+            numbers, features = group[0] + numbers, group[1] | features
+        groups.append((numbers, features))
+    return groups
+
 
 # --- One algorithm: its form without constraints, and that with them ------------------------------
 
@@ -49,7 +414,7 @@ class Algorithm:
     free: Form
     constrained: Form
     by_row: bool = False
-    losses: Callable[..., GoalLosses] = GoalLosses
+    score: Callable[[Program], RateFunction] = attrgetter("score")
 
     def __call__(
         self,
@@ -61,7 +426,7 @@ class Algorithm:
         **own: Any,
     ) -> Optimum:
         """The best mixture of the rules that it gathers."""
-        losses = self.losses(space, program, self.solver, by_row=self.by_row)
+        losses = GoalLosses(space, program, self.solver, self.score(program), by_row=self.by_row)
         method, most, body = self.constrained if losses.phi else self.free
         run = Exploration(space, program, method, most if calls is None else calls, gap)
         return run.finish(lambda: body(run, losses, **own))
@@ -75,15 +440,14 @@ _ZETA, _STEPS = 10.0, (0.5, 0.1, 0.001)
 _TRUSTED = 1e-9
 
 
-def _smooth_losses(space: Achievable, program: Program, solver: str, **options: Any) -> GoalLosses:
-    losses = GoalLosses(space, program, solver, **options)
-    if losses.score.has_kinks:
+def _smooth(program: Program) -> RateFunction:
+    if program.score.shape.concave and program.score.has_kinks:
         raise ShapeError(
             f"{program.goal.objective}: {takes('frank-wolfe', asked=True)}, this one has kinks, "
             "where a gradient says too little; 'gda' and 'ellipsoid' take it, and 'auto' "
             "certifies it"
         )
-    return losses
+    return program.score
 
 
 def _plain(run: Exploration, losses: GoalLosses) -> None:
@@ -130,12 +494,8 @@ def _split(run: Exploration, losses: GoalLosses) -> None:
         joint = lam + _ZETA * (C - F)
         s = run.ask(at_C + joint)
         least, f = feasible.minimise(at_F - joint)
-        if (
-            min(
-                losses.score.smallest_floored_argument(C), losses.score.smallest_floored_argument(F)
-            )
-            >= _TRUSTED
-        ):
+        floored = losses.score.smallest_floored_argument
+        if min(floored(C), floored(F)) >= _TRUSTED:
             # The Lagrangian at `joint` bounds 2 psi from below by its two linear parts.
             psi = -float(losses.score.value(C)) - float(losses.score.value(F))
             psi += float((at_C + joint) @ s - at_C @ C) + least - float(at_F @ F)
@@ -150,7 +510,7 @@ frank_wolfe = Algorithm(
     "frank-wolfe",
     Form("Frank-Wolfe with line search", 5000, _plain),
     Form("split Frank-Wolfe", 10_000, _split),
-    losses=_smooth_losses,
+    score=_smooth,
 )
 """Frank-Wolfe for concave scores; split Frank-Wolfe where there are constraints."""
 
@@ -276,10 +636,6 @@ _NARROW = 1e-12
 _FINE = 1e-3
 
 
-def _ratio_losses(space: Achievable, program: Program, solver: str, **options: Any) -> GoalLosses:
-    return GoalLosses(space, program, solver, _ratio(program).above, **options)
-
-
 def _ratio(program: Program) -> Ratio:
     score = program.score
     if isinstance(score, Affine):
@@ -333,7 +689,7 @@ def _halve_constrained(run: Exploration, losses: GoalLosses) -> None:
                 return
             descents[run.made % len(descents)].step(run)
         try:
-            best = recombine(run.space, run.program, start=None if best is None else best.choice)
+            best = recombine(run.space, run.program, best)
         except InfeasibleMasterError:
             low, high = score.low, score.high
             continue
@@ -350,102 +706,9 @@ bisection = Algorithm(
     Form("bisection", 100, _halve),
     Form("constrained bisection", 10_000, _halve_constrained),
     by_row=True,
-    losses=_ratio_losses,
+    score=lambda program: _ratio(program).above,
 )
 """Bisection for ratios of linear functions; ConBisection where there are constraints."""
 
-
-# --- Smoothed post-shift as a solver --------------------------------------------------------------
-
-
-_FEW_CALLS = 10
-_MOST_CALLS = 1000
-"""Cut-offs on a curve that a function is called for, where nobody says otherwise."""
-
-
-def shift_rule(
-    goal: Goal,
-    evidence: Evidence,
-    options: Options,
-    metric: RowMetric | None = None,
-    neutral: float = 0.0,
-) -> Found:
-    """The rule that smoothed post-shift finds."""
-    n_segments = len(evidence.segments)
-    segments = evidence.rows.segment if n_segments > 1 else None
-    kind, given = options.smooth, metric
-    if metric is None:
-        counted = metric = FormulaMetric.of(goal, evidence.rows, np.arange(evidence.n_rows))
-        found = smoothed_threshold(
-            counted,
-            evidence.scores,
-            evidence.rows.weight,
-            segments,
-            smooth=kind,
-            sweep=lambda scores, moving: counted.sense * counted.sweep(scores, moving),
-        )
-    else:
-        budget, most = options.limits.evaluations, _MOST_CALLS
-        if budget is not None:
-            curves = 1 if segments is None else 1 + n_segments
-            most = max(2, min(most, budget // curves))
-        limits = Limits(max_seconds=options.limits.seconds)
-        metered = BudgetedMetric(metric, budget, limits)
-        rows = metered, evidence.scores, evidence.rows.weight, segments
-        few = most
-        if metric.takes == "scores":  # a metric of the ranking shows itself at once
-            few = min(most, _FEW_CALLS)
-        found = smoothed_threshold(*rows, smooth=kind, most=few, limits=limits)
-        if few < most and not found.constant:
-            with limits.keeping(found):
-                found = smoothed_threshold(*rows, smooth=kind, most=most, limits=limits)
-    if found.constant:
-        found = replace(found, thresholds=np.full_like(found.thresholds, neutral))
-    _warn(found, metric, evidence, neutral)
-    rule: Rule = Threshold(float(found.thresholds[0]))
-    if evidence.decide_on:
-        rule = PerSegment([Threshold(float(t)) for t in found.thresholds], evidence.segments)
-    confusion = evidence.confusion(rule)
-    v = (
-        np.zeros(0)
-        if goal.is_blackbox
-        else link(goal, evidence.codebook).at(evidence.marginals).rates_of(confusion.counts)
-    )
-    value = metric.sense * found.value
-    return Found(
-        [],
-        rule,
-        confusion,
-        v,
-        evidence,
-        _why(found, n_segments),
-        certificate=Certificate(rivals="rule without draws"),
-        n_calls=found.evaluations,
-        solver="post-shift",
-        objective=None if given is None else measured_entry(goal, metric, value),
-    )
-
-
-def _why(found: Shift, n_segments: int) -> str:
-    if found.constant:
-        return f"the metric is the same at all {len(found.gains)} cut-offs"
-    out = f"the best of {len(found.gains)} cut-offs"
-    if found.window:
-        out += f" by the curve averaged over {found.window:.4g}"
-    return out + (f", then of each of {n_segments} groups in turn" if n_segments > 1 else "")
-
-
-def _warn(found: Shift, metric: RowMetric, evidence: Evidence, neutral: float) -> None:
-    if found.constant:
-        warn_caller(
-            f"the metric {metric.name} does not depend on the cut-off: it is the same at all "
-            f"{len(found.gains)} that were measured; the cut-off is left at {neutral:g}",
-            ConstantGoalWarning,
-        )
-    elif np.isinf(found.thresholds).all() and len(set(found.thresholds.tolist())) == 1:
-        label = evidence.classes[int(found.thresholds[0] < 0)]
-        warn_caller(
-            f"predicting {label!r} for everyone does best by '{metric.name}': check the metric, "
-            "and whether the scores say anything about the classes",
-            ConstantGoalWarning,
-        )
+ALGORITHMS = {one.solver: one for one in (frank_wolfe, gda, ellipsoid, bisection)}
+"""Called with a space of whole rules and ``gap=``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TypeAlias
@@ -23,22 +23,21 @@ from setpoint.counts import (
 )
 from setpoint.errors import GoalError
 from setpoint.goals import Goal
-from setpoint.parameters import SATISFIED
-from setpoint.plugin.parameters import BASELINES, Options
+from setpoint.parameters import SATISFIED, tied
 from setpoint.plugin.problem import (
+    BASELINES,
     MANY_CLASSES,
     REMEDIES,
     Achievable,
     Atom,
+    Options,
     WholeRules,
     best_atom,
     best_of,
     features_of_atoms,
-    plainest,
-    plug_in,
     round_choice,
 )
-from setpoint.plugin.solvers import ALGORITHMS
+from setpoint.plugin.solvers.named import ALGORITHMS
 from setpoint.program import Program, link
 
 # --- Rules near the ones that an oracle found -----------------------------------------------------
@@ -180,6 +179,147 @@ def _shifted(atom: Atom, shifts: Floats) -> Atom:
     return Atom(np.ascontiguousarray(G))
 
 
+# --- Of rules that are equally good ---------------------------------------------------------------
+
+
+_CLOSE, _FAR, _STEPS = -8.0, 14.0, 9
+"""Ends of a line in logarithms of the share of the argmax, and halvings."""
+
+_WORTH = 500.0
+"""By so much more the share of rows that depart has to fall than the objective."""
+
+
+def plug_in(space: Achievable, weights: Floats) -> Atom:
+    """The class with the largest weighted posterior, in every segment."""
+    counted = space.counted
+    n, n_segments = counted.n_classes, len(counted.segments)
+    if counted.credit.of_classes and not counted.score_columns.values:
+        return Atom(np.tile(weights, (n_segments, 1)), np.zeros((n_segments, n)))
+    # A stratum's posteriors of a class gain what the class does.
+    gains = np.tile(np.diag(weights), (len(counted.strata), 1, 1))
+    gains[counted.codebook.n_plain :] = 0.0
+    return Atom(counted.loss_tensor(gains))
+
+
+def plainest(
+    space: Achievable, program: Program, found: search.Optimum, floor: float
+) -> search.Optimum:
+    """A rule without draws that is as good as the one found, and nearer to the argmax."""
+    by_values = space.counted.score_columns.values  # the largest gain, and no argmax, is plain
+    if by_values or found.is_drawn or not found.is_feasible or space.limits.is_late:
+        return found
+    n_known = len(space.atoms)
+    line = _Line(space, program, found, min(floor, tied(found.value)))
+    choices = [line.argmax, found.choice]
+    if not line.good(n_known):
+        ends = [line.last(start) for start in line.starts()]
+        choices = [found.choice, *(line.whole(space.add(x)) for x in ends if x is not None)]
+    best = line.nearest(choices)
+    if best is None:
+        space.drop(n_known)
+        return found
+    new = search.measure(space, program, best)
+    return replace(found, choice=best, v=new.v, value=new.value)
+
+
+class _Line:
+    """Rules between one and the argmax, and whether they are as good as what was found."""
+
+    def __init__(
+        self, space: Achievable, program: Program, found: search.Optimum, floor: float
+    ) -> None:
+        self.space, self.program, self.floor, self.found = space, program, floor, found
+        self.plain = plug_in(space, np.ones(space.counted.n_classes))
+        self.argmax = self.whole(space.add(self.plain))
+        self.by_labels: Callable[[search.MixtureWeights], tuple[float, float]] | None = None
+        if space.counted.credit.by_posteriors and space.evidence.has_labels:
+            counted = space.confusion(found.choice)
+            own = link(program.goal, counted.codebook).at(counted.marginals)
+
+            def by_labels(choice: search.MixtureWeights) -> tuple[float, float]:
+                v = own.rates_of(space.confusion(choice).counts)
+                return own.score_at(v), float(own.violation(v))
+
+            self.by_labels, self.least = by_labels, by_labels(found.choice)
+
+    def whole(self, atom: int) -> search.MixtureWeights:
+        """A whole rule."""
+        return self.space.draw_among({atom: 1.0})
+
+    def good(self, atom: int) -> bool:
+        """Whether a whole rule is as good, by labels too."""
+        v = self.space.features_of(atom)
+        met = float(self.program.violation(v)) <= SATISFIED
+        if not met or not self.program.score_at(v) >= self.floor:
+            return False
+        if self.by_labels is None:
+            return True
+        score, past = self.by_labels(self.whole(atom))
+        return score >= tied(self.least[0]) and past <= max(SATISFIED, self.least[1])
+
+    def starts(self) -> list[Atom]:
+        """Where lines begin: the rule found, if it is one, and what the objective asks for."""
+        space, used = self.space, {k for part in self.found.choice for k in part}
+        out = [space.atoms[k] for k in used] if len(used) == 1 else []
+        slopes = self.program.score.gradient(self.found.v)
+        if np.isfinite(slopes).all():
+            out.append(space.pricer.atom(slopes))
+        return out
+
+    def last(self, start: Atom) -> Atom | None:
+        """The last rule on a line that is as good; None where none is."""
+        begin, end = (self._matrices(x) for x in (start, self.plain))
+
+        def at(x: float) -> Atom:
+            return Atom(*(a + np.exp(x) * b for a, b in zip(begin, end, strict=True)))
+
+        space, low, high, best = self.space, _CLOSE, _FAR, None
+        x = low  # where next to nothing ties, the first step is the last
+        for _ in range(1 + _STEPS):
+            number = space.add(at(x))
+            good, atom = self.good(number), space.atoms[number]
+            space.drop(number)
+            best, low, high = (atom, x, high) if good else (best, low, x)
+            if best is None or space.limits.is_late:
+                break
+            x = 0.5 * (low + high)
+        return best
+
+    def nearest(self, choices: list[search.MixtureWeights]) -> search.MixtureWeights | None:
+        """The first whose departures, and what they cost, are least; None: as found."""
+        rows, best = self.space.counted, None
+        plain = rows.distribution(self.space.rule(self.argmax))
+        least = np.inf
+        for choice in choices:
+            apart = np.abs(rows.distribution(self.space.rule(choice)) - plain).sum(axis=1)
+            own = 0.5 * float(np.average(apart, weights=rows.rows.weight))
+            own -= _WORTH * min(self._score(choice) - self.found.value, 0.0)
+            if own < least:
+                best, least = choice, own
+        return None if best is self.found.choice else best
+
+    def _score(self, choice: search.MixtureWeights) -> float:
+        return self.program.score_at(self.space.features(choice))
+
+    def _matrices(self, atom: Atom) -> tuple[Floats, ...]:
+        """What an atom multiplies scores with, its largest number one."""
+        own = self._constant(atom.code) if atom.code is not None else atom
+        found = self.space.pricer.response(own)
+        size = max(float(np.abs(x).max(initial=0.0)) for x in found) or 1.0
+        return tuple(x / size for x in found)
+
+    def _constant(self, code: int) -> Atom:
+        """One class for everybody, in the form of the argmax."""
+        matrix = np.zeros_like(self.plain.matrix)
+        if self.plain.charge is not None:
+            charge = np.zeros_like(self.plain.charge)
+            charge[:, code] = -1.0
+            return Atom(matrix, charge)
+        n_columns = matrix.shape[1] // (1 + len(self.space.counted.score_columns.values))
+        matrix[:, :n_columns, code] = 1.0  # posteriors sum to one
+        return Atom(matrix)
+
+
 # --- Rules over posteriors: from a goal and evidence to a rule ------------------------------------
 
 
@@ -203,9 +343,10 @@ def search_rule(
     tried: bool = False,
 ) -> search.Found:
     """The rule over posteriors that reaches a goal."""
-    space, program = _space_of(
-        goal, evidence, counted, limited(options), options.evidence == "soft", options.solver
-    )
+    # The algorithms of the paper have budgets of their own.
+    limits = options.watch(None if options.solver in ALGORITHMS else _CALLS)
+    soft = options.evidence == "soft"
+    space, program = _space_of(goal, evidence, counted, limits, soft, options.solver)
     if inwards is not None:
         program = search.worked_with(program, inwards)
     if options.solver in BASELINES:
@@ -322,14 +463,6 @@ def _known(space: WholeRules, program: Program) -> search.Optimum:
 
 def _name(options: Options) -> str:
     return "column-generation" if options.solver == "auto" else options.solver
-
-
-def limited(options: Options, most: int = _CALLS) -> search.Limits:
-    """The limits of one solve, `most` calls where the user sets none."""
-    limits = options.watch()
-    if options.solver not in ALGORITHMS:  # those have budgets of their own
-        limits.max_calls = limits.max_calls or most
-    return limits
 
 
 def _tolerance(program: Program, tol: float) -> float:

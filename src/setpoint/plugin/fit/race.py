@@ -1,4 +1,4 @@
-"""The judge of candidates: a rule for each, differences on the same rows, what chance adds."""
+"""``estimator="auto"``: candidates are fitted fold by fold, and judged by the goal."""
 
 from __future__ import annotations
 
@@ -6,17 +6,33 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples
+from threadpoolctl import threadpool_limits
 
 from setpoint.array_types import Codes, Floats
 from setpoint.counts import Confusion, Deferred, Evidence, Rows
-from setpoint.errors import GoalError
-from setpoint.estimators import range_of_objective, score_without_cliff
+from setpoint.errors import GoalError, InputError, warn_caller
+from setpoint.estimators import Fold, range_of_objective, score_without_cliff
 from setpoint.goals import Constraint, Expression, Goal
 from setpoint.inference import FAILS, SHOWN, bind_counted, influence_of_entries, quantile
 from setpoint.inputs import CheckedData, CheckedTable
-from setpoint.plugin.parameters import Options
+from setpoint.plugin.fit.candidates import (
+    ModelCandidate,
+    ModelChoice,
+    TriedModel,
+    candidates_of,
+    mean_of,
+)
+from setpoint.plugin.fit.crossfit import CrossFit, Response, fit_fold, left_out, weight_parameter
+from setpoint.plugin.problem import Options
 from setpoint.plugin.selection import RuleFinder, in_quiet, quick
 from setpoint.program import LinkedGoal, link
 from setpoint.report import (
@@ -29,7 +45,10 @@ from setpoint.report import (
     report_on,
     with_deployed,
 )
-from setpoint.search import Found
+from setpoint.search import Found, StoppedWarning, now
+
+if TYPE_CHECKING:
+    from setpoint.plugin.fit.fitting import Task
 
 # --- A candidate, and how several stand -----------------------------------------------------------
 
@@ -380,3 +399,235 @@ def widened(entry: Entry, variance: float, level: float) -> Entry:
     low = entry.value - float(np.sqrt((entry.value - entry.low) ** 2 + reach))
     high = entry.value + float(np.sqrt((entry.high - entry.value) ** 2 + reach))
     return replace(entry, low=low, high=high)
+
+
+# --- Models that race under a goal ----------------------------------------------------------------
+
+
+_SMALL = 1_000_000
+"""Values in a table up to which threads cost more than they save, a lot on a busy machine."""
+
+Pieces = list[tuple[Any, Floats]]
+"""For each fold the model, where it is kept, and the scores of the rows left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Raced:
+    """What a race leads to."""
+
+    fitted: CrossFit
+    model: Any
+    params: Mapping[str, Any]
+    choice: ModelChoice
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Entrant:
+    """A model, or the mean of two, with scores of all folds."""
+
+    parts: Sequence[ModelCandidate]
+    scores: Mapping[str | None, Floats]
+    kept: Sequence[Any]
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        first, *others = (one.name for one in self.parts)
+        return f"mean of {first} and {others[0]}" if others else first
+
+    def mean_with(self, other: _Entrant) -> _Entrant:
+        """Half of the scores of each."""
+        scores = {n: (own + other.scores[n]) / 2.0 for n, own in self.scores.items()}
+        return _Entrant([*self.parts, *other.parts], scores, [*self.kept, *other.kept])
+
+
+class Race:
+    """The candidates of one fit, on its rows and for its goal."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        X, tables = task.data.X, task.data.judged.tables
+        self.splits = task.splits(task.data.y)
+        self.candidates, self.left_out = candidates_of(task.owner._auto, X, task.seed)
+        self.sets = {name: task.data.given[name].X for name in tables if name is not None}
+        found = left_out(self.splits, len(task.data.true), once=True)
+        self.order, self.index, self.fold = found
+        width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+        self.threads = 1 if int(_num_samples(X)) * width <= _SMALL else None
+        self._ready: dict[str, Pieces] = {}
+
+    def run(self, averaged: bool) -> Raced:
+        """Fit, judge and choose; `averaged`: the mean of the best two as well."""
+        start, seconds = now(), self.task.options.limits.seconds
+        until = np.inf if seconds is None else start + seconds
+        weight = self.task.params.get("sample_weight")
+        params = {one.name: _weights_for(one, weight) for one in self.candidates}
+        done: list[tuple[_Entrant, Judged]] = []
+        cut, stopped = [], ""
+        for one in self.candidates:
+            pieces = self._fitted(one, params[one.name], until if done else np.inf)
+            if len(pieces) < len(self.splits):  # time ended
+                cut = [TriedModel(one.name, len(pieces))] if pieces else []
+                some = (
+                    "the simplest model alone was" if len(done) == 1 else f"{len(done)} models were"
+                )
+                stopped = f"{some} judged of {len(self.candidates)} within {seconds:g} seconds"
+                warn_caller(
+                    f"estimator='auto': {stopped}; more time (`limits`) judges more",
+                    StoppedWarning,
+                )
+                break
+            done.append(self._judged(self._entrant(one, pieces)))
+        if averaged and len(done) > 1:
+            ranked = sorted(range(len(done)), key=lambda k: done[k][1].rank)
+            first, second = (done[k][0] for k in sorted(ranked[:2]))
+            done.append(self._judged(first.mean_with(second)))
+        chosen, choice = self._choice(done, cut, stopped)
+        model = chosen.parts[0]
+        return Raced(
+            self._finished(chosen, params), model.model, params[model.name], choice, now() - start
+        )
+
+    # ------------------------------------------------------------------ fitting
+    def _fitted(self, one: ModelCandidate, params: Mapping[str, Any], until: float) -> Pieces:
+        """Scores fold by fold, of all folds unless the time ends."""
+        if one.name in self._ready:
+            return self._ready.pop(one.name)
+        splits, pieces = self.splits, list[tuple[Any, Any]]()
+        keep = bool(self.sets) or not self.task.refit
+        # The same with more rounds gives the scores after fewer on its way.
+        more = [other for other in self.candidates if 0 < one.rounds < other.rounds]
+        longer = None if keep or not more else more[0]
+        rounds = one.rounds if longer else 0
+        # Without a limit the clock is looked at after all fits alone.
+        step = len(splits) if np.isinf(until) else effective_n_jobs(self.task.owner.n_jobs)
+        while len(pieces) < len(splits) and now() < until:
+            folds = splits[len(pieces) : len(pieces) + step]
+            pieces += self._fits(longer or one, params, folds, keep, rounds)
+        if longer is None:
+            return pieces
+        self._ready[longer.name] = [(model, scores) for model, (_, scores) in pieces]
+        return [(model, scores) for model, (scores, _) in pieces]
+
+    def _fits(
+        self,
+        one: ModelCandidate,
+        params: Mapping[str, Any],
+        folds: Sequence[Fold],
+        keep: bool,
+        rounds: int,
+    ) -> list[tuple[Any, Any]]:
+        """Fit the candidate on some folds; with `rounds` its scores after so many come first."""
+        data, response = self.task.data, self.task.response
+        asked = _After(response, rounds) if rounds else response
+        parallel = Parallel(
+            n_jobs=self.task.owner.n_jobs, verbose=max(self.task.owner.verbose - 1, 0)
+        )
+        try:
+            # Weights go to the last step of a pipeline by its name, also with metadata routing.
+            with config_context(enable_metadata_routing=False):
+                return list(
+                    parallel(
+                        delayed(_fit)(
+                            self.threads,
+                            *(clone(one.model), data.X, data.y, fold, asked, params, keep),
+                        )
+                        for fold in folds
+                    )
+                )
+        except Exception as error:
+            error.add_note(f"estimator='auto': while {one.name} was fitted")
+            raise
+
+    def _entrant(self, one: ModelCandidate, pieces: Pieces) -> _Entrant:
+        own, kept = np.concatenate([scores for _, scores in pieces])[self.order], pieces[0][0]
+        response = self.task.response
+        others: dict[str | None, Floats] = {n: response(kept, X) for n, X in self.sets.items()}
+        return _Entrant([one], {None: own, **others}, [kept])
+
+    def _finished(self, chosen: _Entrant, params: Mapping[str, Mapping[str, Any]]) -> CrossFit:
+        """The model for new rows, and the scores that it was chosen by."""
+        models, data = chosen.kept, self.task.data
+        if self.task.refit:
+            with config_context(enable_metadata_routing=False), _threads(self.threads):
+                models = [
+                    clone(one.model).fit(data.X, data.y, **params[one.name]) for one in chosen.parts
+                ]
+        names = [one.name for one in chosen.parts]
+        model = mean_of(dict(zip(names, models, strict=True)))
+        return CrossFit(model, chosen.scores[None], self.index, self.fold)
+
+    # ------------------------------------------------------------------ judging
+    @cached_property
+    def _judge(self) -> Judge:
+        """By the rule on all scores of a model, by one kind of evidence for all models."""
+        options = self.task.options
+        if self.task.response.posterior and options.evidence == "auto":
+            options = replace(options, evidence="label")
+        return Judge(self.task.data.judged.take(self.index), options)
+
+    def _judged(self, one: _Entrant) -> tuple[_Entrant, Judged]:
+        return one, self._judge.of_scores(one.name, one.scores)
+
+    def _choice(
+        self,
+        done: Sequence[tuple[_Entrant, Judged]],
+        cut: Sequence[TriedModel],
+        stopped: str,
+    ) -> tuple[_Entrant, ModelChoice]:
+        """What was chosen, and how all did."""
+        judged, folds = [one for _, one in done], len(self.splits)
+        ranking = self._judge.ranking(judged)
+        tried = []
+        for place, one in enumerate(judged):
+            entry = None if place == ranking.best else ranking.differences[place]
+            limits = (None,) * 3 if entry is None else (entry.value, entry.low, entry.high)
+            value = None if np.isnan(one.value) else one.value
+            tied = place in ranking.ties
+            tried.append(TriedModel(one.name, folds, value, *limits, tied=tied, fails=one.fails))
+        chosen, objective = done[ranking.best][0], str(self.task.data.goal.objective)
+        known = (*tried, *cut)
+        return chosen, ModelChoice(
+            chosen.name, objective, folds, known, tuple(self.left_out), stopped
+        )
+
+
+@dataclass(frozen=True)
+class _After:
+    """The scores of boosting after some of its rounds, and after all."""
+
+    response: Response
+    rounds: int
+
+    def __call__(self, model: Any, X: Any) -> tuple[Floats, Floats]:
+        rows, last = model[:-1].transform(X), model[-1]
+        if hasattr(last, "staged_predict_proba"):
+            found = next(islice(last.staged_predict_proba(rows), self.rounds - 1, None))
+        else:
+            found = last.predict_proba(rows, num_iteration=self.rounds)
+        return self.response.scores(model, found), self.response(model, X)
+
+
+def _threads(limit: int | None) -> Any:
+    """For one fit; None: as many as there are."""
+    return threadpool_limits(limit, user_api="openmp")
+
+
+def _fit(threads: int | None, *args: Any) -> tuple[Any, Floats]:
+    with _threads(threads):
+        return fit_fold(*args)
+
+
+def _weights_for(one: ModelCandidate, weight: Any) -> dict[str, Any]:
+    """Sample weights as the candidate's ``fit`` takes them."""
+    if weight is None:
+        return {}
+    with config_context(enable_metadata_routing=False):
+        name = weight_parameter(one.model)
+    if not name:
+        raise InputError(
+            f"`sample_weight`: the candidate {one.name!r} takes none, and weights are never "
+            "ignored; leave it out of `candidates`"
+        )
+    return {name: weight}
