@@ -14,9 +14,8 @@ import pytest
 from penalty.networks import Enough, after, outcome, plan_of, ring
 from setpoint.inputs import CheckpointError
 from setpoint.penalty.classifier import train_linear
-from setpoint.penalty.losses import Lifted
 from setpoint.penalty.network import train_network
-from setpoint.penalty.problem import Cut
+from setpoint.penalty.problem import Cut, Lifted
 from setpoint.penalty.selection import Checkpoint, pool_state, restore_pool
 from thinning import thinned
 

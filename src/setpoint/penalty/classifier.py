@@ -33,7 +33,7 @@ from setpoint.goals import Goal, require_rows_alone
 from setpoint.inputs import CheckedTable, ClassOrder, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, From0OrAuto
 from setpoint.penalty.evolution import MOST_PARAMETERS, polish
-from setpoint.penalty.losses import Loss
+from setpoint.penalty.losses import Loss, Stage, stages_of
 from setpoint.penalty.network import train_network
 from setpoint.penalty.problem import WHOLE, Tradeoff, best_cut
 from setpoint.penalty.selection import (
@@ -50,10 +50,9 @@ from setpoint.penalty.selection import (
     check_sources,
     pool_state,
     restore_pool,
-    schedule_of,
     selection_notes,
+    settled,
 )
-from setpoint.penalty.solvers import Stage, stages_of
 from setpoint.program import link
 from setpoint.report import GoalReport
 from setpoint.search import (
@@ -244,22 +243,6 @@ def _rows(table: CheckedTable, preprocessor: Any) -> TrainingRows:
     return TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedPlan:
-    """A plan, and what belongs to its rows."""
-
-    plan: TrainingPlan
-    solver: Solver
-    preprocessor: Any
-    chosen: Codes
-    at_once: bool
-
-    @property
-    def polished(self) -> bool:
-        """Whether the best model is improved in the end by a search without gradients."""
-        return isinstance(self.solver, Portfolio) and self.solver.polish
-
-
 def prepare(
     estimator: Any,
     solver: Solver,
@@ -268,8 +251,8 @@ def prepare(
     classes: ClassOrder,
     seed: int,
     limits: Limits | None = None,
-) -> PreparedPlan:
-    """Split the rows, fit the preprocessor, and say what is to be done."""
+) -> tuple[TrainingPlan, Any, Codes]:
+    """What is to be done on rows that are split; the preprocessor, and the rows that choose."""
     e, limits = estimator, limits or Limits()
     training, linear = Minibatches.of(e.training), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
@@ -280,7 +263,7 @@ def prepare(
     preprocessor = fit_preprocessor(e.preprocessor, train, classes)
     rows = _rows(train, preprocessor)
     judges = train if choose is None else choose
-    pool = Pool[Any](
+    pool = Pool(
         tradeoff if choose is None else Tradeoff(goal, *_totals(choose), (negative, positive)),
         judges.labels.astype(np.uint8),
         judges.weight,
@@ -294,26 +277,22 @@ def prepare(
         None if choose is None else _rows(choose, preprocessor),
         _least(train, e.min_positives),
         pool,
-        schedule_of(training, linear, len(rows)),
+        settled(training, linear, len(rows)),
         seed,
         training.device,
         limits.tick,
     )
-    at_once = linear and np.prod(rows.X.shape, dtype=float) <= _MOST_AT_ONCE
-    every = np.arange(len(data.labels))
-    return PreparedPlan(
-        plan, solver, preprocessor, every if chosen is None else chosen, bool(at_once)
-    )
+    return plan, preprocessor, np.arange(len(data.labels)) if chosen is None else chosen
 
 
-def carry_out(estimator: Any, prepared: PreparedPlan) -> None:
+def carry_out(estimator: Any, solver: Solver, plan: TrainingPlan) -> None:
     """Train; whatever ends it early leaves the best candidates in the pool."""
-    plan = prepared.plan
-    checkpoint = _checkpoint(estimator, prepared)
+    checkpoint = _checkpoint(estimator, solver, plan)
+    few = np.prod(plan.train.X.shape, dtype=float) <= _MOST_AT_ONCE
     quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")  # scores are looked at
     with quiet, plan.pool.limits.keeping(lambda: plan.pool.best):
-        if prepared.at_once:
-            train_linear(plan, prepared.polished, checkpoint)
+        if estimator.module == "linear" and few:
+            train_linear(plan, isinstance(solver, Portfolio) and solver.polish, checkpoint)
         else:
             train_network(plan, estimator.module, checkpoint)
     if not plan.pool.best:
@@ -342,22 +321,21 @@ def _split(e: Any, data: CheckedTable, seed: int) -> tuple[Codes | None, Codes |
     return np.sort(train), np.sort(choose)
 
 
-def _checkpoint(e: Any, prepared: PreparedPlan) -> Checkpoint | None:
+def _checkpoint(e: Any, solver: Solver, plan: TrainingPlan) -> Checkpoint | None:
     """The file to go on from, with what has to be the same for that."""
     if e.checkpoint is None:
         return None
-    plan = prepared.plan
     module = e.module if isinstance(e.module, str) else getattr(e.module, "__qualname__", "own")
     settings = {
         "goal": str(plan.goal.goal),
         "module": module,
-        "solver": repr(prepared.solver),
+        "solver": repr(solver),
         "rows": len(plan.train),
         "features": int(plan.train.X.shape[1]),
         "random_state": plan.seed,
         "min_positives": plan.pool.least,
         "certified": plan.pool.beside is not None,
-        **asdict(plan.schedule),
+        **{k: v for k, v in asdict(plan.schedule).items() if k != "device"},
         "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
     }
     return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
@@ -514,7 +492,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
     def _train(self, data: FitData) -> tuple[Found, GoalReport]:
         with Progress(bool(self.verbose)) as progress:
             limits = Limits(max_seconds=data.limits.seconds, report=progress)
-            prepared = prepare(
+            plan, self.preprocessor_, chosen = prepare(
                 self,
                 data.solver,
                 data.goal,
@@ -523,14 +501,13 @@ class ExactPenaltyClassifier(TrainedClassifier):
                 data.key % 2**32,
                 limits,
             )
-            plan, judged = prepared.plan, data.judged.take(data.kept[prepared.chosen])
+            judged = data.judged.take(data.kept[chosen])
             plan.pool.beside = at_margins(data, judged, plan.pool.least)
-            carry_out(self, prepared)
-        self.preprocessor_ = prepared.preprocessor
+            carry_out(self, data.solver, plan)
         self.n_transformed_ = int(plan.train.X.shape[1])
         self.candidates_ = plan.pool.table()
 
-        def scored(candidate: TrainedCandidate[Any]) -> tuple[Any, Evidence]:
+        def scored(candidate: TrainedCandidate) -> tuple[Any, Evidence]:
             model = plain(self.module, candidate.parameters)
             return model, judged.evidence({None: scores_of(self.module, model, plan.chooser.X)})
 

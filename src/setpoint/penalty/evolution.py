@@ -187,7 +187,7 @@ _FLATTEST = 1e-8
 
 def polish(
     X: Any,
-    pool: Pool[Floats],
+    pool: Pool,
     name: str,
     rng: np.random.Generator,
     tick: Callable[[], None] = lambda: None,
@@ -237,7 +237,7 @@ def _summable(weight: Floats) -> Floats:
 class _Climber:
     """A classifier, intercept last, that moves to whatever is not worse."""
 
-    def __init__(self, start: Floats, rows: Floats, weight: Floats, pool: Pool[Floats]) -> None:
+    def __init__(self, start: Floats, rows: Floats, weight: Floats, pool: Pool) -> None:
         self.rows, self.weight, self.pool = rows, weight, pool
         norm = float(np.linalg.norm(start))
         start = start / norm if norm > 0 else np.eye(len(start))[0]

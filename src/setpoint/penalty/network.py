@@ -24,7 +24,7 @@ from setpoint.estimators import (
     to_bytes,
     unpack,
 )
-from setpoint.penalty.losses import RefreshBatch
+from setpoint.penalty.losses import JointPenalty, RefreshBatch, Stage
 from setpoint.penalty.problem import best_cut
 from setpoint.penalty.selection import (
     Checkpoint,
@@ -33,7 +33,6 @@ from setpoint.penalty.selection import (
     pool_state,
     restore_pool,
 )
-from setpoint.penalty.solvers import JointPenalty, Stage
 
 if TYPE_CHECKING:
     import torch
@@ -155,8 +154,8 @@ class _NetworkDescent:
         s = plan.schedule
         self.optimizer = torch.optim.AdamW(
             self.parameters,
-            lr=s.rate,
-            weight_decay=s.decay,
+            lr=s.learning_rate,
+            weight_decay=s.weight_decay,
             fused=self.device.type in ("cpu", "cuda"),
         )
         rows = plan.train

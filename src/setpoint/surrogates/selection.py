@@ -232,9 +232,9 @@ class SampleSearch:
         """Probe, baseline, search, last cut-off, and whether all that is taken."""
         self._check_own()
         monotone = self._probe()
-        shift = self._shifted(self.sample.first)
+        shift = self.shifted(self.sample.first)
         first = self.sample.first
-        baseline = self._kept(first if shift.constant else self._moved(first, shift), "post-shift")
+        baseline = self._kept(first if shift.constant else self.moved(first, shift), "post-shift")
         best = self._searched(baseline.models, monotone)
         if best is None or not best.gain > baseline.gain:
             best = baseline
@@ -310,7 +310,7 @@ class SampleSearch:
         return search.best
 
     # ------------------------------------------------------------------ after
-    def _shifted(self, models: Floats) -> Shift:
+    def shifted(self, models: Floats) -> Shift:
         """The smoothed cut-off; a goal with a formula costs no evaluations for it."""
         f, metric = self.sample.scores(models), self.metered.metric
         sweep = None
@@ -324,7 +324,7 @@ class SampleSearch:
             sweep=sweep,
         )  # fmt: skip
 
-    def _moved(self, models: Floats, shift: Shift) -> Floats:
+    def moved(self, models: Floats, shift: Shift) -> Floats:
         """Models whose scores are at least 0 where the cut-off was reached."""
         cut = float(shift.thresholds[0])
         if np.isinf(cut):  # everybody or nobody, by a cut-off beyond all scores
@@ -341,7 +341,7 @@ class SampleSearch:
             return found
         after = found
         with limits.keeping(True), suppress(BudgetSpentError):
-            moved = self._moved(found.models, self._shifted(found.models))
+            moved = self.moved(found.models, self.shifted(found.models))
             after = self._kept(moved, found.start)
         return after if after.gain > found.gain else found
 
