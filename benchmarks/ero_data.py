@@ -166,7 +166,7 @@ def outcomes(
     if POLISH in pool.ended:  # it comes last, and offers only what is better
         pool.ended[POLISH] = started + seconds
     test = TrainingRows(transformed(preprocessor, b), y_b == 1)
-    measured = functools.partial(reached, goal, plan.chooser, test)
+    measured = functools.partial(reached, goal, pool.rows, test)
     out, before = {}, started
     for name, candidate in pool.best.items():
         raw = last = None
@@ -185,7 +185,7 @@ def outcomes(
 
 def _adjusted(plan: TrainingPlan, theta: np.ndarray) -> float:
     """The best threshold on the rows that choose."""
-    pool, rows = plan.pool, plan.chooser
+    pool, rows = plan.pool, plan.pool.rows
     scores = linear_scores(rows.X, theta)
     return best_cut(pool.goal, scores, pool.true, None, pool.least).threshold
 

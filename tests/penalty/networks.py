@@ -27,21 +27,16 @@ def tradeoff(goal, positive, weight=None):
 
 def plan_of(X, positive, *, goal=FPOR, solver="profiled", weight=None, choose=None, **options):
     """A plan; further options are of the plan, or else of the schedule."""
-    judged = TrainingRows(X, positive, weight) if choose is None else choose
-    pool = Pool(
-        tradeoff(goal, judged.positive, judged.weight),
-        judged.positive.view(np.uint8),
-        judged.weight,
-        5.0,
-    )
+    train = TrainingRows(X, positive, weight)
+    judged = train if choose is None else choose
+    pool = Pool(tradeoff(goal, judged.positive, judged.weight), judged, 5.0)
     own = {k: options.pop(k) for k in ("seed", "tick", "device") if k in options}
     stages = options.pop("stages", None) or stages_of(solver_of(solver, "penalty"), 0.3)
     schedule = Minibatches(
         **{"max_epochs": 6, "batch_size": 64, "learning_rate": 1e-2, "weight_decay": 1e-2} | options
     )
-    train = TrainingRows(X, positive, weight)
     goal_ = tradeoff(goal, positive, weight)
-    return TrainingPlan(goal_, stages, train, choose, 5.0, pool, schedule, **own)
+    return TrainingPlan(goal_, stages, train, 5.0, pool, schedule, **own)
 
 
 def outcome(plan):

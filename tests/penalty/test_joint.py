@@ -144,11 +144,10 @@ def test_a_separable_problem_is_solved(reformulation, scale, text):
     positive = X[:, 0] + X[:, 1] > 1.0
     X[positive] += 0.3
     goal = goal_of(positive, text)
-    pool = Pool(goal, positive.view(np.uint8), None, 0.0)
+    rows = TrainingRows(X, positive)
+    pool = Pool(goal, rows, 0.0)
     solver = EroAdam(reformulation=reformulation, penalty_scale=scale)
     stage = stages_of(solver)[-1]  # without its warm start
-    train_linear(
-        TrainingPlan(goal, (stage,), TrainingRows(X, positive), None, 0.0, pool), polished=False
-    )
+    train_linear(TrainingPlan(goal, (stage,), rows, 0.0, pool), polished=False)
     assert pool.champion.method == stage.name
     assert pool.champion.cut[3:] == (1.0, 0.0)

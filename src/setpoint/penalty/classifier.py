@@ -128,9 +128,9 @@ class _LinearDescent:
 
     def judge(self, name: str, theta: Floats, z: Floats) -> None:
         """Offer an iterate; `z` are its scores on the training rows."""
-        choose = self.plan.choose
-        judged = z if choose is None else linear_scores(choose.X, theta)
-        if self.plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
+        plan = self.plan
+        judged = linear_scores(plan.pool.rows.X, theta) if plan.holds_out else z
+        if plan.pool.offer(name, judged, theta.copy) is None or not np.isfinite(z).all():
             raise DivergedError(name)
 
     def centred(self, theta: Floats) -> Floats:
@@ -174,10 +174,10 @@ class _LinearDescent:
         """An evolution strategy on the training rows, its result judged like the others."""
         plan = self.plan
         rng = np.random.default_rng([plan.seed, 1])
-        if plan.choose is None:
+        if not plan.holds_out:
             polish(plan.train.X, plan.pool, _POLISH, rng, plan.tick)
             return
-        own = plan.train_pool()
+        own = Pool(plan.goal, plan.train, plan.least)
         for candidate in plan.pool.best.values():
             theta = candidate.parameters
             own.offer(candidate.method, self.scores(theta), theta.copy)
@@ -221,28 +221,6 @@ _NARROW = (0.3, 0.1)
 """Of the profiled band at last, in positives: of networks, and of linear models."""
 
 
-def _totals(table: CheckedTable) -> tuple[float, float]:
-    """The weight of negatives and of positives."""
-    negative, positive = np.bincount(table.labels, table.weight, minlength=2)
-    return float(negative), float(positive)
-
-
-def _least(table: CheckedTable, wanted: Any) -> float:
-    """The weight of rows that have to be predicted positive."""
-    totals = _totals(table)
-    least = least_accepted(wanted, totals[1], row_unit(table.weight))
-    if least > sum(totals):
-        raise InputError(
-            f"`min_positives` is {least:g}, and the rows have a weight of {sum(totals):g}"
-        )
-    return least
-
-
-def _rows(table: CheckedTable, preprocessor: Any) -> TrainingRows:
-    """Rows with features as training takes them."""
-    return TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
-
-
 def prepare(
     estimator: Any,
     solver: Solver,
@@ -257,26 +235,30 @@ def prepare(
     training, linear = Minibatches.of(e.training), e.module == "linear"
     fit_on, chosen = _split(e, data, seed)
     train = data if fit_on is None else data.take(fit_on)
-    choose = None if chosen is None else data.take(chosen)
-    negative, positive = classes.labels
-    tradeoff = Tradeoff(goal, *_totals(train), (negative, positive))
     preprocessor = fit_preprocessor(e.preprocessor, train, classes)
-    rows = _rows(train, preprocessor)
-    judges = train if choose is None else choose
-    pool = Pool(
-        tradeoff if choose is None else Tradeoff(goal, *_totals(choose), (negative, positive)),
-        judges.labels.astype(np.uint8),
-        judges.weight,
-        _least(judges, e.min_positives),
-        limits=limits,
-    )
+
+    def judged(table: CheckedTable) -> tuple[Tradeoff, TrainingRows, float]:
+        """The goal on some rows, the rows, and how much of them has to be accepted."""
+        negatives, positives = np.bincount(table.labels, table.weight, minlength=2).tolist()
+        total, unit = float(negatives + positives), row_unit(table.weight)
+        least = least_accepted(e.min_positives, float(positives), unit)
+        if least > total:
+            raise InputError(
+                f"`min_positives` is {least:g}, and the rows have a weight of {total:g}"
+            )
+        negative, positive = classes.labels
+        tradeoff = Tradeoff(goal, float(negatives), float(positives), (negative, positive))
+        rows = TrainingRows(transformed(preprocessor, table.X), table.labels == 1, table.weight)
+        return tradeoff, rows, least
+
+    tradeoff, rows, least = judged(train)
+    chooser = (tradeoff, rows, least) if chosen is None else judged(data.take(chosen))
     plan = TrainingPlan(
         tradeoff,
         stages_of(solver, _NARROW[linear]),
         rows,
-        None if choose is None else _rows(choose, preprocessor),
-        _least(train, e.min_positives),
-        pool,
+        least,
+        Pool(*chooser, limits=limits),
         settled(training, linear, len(rows)),
         seed,
         training.device,
@@ -336,7 +318,7 @@ def _checkpoint(e: Any, solver: Solver, plan: TrainingPlan) -> Checkpoint | None
         "min_positives": plan.pool.least,
         "certified": plan.pool.beside is not None,
         **{k: v for k, v in asdict(plan.schedule).items() if k != "device"},
-        "data": "-".join(_digest(rows) for rows in (plan.train, plan.choose) if rows is not None),
+        "data": "-".join(map(_digest, dict.fromkeys((plan.train, plan.pool.rows)))),
     }
     return Checkpoint(e.checkpoint, settings, float(e.checkpoint_every))
 
@@ -509,7 +491,7 @@ class ExactPenaltyClassifier(TrainedClassifier):
 
         def scored(candidate: TrainedCandidate) -> tuple[Any, Evidence]:
             model = plain(self.module, candidate.parameters)
-            return model, judged.evidence({None: scores_of(self.module, model, plan.chooser.X)})
+            return model, judged.evidence({None: scores_of(self.module, model, plan.pool.rows.X)})
 
         def models(found: Found) -> list[Found]:
             out = []

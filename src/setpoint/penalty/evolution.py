@@ -200,7 +200,7 @@ def polish(
     n_random = max(_ROUNDS[0][0] - len(starts), 0)
     drawn = rng.normal(size=(n_random, white.shape[1]))
     points = [*(spreader @ start[:-1] for start in starts), *drawn]
-    weight = _summable(np.ones(len(rows)) if pool.weight is None else pool.weight)
+    weight = _summable(np.ones(len(rows)) if pool.rows.weight is None else pool.rows.weight)
     climbers = [_Climber(point, rows, weight, pool) for point in points]
     wanted = sum(n * steps for n, steps in _ROUNDS)
     part = min(max(_ROWS_SEEN / len(rows) / wanted, _FEWEST), 1.0)

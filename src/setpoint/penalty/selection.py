@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +54,23 @@ from setpoint.solvers import Minibatches
 # --- Candidates: every iterate, judged after exact threshold adjustment ---------------------------
 
 
-@dataclass(frozen=True)
-class TrainedCandidate:
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Features and labels of some rows, none of weight zero."""
+
+    X: Any
+    positive: NDArray[np.bool_]
+    weight: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    def seen(self, scores: Floats) -> RefreshBatch:
+        """All rows, for a refresh."""
+        return RefreshBatch(scores, self.positive, self.weight)
+
+
+class TrainedCandidate(NamedTuple):
     """Parameters, however the trainer keeps them, and what the best threshold on them reaches."""
 
     parameters: Any
@@ -68,12 +83,16 @@ class Pool:
     """The best candidate of each method on the rows that choose."""
 
     goal: Tradeoff
-    true: NDArray[np.uint8]
-    weight: Floats | None
+    rows: TrainingRows
     least: float
     best: dict[str, TrainedCandidate] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     beside: AtMargins | None = None
+
+    @property
+    def true(self) -> NDArray[np.uint8]:
+        """The classes of the rows that choose."""
+        return self.rows.positive.view(np.uint8)
 
     @property
     def n_offered(self) -> int:
@@ -85,7 +104,7 @@ class Pool:
         if not np.isfinite(scores).all():
             return None
         self.limits.calls += 1
-        values, (B, A) = cutoffs(scores, self.true, self.weight, 2)
+        values, (B, A) = cutoffs(scores, self.true, self.rows.weight, 2)
         cut = best_of(self.goal, values, A, B, self.least)
         made: list[TrainedCandidate] = []
 
@@ -144,29 +163,12 @@ class DivergedError(SetpointError, ArithmeticError):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """Features and labels of some rows, none of weight zero."""
-
-    X: Any
-    positive: NDArray[np.bool_]
-    weight: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.positive)
-
-    def seen(self, scores: Floats) -> RefreshBatch:
-        """All rows, for a refresh."""
-        return RefreshBatch(scores, self.positive, self.weight)
-
-
-@dataclass(frozen=True, eq=False)
 class TrainingPlan:
     """What is to be trained, for what, on which rows."""
 
     goal: Tradeoff
     stages: tuple[Stage, ...]
     train: TrainingRows
-    choose: TrainingRows | None
     least: float
     pool: Pool
     schedule: Minibatches = field(default_factory=Minibatches)
@@ -176,14 +178,9 @@ class TrainingPlan:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def chooser(self) -> TrainingRows:
-        """The rows that choose."""
-        return self.train if self.choose is None else self.choose
-
-    def train_pool(self) -> Pool:
-        """An empty pool of the training rows."""
-        rows = self.train
-        return Pool(self.goal, rows.positive.view(np.uint8), rows.weight, self.least)
+    def holds_out(self) -> bool:
+        """Whether other rows choose than those that are trained on."""
+        return self.pool.rows is not self.train
 
 
 # --- What the constructor may be given ------------------------------------------------------------
@@ -291,7 +288,7 @@ def selection_notes(plan: TrainingPlan, *, certified: bool = False) -> list[str]
     """Notes for the report, which counts on rows that chose unless others certify."""
     notes, pool = [], plan.pool
     if pool.least > 0:
-        what = "rows have" if pool.weight is None else "of the rows' weight has"
+        what = "rows have" if pool.rows.weight is None else "of the rows' weight has"
         notes.append(
             f"At least {pool.least:g} {what} to be predicted positive: precision on fewer says "
             "nothing. `min_positives` sets it."
@@ -306,14 +303,14 @@ def selection_notes(plan: TrainingPlan, *, certified: bool = False) -> list[str]
 
 def _flattered(plan: TrainingPlan) -> str:
     """What the report says of the rows that it counts on."""
-    if plan.choose is None:
+    if not plan.holds_out:
         return (
             f"What is counted on the {len(plan.train):,} rows that the model was trained on "
             "flatters it, as the best of its many iterates there was kept: new rows will do "
             "worse. `validation_fraction` holds rows out."
         )
     return (
-        f"Iterate and threshold were chosen on {len(plan.choose):,} rows held out from "
+        f"Iterate and threshold were chosen on {len(plan.pool.rows):,} rows held out from "
         "training: what is counted on them flatters the model somewhat."
     )
 
@@ -322,7 +319,7 @@ def _flattered(plan: TrainingPlan) -> str:
 
 
 _FORMAT = "3"
-_TUPLES = {t.__name__: t for t in (Coefficients, Cut, Lifted, TracePoint)}
+_TUPLES = {t.__name__: t for t in (Coefficients, Cut, Lifted, TracePoint, TrainedCandidate)}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -420,7 +417,7 @@ def pool_state(plan: TrainingPlan) -> dict[str, Any]:
     """The candidates so far and what was noted."""
     pool = plan.pool
     return {
-        "best": {name: [c.parameters, c.cut, c.method] for name, c in pool.best.items()},
+        "best": dict(pool.best),
         "trace": list(pool.limits.trace),
         "n_offered": pool.limits.calls,
         "seconds": pool.limits.seconds,
@@ -432,12 +429,11 @@ def pool_state(plan: TrainingPlan) -> dict[str, Any]:
 def restore_pool(plan: TrainingPlan, state: dict[str, Any]) -> None:
     """Go on from :func:`pool_state`."""
     pool = plan.pool
-    pool.best = {name: TrainedCandidate(*parts) for name, parts in state["best"].items()}
+    pool.best = dict(state["best"])
     pool.limits.resume(state["n_offered"], state["trace"], state["seconds"])
     plan.notes[:] = state["notes"]
     if pool.beside is not None:
-        made = [TrainedCandidate(*parts) for parts in state["kept"]]
-        pool.beside.best = [None if i is None else made[i] for i in state["at"]]
+        pool.beside.best = [None if i is None else state["kept"][i] for i in state["at"]]
         pool.beside.values = state["values"]
 
 
@@ -448,7 +444,7 @@ def _beside_state(pool: Pool) -> dict[str, Any]:
     kept = pool.beside.kept
     place = {id(c): i for i, c in enumerate(kept)}
     return {
-        "kept": [[c.parameters, c.cut, c.method] for c in kept],
+        "kept": kept,
         "at": [None if c is None else place[id(c)] for c in pool.beside.best],
         "values": pool.beside.values,
     }
