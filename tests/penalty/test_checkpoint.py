@@ -126,7 +126,7 @@ def test_many_rows_go_on_from_the_rows_seen_last(path, monkeypatch):
 
 
 def test_notes_of_stages_that_ended_stay(path):
-    options = {"rate": 1e30, "solver": "sigmoid", "max_epochs": 4}
+    options = {"learning_rate": 1e30, "solver": "sigmoid", "max_epochs": 4}
     whole, again = small(**options), small(**options)
     train_network(whole, "mlp")
     assert len(whole.notes) == 3

@@ -9,18 +9,20 @@ import scipy.sparse as sp
 from ramp import oracle_convex as oracle
 from setpoint.errors import ShapeError
 from setpoint.estimators import linear_scores
+from setpoint.parameters import allowed_of
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian
 from setpoint.ramp.solvers.cutting_plane import (
-    CHOOSERS,
     Hypograph,
     MajorizeMinimize,
     Majorizer,
     cutting_planes,
 )
-from setpoint.ramp.solvers.svm import METHODS, SVM
+from setpoint.ramp.solvers.svm import SVM
 from setpoint.search import Limits, StoppedError, StoppedWarning
+from setpoint.solvers import CuttingPlane
 from thinning import thinned
 
+CHOOSERS, METHODS = (allowed_of(CuttingPlane)[name] for name in ("chooser", "svm"))
 ROWS = oracle.two_groups()
 X, TRUE, GROUP, DEPLOYED = ROWS
 
@@ -199,13 +201,6 @@ def test_rows_that_cannot_be_met_end_with_multipliers_at_the_cap(chooser):
     assert np.isfinite(found.w).all()
     assert majorizer.values(linear_scores(X, found.w))[1].max() > 0.1
     assert found.closed
-
-
-def test_an_unknown_chooser_is_named():
-    problem = problem_of("recall")
-    w = np.zeros(X.shape[1] + 1)
-    with pytest.raises(ValueError, match="did you mean 'center'"):
-        cutting_planes(Majorizer(problem, linear_scores(X, w)), SVM(X, 1.0), [w], chooser="centre")
 
 
 # ---------------------------------------------------------------------- the model of the dual

@@ -10,7 +10,7 @@ import numpy as np
 
 from setpoint.array_types import Floats
 from setpoint.compiled import kernel
-from setpoint.errors import InputError, ShapeError, nearest
+from setpoint.errors import ShapeError
 from setpoint.estimators import linear_scores
 from setpoint.program import Affine
 from setpoint.ramp.problem import Problem
@@ -192,7 +192,6 @@ class Majorizer:
 # --- Algorithm 2: the dual of Problem 3 by cutting planes -----------------------------------------
 
 
-CHOOSERS = ("max", "center")
 _FIRST_CAP, _WIDENING = 4.0, 4.0
 """The box of multipliers grows only while the maximum lies at its end."""
 _AT_END = 0.999
@@ -231,8 +230,6 @@ def cutting_planes(
     rng: np.random.Generator | None = None,
 ) -> Convex:
     """Maximise the dual of Problem 3 over multipliers in [0, cap]^m."""
-    if chooser not in CHOOSERS:
-        raise InputError(f"`chooser={chooser!r}`: {nearest(chooser, CHOOSERS)}")
     search = _CutSearch(majorizer, min(cap, _FIRST_CAP))
     for w in known:
         search.cut(w)
