@@ -55,17 +55,8 @@ from setpoint.penalty.selection import (
 )
 from setpoint.program import link
 from setpoint.report import GoalReport
-from setpoint.search import (
-    Found,
-    Limits,
-    StoppedError,
-)
-from setpoint.solvers import (
-    WITHOUT_FORMULA,
-    Minibatches,
-    Portfolio,
-    Solver,
-)
+from setpoint.search import Found, Limits, StoppedError
+from setpoint.solvers import WITHOUT_FORMULA, Minibatches, Portfolio, Solver
 
 # --- Linear models by descent on all rows at once, dense or sparse --------------------------------
 

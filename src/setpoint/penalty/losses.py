@@ -120,7 +120,6 @@ def _factor(all_: float, some: float) -> float:
 class Loss:
     """A loss for one goal. Subclasses say what a refresh finds and what a row loses."""
 
-    name: ClassVar[str]
     scheduled: ClassVar[bool] = False
     """Whether it follows `progress` to the end, so that nobody should stop it on the way."""
 
@@ -164,8 +163,6 @@ class Loss:
 
 class CrossEntropyLoss(Loss):
     """Log-loss; `balanced` gives both classes the same weight."""
-
-    name = "cross-entropy"
 
     def __init__(self, goal: Tradeoff, least: float = 0.0, balanced: bool = False) -> None:
         super().__init__(goal, least)
@@ -241,7 +238,6 @@ def _nearest(away: Floats, weight: Floats | None, wanted: float) -> float:
 class ProfiledLoss(_Accepting):
     """The threshold is always the best one; soft counts in a band round it."""
 
-    name = "profiled"
     scheduled = True
 
     def __init__(
@@ -282,8 +278,6 @@ class ProfiledLoss(_Accepting):
 class SigmoidLoss(_Accepting):
     """Sigmoids of temperature T for indicators, violations by an exact penalty."""
 
-    name = "sigmoid"
-
     def __init__(
         self, goal: Tradeoff, least: float = 0.0, temperature: float = 1.0, penalty: float = 1.0
     ) -> None:
@@ -310,7 +304,6 @@ class SigmoidLoss(_Accepting):
 class LagrangianLoss(_Accepting):
     """Hinge or sigmoid rates for the model, true rates for the multipliers."""
 
-    name = "lagrangian"
     scheduled = True  # multipliers take their time
 
     def __init__(
@@ -350,7 +343,6 @@ class LagrangianLoss(_Accepting):
 class ExactPenalty(Loss):
     """The exact reformulation with its decisions s in closed form ("ERO")."""
 
-    name = "ero"
     scheduled = True
 
     def __init__(
@@ -398,7 +390,6 @@ _STEP = 0.1
 class JointPenalty(Loss):
     """The exact penalty function (3.30), with s by Adam beside the model ("ero-adam")."""
 
-    name = "ero-adam"
     scheduled = True
 
     def __init__(

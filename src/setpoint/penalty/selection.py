@@ -17,17 +17,9 @@ from numpy.typing import NDArray
 from setpoint.array_types import Floats
 from setpoint.counts import Evidence, cutoffs
 from setpoint.errors import InputError, SetpointError
-from setpoint.estimators import (
-    FitData,
-    batch_size_for,
-    needed,
-)
+from setpoint.estimators import FitData, batch_size_for, needed
 from setpoint.goals import Goal, Metric
-from setpoint.guarantees import (
-    RuleTests,
-    promise_of,
-    times_of,
-)
+from setpoint.guarantees import RuleTests, promise_of, times_of
 from setpoint.inputs import (
     CheckedData,
     CheckpointError,

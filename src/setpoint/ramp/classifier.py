@@ -27,7 +27,7 @@ from setpoint.estimators import (
     most_models,
     transformed,
 )
-from setpoint.goals import Goal, require_plain
+from setpoint.goals import Goal
 from setpoint.inputs import CheckedData, Dataset, column_names, least_accepted, row_unit
 from setpoint.parameters import SATISFIED, Above0, From0OrAuto
 from setpoint.program import link
@@ -44,17 +44,10 @@ from setpoint.ramp.selection import (
 )
 from setpoint.ramp.solvers.augmented_lagrangian import AugmentedLagrangian, WeightSearch
 from setpoint.ramp.solvers.cutting_plane import MajorizeMinimize
-from setpoint.report import (
-    FewRowsWarning,
-    GoalReport,
-)
+from setpoint.report import FewRowsWarning, GoalReport
 from setpoint.rules import Threshold
 from setpoint.search import Found, Limits
-from setpoint.solvers import (
-    WITHOUT_FORMULA,
-    CuttingPlane,
-    Solver,
-)
+from setpoint.solvers import WITHOUT_FORMULA, CuttingPlane, Solver
 
 # --- Where the search for a model begins ----------------------------------------------------------
 
@@ -408,11 +401,6 @@ class RampClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ fitting
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        require_plain(
-            goal,
-            f"`solver={solver.name!r}` trains on decided rows that count once each; "
-            "`PlugInClassifier` takes such goals",
-        )
         super()._check_fit(goal, X, solver)
         tol = solver.limited(self.limits).tol
         if tol == 0:

@@ -27,7 +27,7 @@ from setpoint.estimators import (
     transformed,
     value_of,
 )
-from setpoint.goals import Goal, require_plain
+from setpoint.goals import Goal
 from setpoint.inputs import Dataset, aligned, as_datasets, check_length
 from setpoint.parameters import SATISFIED, Above0
 from setpoint.program import LinkedGoal, link
@@ -358,11 +358,6 @@ class AdaptiveSurrogateClassifier(TrainedClassifier):
 
     # ------------------------------------------------------------------ shared steps
     def _check_fit(self, goal: Goal, X: Any, solver: Solver) -> None:
-        require_plain(
-            goal,
-            f"`solver={solver.name!r}` trains on decided rows that count once each; "
-            "`PlugInClassifier` takes such goals",
-        )
         super()._check_fit(goal, X, solver)
         check_surrogates_for(solver, self.surrogates)
 
